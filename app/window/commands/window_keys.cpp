@@ -5,24 +5,26 @@
 
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/rows/budget_box.h"
+#include "app/window/rows/rows.h"
 #include "app/window/shell/main_window.h"
 
 namespace kvscope {
 
 namespace {
 
-/// From the text, where letters are letters, and in a lecture from the row above, whose controls have the arrows, to the picture, where
-/// keys act.
+/// From the text, where letters are letters, from the field of the budget, and in a lecture from the row above, whose controls have the
+/// arrows, to the picture, where keys act.
 bool leaveText(MainWindow& w) {
   if (w.lectureMode().leaveText()) return true;
-  if (!w.work().prompt().editor().hasFocus()) return false;
+  if (!w.work().prompt().editor().hasFocus() && !w.rows().tools().budgetBox()->hasFocus()) return false;
   CanvasWidget& atlas = w.views().main();
   QWidget* picture = atlas.isVisible() ? static_cast<QWidget*>(&atlas) : &w;  // it may be closed, or behind a maximised text
   picture->setFocus(Qt::ShortcutFocusReason);
   return true;
 }
 
-/// Esc: text, maximised panel, range of steps, page, play, computing.
+/// Esc: text or field, maximised panel, range of steps, page, play, computing.
 void back(MainWindow& w) {
   if (leaveText(w)) return;
   Playback& playback = w.model().playback;

@@ -127,7 +127,6 @@ void Document::putAside() {
 void Document::stage(const RunRequest& request) {
   putAside();
   m.undo.without([&] { m_model.controller.openRequest(request); });
-  m_model.undo.clear();  // of runs that are not there
 }
 
 void Document::giveBack() {

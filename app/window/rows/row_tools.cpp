@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
-#include <QRegularExpression>
 #include <QSlider>
 #include <QSpinBox>
 #include <QToolButton>
@@ -16,6 +14,7 @@
 #include "app/window/look/style.h"
 #include "app/window/panels/policy/budget_slider.h"
 #include "app/window/panels/policy/policy_items.h"
+#include "app/window/rows/budget_box.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
@@ -27,32 +26,6 @@
 namespace kvscope {
 
 namespace {
-
-/// Slots per head, or a share of the prompt with a percent sign. More than there can be is taken as the most, not as its first digits.
-class BudgetBox : public QSpinBox {
- public:
-  BudgetBox(std::function<int()> prompt, QWidget* parent) : QSpinBox(parent), m_prompt(std::move(prompt)) {}
-
-  int valueFromText(const QString& text) const override {
-    const auto [number, percent] = parsed(text);
-    const double n_slots = percent ? number / 100 * m_prompt() : number;
-    return static_cast<int>(std::lround(std::clamp(n_slots, static_cast<double>(minimum()), static_cast<double>(maximum()))));
-  }
-  QValidator::State validate(QString& text, int&) const override {
-    static const QRegularExpression allowed(R"(^\s*(\d{0,9})(?:[.,]\d{0,3})?\s*%?\s*(?:s(?:l(?:o(?:ts?)?)?)?)?\s*$)");
-    const auto match = allowed.match(text);
-    if (!match.hasMatch()) return QValidator::Invalid;
-    return match.captured(1).isEmpty() ? QValidator::Intermediate : QValidator::Acceptable;
-  }
-
- private:
-  static std::pair<double, bool> parsed(QString text) {
-    const bool percent = text.contains('%');
-    static const QRegularExpression words("[^0-9.,]");
-    return {text.remove(words).replace(',', '.').toDouble(), percent};
-  }
-  std::function<int()> m_prompt;
-};
 
 QFrame* separator(QWidget* parent) {
   auto* line = new QFrame(parent);
@@ -115,13 +88,8 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_slider = new BudgetSlider(workspace, this);
   m_slider->setFixedWidth(120);
   m_slider->setAccessibleName("Budget");
-  m_slots = new BudgetBox([this] { return m_workspace.snapshot().n_prompt; }, this);
-  m_slots->setButtonSymbols(QAbstractSpinBox::NoButtons);
-  m_slots->setSuffix(" slots");
+  m_slots = new BudgetBox(workspace, this);
   m_slots->setFixedWidth(78);
-  m_slots->setAlignment(Qt::AlignCenter);
-  m_slots->setAccessibleName("Slots per head");
-  m_slots->setKeyboardTracking(false);
   m_budget_facts = caption({}, this);
   m_compare = button(this, "Compare", "All runs side by side (Alt+3)", "flat");
   m_compare->setCheckable(true);
@@ -172,6 +140,7 @@ void ToolRow::listen() {
   connect(m_policy, &QComboBox::activated, this, [this](int index) { policyChosen(index); });
   connect(m_slider, &QSlider::valueChanged, this, [this](int value) { budgetChosen(value); });
   connect(m_slots, &QSpinBox::valueChanged, this, [this](int value) { budgetChosen(value); });
+  connect(m_slots, &BudgetBox::typed, this, &ToolRow::budgetChosen);
   m_coalesce.setSingleShot(true);
   m_coalesce.setInterval(30);
   connect(&m_coalesce, &QTimer::timeout, this, [this] { sendBudget(); });
@@ -231,7 +200,7 @@ void ToolRow::refresh() {
   m_slider->setEnabled(budgeted && editable);
   m_slots->setEnabled(budgeted && editable);
   // A value that is on its way to the engine must not jump back to that of the result before.
-  const bool dragging = m_slider->isSliderDown() || m_slots->hasFocus() || m_coalesce.isActive() || m_workspace.stale();
+  const bool dragging = m_slider->isSliderDown() || m_slots->typing() || m_coalesce.isActive() || m_workspace.stale();
   if (budgeted && !(dragging && m_wanted_lane == m_workspace.selection().lane)) {
     const int max = std::max({1, snapshot.n_prompt, lane->slots_asked});
     m_slider->setRange(1, max);
@@ -299,13 +268,14 @@ void ToolRow::policyChosen(int index) {
   m_controller.setLaneSpec(lane, specOf(m_policy->itemData(index).toString(), specs[lane]));
 }
 
-void ToolRow::budgetChosen(int nSlots) {
+void ToolRow::budgetChosen(int nSlots, const std::optional<double>& share) {
   if (m_refreshing) return;
   m_refreshing = true;  // slider and box follow each other
   m_slider->setValue(nSlots);
   m_slots->setValue(nSlots);
   m_refreshing = false;
   m_wanted = nSlots;
+  m_wanted_share = share;
   m_wanted_lane = m_workspace.selection().lane;
   m_wanted_of = m_controller.laneSpecs().value(m_wanted_lane);
   m_coalesce.start();
@@ -322,8 +292,9 @@ void ToolRow::sendBudget() {
   if (m_wanted_lane < 1 || m_wanted_lane >= specs.size()) return;
   if (specs[m_wanted_lane] != m_wanted_of) return refresh();  // the run was changed meanwhile, by an undo say: that holds
   try {
-    m_controller.setLaneSpec(m_wanted_lane,
-                             QString::fromStdString(with_param(specs[m_wanted_lane].toStdString(), "slots", std::to_string(m_wanted))));
+    const std::string key = m_wanted_share ? "ratio" : "slots";
+    const std::string value = m_wanted_share ? QString::number(*m_wanted_share).toStdString() : std::to_string(m_wanted);
+    m_controller.setLaneSpec(m_wanted_lane, QString::fromStdString(with_param(specs[m_wanted_lane].toStdString(), key, value)));
   } catch (const Error& error) {
     Q_EMIT m_controller.refused(QString::fromUtf8(error.what()));
   }

@@ -24,6 +24,7 @@ class QToolButton;
 
 namespace kvscope {
 
+class BudgetBox;
 class CrumbSentence;
 class SessionController;
 class Workspace;
@@ -40,7 +41,7 @@ class ToolRow : public QFrame {
   QToolButton* compareButton() const { return m_compare; }
   QComboBox* policyBox() const { return m_policy; }
   QSlider* budgetSlider() const { return m_slider; }
-  QSpinBox* budgetBox() const { return m_slots; }
+  BudgetBox* budgetBox() const { return m_slots; }
   /// At once what waits for its pause.
   void sendWaitingBudget();
 
@@ -63,7 +64,7 @@ class ToolRow : public QFrame {
   void fit();
   void applyTheme();
   void policyChosen(int index);
-  void budgetChosen(int nSlots);
+  void budgetChosen(int nSlots, const std::optional<double>& share = {});
   void sendBudget();
 
   Workspace& m_workspace;
@@ -73,10 +74,11 @@ class ToolRow : public QFrame {
   QSpinBox* m_count;
   QComboBox* m_policy;
   QSlider* m_slider;
-  QSpinBox* m_slots;
+  BudgetBox* m_slots;
   QLabel* m_budget_facts;
   QTimer m_coalesce;  // a dragged slider sends its latest value, not every one
   int m_wanted = -1;
+  std::optional<double> m_wanted_share;  // of the prompt, where the budget is one
   int m_wanted_lane = -1;
   QString m_wanted_of;  // the specification that the budget was chosen for
   bool m_refreshing = false;

@@ -33,10 +33,8 @@ std::optional<QString> ChatPrompt::system() const {
 
 PromptText ChatPrompt::kindOf(const QString& text) const {
   const PromptText now = m_controller.request().prompt_text;
-  // Undo and redo go between the words and what was made of them.
-  if (!m_text.isEmpty() && text == m_text) return PromptText::chat;
   if (now != PromptText::chat) return now;
-  if (text.isEmpty() || text == m_words || !available()) return PromptText::plain;
+  if (text.isEmpty() || !available()) return PromptText::plain;
   return text.startsWith(opening()) ? PromptText::chat : PromptText::plain;
 }
 
@@ -84,8 +82,6 @@ void ChatPrompt::write(const std::optional<QString>& system, const QString& word
   }
   request.prompt_text = PromptText::chat;
   request.prompt_ids.clear();
-  m_words = words;
-  m_text = QString::fromStdString(request.prompt);
   m_controller.replaceRequest(request);
 }
 

@@ -30,7 +30,7 @@ class ChatPrompt : public QObject {
   bool on() const;
   /// The system's message in the text, where it is one that the template writes.
   std::optional<QString> system() const;
-  /// What a text that was typed, pasted or brought back by undo is: a chat template's as long as it begins as those do.
+  /// What a text that was typed or pasted is: a chat template's as long as it begins as those do.
   PromptText kindOf(const QString& text) const;
 
  public Q_SLOTS:
@@ -46,7 +46,6 @@ class ChatPrompt : public QObject {
   SessionController& m_controller;
   const QString& opening() const;
 
-  QString m_words, m_text;  // what the last text was made of, and it
   mutable std::shared_ptr<const ChatTemplate> m_template;
   mutable QString m_opening;  // of m_template: asked for with every key
 };

@@ -262,7 +262,9 @@ void HandEdits::followText() {
   }
   if (lanes == request.lanes) return;
   request.lanes = std::move(lanes);
+  m_following = true;
   m_controller.replaceRequest(request);
+  m_following = false;
   if (n_lost > 0)
     Q_EMIT said(QString("What was done by hand to %1 is taken back: the text has %2 no more.")
                     .arg(n_lost == 1 ? "a token" : QString("%1 tokens").arg(n_lost), n_lost == 1 ? "it" : "them"));

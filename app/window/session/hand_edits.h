@@ -43,6 +43,8 @@ class HandEdits : public QObject {
   /// False: stored results are shown, whose edits stay what they are.
   bool changeable() const;
   bool choosingTarget() const { return m_merging.has_value(); }
+  /// The runs change now because the text did: their edits are about tokens, wherever those are.
+  bool followingText() const { return m_following; }
 
   /// The run whose what-ifs are looked at: the selected one if it has some, else its newest fork; -1: none.
   int fork() const;
@@ -99,6 +101,7 @@ class HandEdits : public QObject {
     std::vector<LaneSpec> lanes;
   };
   std::optional<Text> m_text;  // that edits are about, while it is being edited
+  bool m_following = false;
 };
 
 }  // namespace kvscope

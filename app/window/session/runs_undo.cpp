@@ -8,8 +8,7 @@
 
 namespace kvscope {
 
-RunsUndo::RunsUndo(WindowModel& model)
-    : m_model(model), m_lanes_before(model.start.request.lanes), m_generate_before(model.start.request.n_generate) {
+RunsUndo::RunsUndo(WindowModel& model) : m_model(model), m_before(model.start.request) {
   constexpr int kUndoSteps = 200;  // a long day's edits are not kept whole
   m_model.undo.setUndoLimit(kUndoSteps);
   connect(&model.controller, &SessionController::requestChanged, this, &RunsUndo::requestChanged);
@@ -19,18 +18,21 @@ void RunsUndo::without(const std::function<void()>& change) {
   const bool outer = std::exchange(m_undoing, true);
   change();
   m_undoing = outer;
+  m_model.undo.clear();
 }
 
 void RunsUndo::requestChanged() {
   const SessionController& controller = m_model.controller;
-  const std::vector<LaneSpec>& lanes = controller.request().lanes;
-  const int n_generate = controller.request().n_generate, n_before = std::exchange(m_generate_before, n_generate);
-  if (n_generate != n_before && n_generate >= 0) Q_EMIT generateChanged(n_generate);
-  if (lanes == m_lanes_before) return;
-  if (!m_undoing)
-    m_model.undo.push(new LanesEdit(m_model.controller, m_undoing, {m_lanes_before, n_before}, {lanes, n_generate},
+  const RunRequest& now = controller.request();
+  const RunRequest before = std::exchange(m_before, now);
+  if (now.n_generate != before.n_generate && now.n_generate >= 0) Q_EMIT generateChanged(now.n_generate);
+  const bool text = now.prompt != before.prompt || now.prompt_text != before.prompt_text || now.prompt_ids != before.prompt_ids;
+  if (m_undoing || (!text && now.lanes == before.lanes)) return;
+  if (text || m_model.hand.followingText())
+    m_model.undo.push(new TextEdit(m_model.controller, m_undoing, before, now));
+  else
+    m_model.undo.push(new LanesEdit(m_model.controller, m_undoing, {before.lanes, before.n_generate}, {now.lanes, now.n_generate},
                                     {m_model.runs.adoptingBatch(), controller.drag(), m_model.workspace.stale()}));
-  m_lanes_before = lanes;
 }
 
 }  // namespace kvscope

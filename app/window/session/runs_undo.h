@@ -2,24 +2,22 @@
 #pragma once
 
 #include <functional>
-#include <string>
-#include <vector>
 
 #include <QObject>
 
-#include "policy/catalog.h"
+#include "app/window/session/session_controller.h"
 
 namespace kvscope {
 
 struct WindowModel;
 
-/// Makes every change of the runs a step that can be taken back.
+/// Makes every change of the text and of the runs a step that can be taken back, in the order of time.
 class RunsUndo : public QObject {
   Q_OBJECT
 
  public:
   explicit RunsUndo(WindowModel& model);
-  /// What `change` does to the runs cannot be taken back: another session takes their place.
+  /// Another text and other runs take the place of those that are there: nothing that was done to these can be taken back.
   void without(const std::function<void()>& change);
 
  Q_SIGNALS:
@@ -30,8 +28,7 @@ class RunsUndo : public QObject {
   void requestChanged();
 
   WindowModel& m_model;
-  std::vector<LaneSpec> m_lanes_before;
-  int m_generate_before;
+  RunRequest m_before;
   bool m_undoing = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +60,7 @@ class LanesEdit : public QUndoCommand {
     // Every change of a token by hand is a step back of its own.
     const auto edited = static_cast<std::size_t>(editedLane(m_before, m_after));
     if (m_before[edited].edits.what_ifs != next->m_after[edited].edits.what_ifs) return false;
+    if (m_before[edited].name != next->m_after[edited].name) return false;  // and so is the choice of a policy
     take(*next);
     m_age.restart();
     return true;
@@ -98,6 +100,82 @@ class LanesEdit : public QUndoCommand {
   std::vector<LaneSpec> m_before, m_after;
   int m_generate_before, m_generate_after;
   Occasion m_occasion;
+  bool m_applied = false;
+  QElapsedTimer m_age;
+};
+
+/// An edit of the prompt, with what became of edits by hand of its tokens. One step back are: characters that are typed or deleted one by
+/// one, each within a second of the one before it.
+class TextEdit : public QUndoCommand {
+ public:
+  /// takingBack: as for LanesEdit.
+  TextEdit(SessionController& controller, bool& takingBack, const RunRequest& before, const RunRequest& after)
+      : m_controller(controller),
+        m_taking_back(takingBack),
+        m_change(Change::between(before.prompt, after.prompt)),
+        m_before(meaningOf(before)),
+        m_after(meaningOf(after)),
+        m_by_key(m_change.removed.size() <= kCharacter && m_change.added.size() <= kCharacter && before.prompt_text == after.prompt_text) {
+    setText("edit of the text");
+    m_age.start();
+  }
+  void undo() override { apply(m_change.at, m_change.added, m_change.removed, m_before); }
+  void redo() override {
+    if (m_applied) apply(m_change.at, m_change.removed, m_change.added, m_after);  // the first time it has been done already
+    m_applied = true;
+  }
+  int id() const override { return 2; }
+  bool mergeWith(const QUndoCommand* other) override {
+    const auto* next = static_cast<const TextEdit*>(other);
+    const bool moved = next->m_change.removed.empty() && next->m_change.added.empty();  // what was done by hand has followed the text
+    if (!moved && !(m_by_key && next->m_by_key && m_age.elapsed() <= 1000)) return false;
+    const std::string& now = m_controller.request().prompt;
+    std::string before = now;
+    for (const Change* change : {&next->m_change, &std::as_const(m_change)})
+      before.replace(change->at, change->added.size(), change->removed);
+    m_change = Change::between(before, now);
+    m_after = next->m_after;
+    setObsolete(before == now && m_before == m_after);
+    m_age.restart();
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kCharacter = 4;  // bytes of UTF-8
+  struct Change {
+    std::size_t at = 0;
+    std::string removed, added;
+    static Change between(const std::string& before, const std::string& after) {
+      const auto begin = static_cast<std::size_t>(std::ranges::mismatch(before, after).in1 - before.begin());
+      const std::size_t most = std::min(before.size(), after.size()) - begin;
+      std::size_t same = 0;
+      while (same < most && before[before.size() - 1 - same] == after[after.size() - 1 - same]) ++same;
+      return {begin, before.substr(begin, before.size() - begin - same), after.substr(begin, after.size() - begin - same)};
+    }
+  };
+  struct Meaning {
+    PromptText what = PromptText::plain;
+    std::vector<int> ids;
+    std::vector<LaneSpec> lanes;
+    bool operator==(const Meaning&) const = default;
+  };
+  static Meaning meaningOf(const RunRequest& request) { return {request.prompt_text, request.prompt_ids, request.lanes}; }
+  void apply(std::size_t at, const std::string& old_part, const std::string& new_part, const Meaning& meaning) {
+    RunRequest request = m_controller.request();
+    request.prompt.replace(at, old_part.size(), new_part);
+    request.prompt_text = meaning.what;
+    request.prompt_ids = meaning.ids;
+    request.lanes = meaning.lanes;
+    const bool outer = std::exchange(m_taking_back, true);
+    m_controller.replaceRequest(request);
+    m_taking_back = outer;
+  }
+
+  SessionController& m_controller;
+  bool& m_taking_back;
+  Change m_change;
+  Meaning m_before, m_after;
+  bool m_by_key;
   bool m_applied = false;
   QElapsedTimer m_age;
 };

@@ -91,12 +91,12 @@ TEST_F(ChatTest, WordsTypedIntoItStayAMessage) {
 TEST_F(ChatTest, UndoAndRedoGoBetweenWordsAndMessage) {
   click();
   editor().setFocus();
-  editor().undo();
+  QTest::keyClick(&editor(), Qt::Key_Z, Qt::ControlModifier);
   ASSERT_TRUE(settle());
   EXPECT_EQ(text(), "hi");
   EXPECT_EQ(request().prompt_text, PromptText::plain);
   EXPECT_FALSE(button().isChecked());
-  editor().redo();
+  QTest::keyClick(&editor(), Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
   ASSERT_TRUE(settle());
   EXPECT_EQ(text(), "<|begin|>user: hi<|end|>");
   EXPECT_EQ(request().prompt_text, PromptText::chat);

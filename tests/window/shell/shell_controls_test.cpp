@@ -5,9 +5,9 @@
 #include <QAbstractItemView>
 #include <QComboBox>
 #include <QFileDialog>
-#include <QSpinBox>
 #include <QToolButton>
 
+#include "app/window/rows/budget_box.h"
 #include "app/window/rows/rows.h"
 #include "window/support/window_fixture.h"
 
@@ -75,25 +75,50 @@ TEST_F(WindowTest, NothingInTheToolbarIsCutHoweverNarrowTheWindow) {
   }
 }
 
-TEST_F(WindowTest, TheBudgetIsTypedInSlotsOrPercentAndNeverCutToItsFirstDigits) {
-  ASSERT_TRUE(settle());
-  QSpinBox* box = window->findChild<ToolRow*>()->budgetBox();
-  const int n_prompt = snapshot().n_prompt;
-  const auto typed = [&](const char* text) {
-    box->setFocus();
-    box->selectAll();
-    QTest::keyClicks(box, text);
-    QTest::keyClick(box, Qt::Key_Return);
+class BudgetFieldTest : public WindowTest {
+ protected:
+  BudgetBox& box() { return *window->rows().tools().budgetBox(); }
+  int typed(const char* text) {
+    box().setFocus();
+    box().selectAll();
+    QTest::keyClicks(&box(), text);
+    QTest::keyClick(&box(), Qt::Key_Return);
+    QTest::qWait(60);
     EXPECT_TRUE(settle());
     return snapshot().lanes[static_cast<std::size_t>(window->workspace().selection().lane)].slots_asked;
-  };
-  const int quarter = static_cast<int>(std::lround(0.25 * n_prompt));
-  EXPECT_EQ(typed("25%"), quarter);
+  }
+};
+
+TEST_F(BudgetFieldTest, TakesSlotsOrPercentAndNeverOnlyTheFirstDigits) {
+  ASSERT_TRUE(settle());
+  const int n_prompt = snapshot().n_prompt;
+  EXPECT_EQ(typed("40%"), static_cast<int>(std::lround(0.4 * n_prompt)));
+  EXPECT_EQ(lane(4), "keepkv:ratio=0.4") << "a share stays one: it grows with the text";
   EXPECT_EQ(typed("99999"), n_prompt);
   EXPECT_EQ(typed("12"), 12);
+  EXPECT_EQ(lane(4), "keepkv:slots=12");
   EXPECT_EQ(typed("50,5 %"), static_cast<int>(std::lround(0.505 * n_prompt)));
+  EXPECT_EQ(lane(4), "keepkv:ratio=0.505");
+  EXPECT_EQ(typed("14 slots"), 14);
   EXPECT_EQ(typed("1000000000000"), n_prompt);
-  EXPECT_EQ(typed("abc"), n_prompt) << "letters are not taken";
+  EXPECT_EQ(box().refusal(), "");
+}
+
+TEST_F(BudgetFieldTest, SaysAtTheFieldWhatItDoesNotUnderstand) {
+  ASSERT_TRUE(settle());
+  const std::string run = lane(4);
+  const int asked = snapshot().lanes[4].slots_asked;
+  for (const char* text : {"abc", "12x", "-4", "0"}) {
+    EXPECT_EQ(typed(text), asked) << text;
+    EXPECT_TRUE(box().refusal().contains("is not a budget. Use 25 % or a number of slots.")) << text;
+    EXPECT_TRUE(box().refusal().contains(text)) << box().refusal().toStdString();
+    EXPECT_TRUE(box().property("refused").toBool());
+    EXPECT_EQ(box().text().remove(" slots"), text) << "it stays, to be put right";
+  }
+  EXPECT_EQ(lane(4), run);
+  EXPECT_EQ(typed("9"), 9);
+  EXPECT_EQ(box().refusal(), "");
+  EXPECT_FALSE(box().property("refused").toBool());
 }
 
 }  // namespace

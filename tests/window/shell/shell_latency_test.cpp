@@ -10,6 +10,7 @@
 #include "app/window/diagnostics/latency_hud.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/rows/budget_box.h"
 #include "app/window/rows/rows.h"
 #include "window/support/window_fixture.h"
 

@@ -15,6 +15,7 @@
 #include <QToolButton>
 
 #include "app/window/look/restyle.h"
+#include "app/window/session/undo_keys.h"
 
 namespace kvscope {
 
@@ -72,6 +73,7 @@ ParamEditor::ParamEditor(const ParamInfo& info, QWidget* form, QGridLayout& grid
   m_why->setTextFormat(Qt::PlainText);
   m_why->setAccessibleName("refused change");
   m_why->hide();
+  m_widget->installEventFilter(this);
   place(grid, row);
   connect(m_reset, &QToolButton::clicked, this, [this] { Q_EMIT edited(QString()); });
   show("");
@@ -186,6 +188,15 @@ void ParamEditor::watchTyping(QAbstractSpinBox& box) {
 
 /// The answer to "0." must not take the place of a "0.55" that is being typed.
 bool ParamEditor::typing() const { return m_typing && m_widget->hasFocus(); }
+
+/// What was typed is the run's already, or is being typed: only that is the field's own to take back.
+bool ParamEditor::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() != QEvent::ShortcutOverride || !isUndoKey(*static_cast<QKeyEvent*>(event))) return false;
+  if (const auto* line = qobject_cast<QLineEdit*>(watched); line && line->isModified()) return false;
+  m_typing = false;
+  event->ignore();
+  return true;
+}
 
 void ParamEditor::show(const std::string& given) {
   const bool refused = !refusal().isEmpty() && given == m_given;

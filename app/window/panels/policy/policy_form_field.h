@@ -46,6 +46,9 @@ class ParamEditor : public QObject {
   /// A text is being typed, not sent yet.
   void typed(const QString& value);
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   QWidget* makeWidget(QWidget* form);
   QString toolTip() const;

@@ -16,6 +16,7 @@
 #include "app/window/files/file_kind.h"
 #include "app/window/files/prompt_file.h"
 #include "app/window/panels/prompt/prompt_editor_layout.h"
+#include "app/window/session/undo_keys.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
@@ -41,6 +42,7 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
   text->setDocumentLayout(m_layout);
   text->setDocumentMargin(0);
   setDocument(text);
+  setUndoRedoEnabled(false);
   setFrameShape(QFrame::NoFrame);
   setWordWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -80,12 +82,18 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
 QString PromptEditor::exactText() const { return document()->toRawText().replace(QChar::ParagraphSeparator, QChar('\n')); }
 
 void PromptEditor::setExactText(const QString& text) {
-  if (text == exactText()) return;
-  QTextCursor all(document());
-  all.select(QTextCursor::Document);
-  all.insertText(text);
-  // What is typed right behind it would join its step of undo; behind an unmodified text Qt begins a new one.
-  document()->setModified(false);
+  const QString now = exactText();
+  if (text == now) return;
+  const qsizetype most = std::min(text.size(), now.size());
+  qsizetype begin = std::ranges::mismatch(text, now).in1 - text.begin(), same = 0;
+  if (begin > 0 && text[begin - 1].isHighSurrogate()) --begin;
+  while (same < most - begin && text[text.size() - 1 - same] == now[now.size() - 1 - same]) ++same;
+  if (same > 0 && text[text.size() - same].isLowSurrogate()) --same;
+  QTextCursor changed(document());
+  changed.setPosition(static_cast<int>(begin));
+  changed.setPosition(static_cast<int>(now.size() - same), QTextCursor::KeepAnchor);
+  changed.insertText(text.mid(begin, text.size() - same - begin));
+  if (hasFocus()) setTextCursor(changed);
 }
 
 QString PromptEditor::loadFile(const QString& path) {
@@ -334,6 +342,15 @@ bool PromptEditor::viewportEvent(QEvent* event) {
   const QString fate = m_colours.describe(token);
   QToolTip::showText(help->globalPos(), (fate.isEmpty() ? head : head + "\n" + fate).toHtmlEscaped().replace("\n", "<br>"), viewport());
   return true;
+}
+
+/// Of all edits the last one is taken back first, and the window knows which.
+bool PromptEditor::event(QEvent* event) {
+  if (event->type() == QEvent::ShortcutOverride && isUndoKey(*static_cast<QKeyEvent*>(event))) {
+    event->ignore();
+    return false;
+  }
+  return QPlainTextEdit::event(event);
 }
 
 // ---- clipboard and files

@@ -15,8 +15,9 @@ namespace kvscope {
 class SpacedTextLayout;
 class Workspace;
 
-/// The prompt as plain text. Typing, IME, undo, clipboard and drag are Qt's own; behind the visible lines every token carries the colour of
-/// its fate. Selecting text selects tokens in all views. Only the visible blocks are looked at, however long the text is.
+/// The prompt as plain text. Typing, IME, clipboard and drag are Qt's own, undo is the window's; behind the visible lines every token
+/// carries the colour of its fate. Selecting text selects tokens in all views. Only the visible blocks are looked at, however long the text
+/// is.
 class PromptEditor : public QPlainTextEdit {
   Q_OBJECT
 
@@ -25,7 +26,7 @@ class PromptEditor : public QPlainTextEdit {
 
   /// The text, character for character (toPlainText() would turn no-break spaces into spaces).
   QString exactText() const;
-  /// Replaces everything; undoable like an edit by hand. Emits edited().
+  /// What differs is replaced, as by hand. Emits edited().
   void setExactText(const QString& text);
   /// Replaces the text by a file's: UTF-8, at most 8 MiB. On failure the text stays and the reason is returned.
   QString loadFile(const QString& path);
@@ -57,6 +58,7 @@ class PromptEditor : public QPlainTextEdit {
   void focusChanged();
 
  protected:
+  bool event(QEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;

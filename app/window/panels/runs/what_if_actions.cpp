@@ -105,6 +105,8 @@ void WhatIfActions::offerIn(PromptEditor& editor) {
     }
     QMenu* standard = editor.createStandardContextMenu(at);
     standard->setAttribute(Qt::WA_DeleteOnClose);
+    for (QAction* own : standard->actions())  // the text has no order of its own
+      if (own->objectName() == "edit-undo" || own->objectName() == "edit-redo") own->setVisible(false);
     standard->addSeparator();
     standard->addMenu(m_menu);
     standard->popup(editor.viewport()->mapToGlobal(at));

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include <QSpinBox>
+
+namespace kvscope {
+
+class Workspace;
+
+/// Field of a budget: slots per head, "40" or "40 slots", or a share of the prompt, "25 %". What it does not understand stays in it, and it
+/// says so. More than there can be is taken as the most. Esc gives back what holds.
+class BudgetBox : public QSpinBox {
+  Q_OBJECT
+
+ public:
+  BudgetBox(const Workspace& workspace, QWidget* parent);
+  /// Something stands in it that was not sent yet.
+  bool typing() const;
+  /// Why that is not taken; empty: it is, or may become so.
+  QString refusal() const { return m_refusal; }
+
+ Q_SIGNALS:
+  /// By Enter, or by leaving the field. A share is in (0, 1].
+  void typed(int n_slots, std::optional<double> share);
+
+ protected:
+  int valueFromText(const QString& text) const override;
+  QValidator::State validate(QString& text, int& at) const override;
+  bool event(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+
+ private:
+  void take();
+  void refuse(const QString& why);
+
+  const Workspace& m_workspace;
+  QString m_refusal;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Undo: one order of time for everything that was done, wherever the keyboard is.
+#include <QComboBox>
+#include <QSlider>
+#include <QTextCursor>
+
+#include "app/window/panels/policy/policy_form.h"
+#include "app/window/panels/policy/policy_form_field.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/rows/budget_box.h"
+#include "app/window/rows/rows.h"
+#include "window/support/window_fixture.h"
+
+namespace kvscope {
+namespace {
+
+class UndoTest : public WindowTest {
+ protected:
+  static constexpr int kPause = 1100;  // ms after which what is typed is another step
+  PromptEditor& editor() { return window->work().prompt().editor(); }
+  BudgetBox& box() { return *window->rows().tools().budgetBox(); }
+  std::string text() { return window->controller().request().prompt; }
+  void type(const char* words) {
+    editor().setFocus();
+    editor().moveCursor(QTextCursor::End);
+    QTest::keyClicks(&editor(), words);
+    ASSERT_TRUE(settle());
+  }
+  void typeBudget(const char* words) {
+    box().setFocus();
+    box().selectAll();
+    QTest::keyClicks(&box(), words);
+    QTest::keyClick(&box(), Qt::Key_Return);
+    QTest::qWait(60);
+    ASSERT_TRUE(settle());
+  }
+  /// Where the keyboard is.
+  void undo() {
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Z, Qt::ControlModifier);
+    ASSERT_TRUE(settle());
+  }
+  void redo() {
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+    ASSERT_TRUE(settle());
+  }
+};
+
+TEST_F(UndoTest, TheLastThingDoneIsTheFirstTakenBackWhateverItIs) {
+  const std::string prompt = text(), run = lane(4);
+  type(" not");
+  typeBudget("7");
+  const std::string smaller = lane(4);
+  ASSERT_NE(smaller, run);
+  type(" known");
+  const QComboBox* policies = window->rows().tools().policyBox();
+  window->setFocus();
+  QTest::qWait(kPause);
+  Q_EMIT window->rows().tools().policyBox()->activated(policies->findData("h2o"));
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(lane(4).rfind("h2o", 0), 0u) << lane(4);
+  viz::Selection selection = window->workspace().selection();
+  selection.tokens = viz::TokenRange{6, 6};
+  window->workspace().setSelection(selection);
+  window->canvas("atlas")->setFocus();
+  QTest::keyClick(window->canvas("atlas"), Qt::Key_E);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+
+  undo();
+  EXPECT_EQ(snapshot().lanes.size(), 5u) << "the edit by hand";
+  EXPECT_EQ(lane(4).rfind("h2o", 0), 0u);
+  undo();
+  EXPECT_EQ(lane(4), smaller) << "the policy";
+  EXPECT_EQ(text(), prompt + " not known");
+  editor().setFocus();
+  undo();
+  EXPECT_EQ(text(), prompt + " not") << "the words behind";
+  EXPECT_EQ(lane(4), smaller);
+  undo();
+  EXPECT_EQ(lane(4), run) << "the budget, though the keyboard is in the text";
+  EXPECT_EQ(text(), prompt + " not");
+  box().setFocus();
+  undo();
+  EXPECT_EQ(text(), prompt) << "the words, though the keyboard is in the field of the budget";
+  EXPECT_EQ(snapshot().prompt, prompt);
+  EXPECT_EQ(editor().exactText().toStdString(), prompt);
+  for (int i = 0; i < 5; ++i) redo();
+  EXPECT_EQ(text(), prompt + " not known");
+  EXPECT_EQ(snapshot().lanes.size(), 6u);
+}
+
+TEST_F(UndoTest, WordsTypedInOneGoAreOneStepAndTheCaretGoesWhereTheyWere) {
+  const std::string prompt = text();
+  editor().setFocus();
+  editor().moveCursor(QTextCursor::Start);
+  QTest::keyClicks(&editor(), "Now! ");
+  for (int i = 0; i < 2; ++i) QTest::keyClick(&editor(), Qt::Key_Backspace);
+  EXPECT_EQ(window->model().undo.count(), 1);
+  QTest::qWait(kPause);
+  QTest::keyClicks(&editor(), "x");
+  EXPECT_EQ(window->model().undo.count(), 2);
+  undo();
+  undo();
+  EXPECT_EQ(text(), prompt);
+  EXPECT_EQ(editor().textCursor().position(), 0);
+  QTest::keyClicks(&editor(), "a");
+  QTest::keyClick(&editor(), Qt::Key_Backspace);
+  EXPECT_FALSE(window->model().undo.canUndo()) << "nothing was changed";
+}
+
+TEST_F(UndoTest, ALoadedTextIsAStepOfItsOwn) {
+  type("mine");
+  const std::string mine = text();
+  for (const QString loaded : {"a cat", "two\nlines"}) {
+    window->replacePrompt(loaded);
+    editor().moveCursor(QTextCursor::End);
+    QTest::keyClicks(&editor(), "st");
+    undo();
+    EXPECT_EQ(editor().exactText(), loaded);
+    undo();
+    EXPECT_EQ(text(), mine);
+  }
+}
+
+TEST_F(UndoTest, AnEditByHandComesBackToItsTokenWithTheText) {
+  viz::Selection selection = window->workspace().selection();
+  selection.tokens = viz::TokenRange{6, 6};
+  window->workspace().setSelection(selection);
+  window->canvas("atlas")->setFocus();
+  QTest::keyClick(window->canvas("atlas"), Qt::Key_P);
+  ASSERT_TRUE(settle());
+  const std::string fork = lane(5);
+  const int n_steps = window->model().undo.count();
+  editor().setFocus();
+  editor().moveCursor(QTextCursor::Start);
+  QTest::keyClicks(&editor(), "Now! ");
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(QTest::qWaitFor([&] { return lane(5) != fork; }, 3000)) << "the edit follows its token";
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->model().undo.count(), n_steps + 1) << "and is no step of its own";
+  undo();
+  EXPECT_EQ(lane(5), fork);
+  redo();
+  EXPECT_NE(lane(5), fork);
+}
+
+TEST_F(UndoTest, EscGivesTheBudgetBackAndLeavesItsField) {
+  const std::string run = lane(4);
+  const QString shown = box().text();
+  box().setFocus();
+  box().selectAll();
+  QTest::keyClicks(&box(), "3");
+  ASSERT_NE(box().text(), shown);
+  QTest::keyClick(&box(), Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(box().text(), shown) << "what was not sent yet is the field's to take back";
+  box().selectAll();
+  QTest::keyClicks(&box(), "3");
+  QTest::keyClick(&box(), Qt::Key_Escape);
+  EXPECT_FALSE(box().hasFocus());
+  EXPECT_EQ(box().text(), shown);
+  QTest::qWait(100);
+  EXPECT_EQ(lane(4), run);
+}
+
+TEST_F(UndoTest, FieldsOfThePolicyLeaveUndoToTheWindowAndShowWhatCameBack) {
+  auto* form = window->findChild<PolicyForm*>();
+  ASSERT_NE(form, nullptr);
+  window->inspect().open("policy");
+  for (const char* key : {"threshold", "sinks"}) {  // a number, and a text
+    ASSERT_NE(form->field(key), nullptr);
+    QWidget* field = form->field(key)->widget();
+    const std::string run = lane(4);
+    const QString shown = field->property("text").toString();
+    field->setFocus();
+    QTest::keyClick(field, Qt::Key_A, Qt::ControlModifier);
+    QTest::keyClicks(field, "1");
+    QTest::keyClick(field, Qt::Key_Return);
+    ASSERT_TRUE(settle());
+    ASSERT_NE(lane(4), run) << key;
+    QTest::keyClick(field, Qt::Key_Z, Qt::ControlModifier);
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(lane(4), run) << key;
+    EXPECT_EQ(field->property("text").toString(), shown) << key;
+  }
+}
+
+}  // namespace
+}  // namespace kvscope
