@@ -5,7 +5,7 @@
     readme_policies.py README.md POLICIES.md CATALOG.json [--write]
 
 POLICIES.md has one row per policy in the catalog's order: name, paper, idea, keys, what the selection may see. The README has the policies in
-groups, each once: name, arXiv number, idea. list_policies prints the catalog; --write puts its rows into POLICIES.md and its ideas into the README.
+the catalog's groups, each once: name, arXiv number, idea. list_policies prints the catalog; --write puts its rows into POLICIES.md and its ideas into the README.
 """
 import json
 import re
@@ -22,16 +22,16 @@ def cells_of(line):
 
 
 def rows(document, header):
-    """Rows of every table with this header, as dictionaries."""
-    found, inside = [], False
+    """Rows of every table with this header, as dictionaries; "group" is the line above the table."""
+    found, inside, above = [], False, ""
     for line in document.splitlines():
         cells = cells_of(line)
         if not line.startswith("|"):
-            inside = False
+            inside, above = False, line.strip() or above
         elif cells == header:
             inside = True
         elif inside and not set(line) <= set("|-: "):
-            found.append(dict(zip(header, cells)))
+            found.append({**dict(zip(header, cells)), "group": above})
     return found
 
 
@@ -78,6 +78,8 @@ def short_differences(document, catalog):
             yield f"{policy['name']}: paper: '{row['paper']}', the catalog has '{policy['paper']}'"
         if arxiv(policy["paper"]) and arxiv(row["paper"]) != arxiv(policy["paper"]):
             yield f"{policy['name']}: paper: '{row['paper']}', the catalog has '{policy['paper']}'"
+        if policy["group"] is not None and row["group"] != policy["group"]:
+            yield f"{policy['name']}: under '{row['group']}', the catalog has it under '{policy['group']}'"
 
 
 def row_of(policy):
@@ -107,8 +109,8 @@ def with_ideas(document, catalog):
 
 
 def selftest():
-    catalog = [{"name": "a", "keys": ["sinks"], "paper": "A, arXiv:2401.00001", "idea": "x", "sees_question": True},
-               {"name": "b", "keys": [], "paper": "", "idea": "z", "sees_question": None}]
+    catalog = [{"name": "a", "keys": ["sinks"], "paper": "A, arXiv:2401.00001", "idea": "x", "sees_question": True, "group": "text"},
+               {"name": "b", "keys": [], "paper": "", "idea": "z", "sees_question": None, "group": None}]
     full = ("| policy | paper | idea | keys | sees the question |\n|---|---|---|---|---|\n"
             "| `a` | A, arXiv:2401.00001 | x | `sinks` | yes |\n| `b` | – | z | – | as chosen |\n")
     assert not list(full_differences(full, catalog))
@@ -119,7 +121,7 @@ def selftest():
     header = "| policy | paper | idea |\n|---|---|---|\n"
     short = header + "| `b` | – | z |\n\ntext\n\n" + header + "| `a` | [2401.00001](https://arxiv.org/abs/2401.00001) | x |\n"
     assert not list(short_differences(short, catalog))
-    for old, new in [("`a`", "`c`"), ("00001", "00002"), ("| x |", "| y |"), ("| – |", "| B |"), ("| `b` | – | z |\n", ""), ("`b`", "`a`")]:
+    for old, new in [("`a`", "`c`"), ("00001", "00002"), ("| x |", "| y |"), ("| – |", "| B |"), ("| `b` | – | z |\n", ""), ("text", "Text"), ("`b`", "`a`")]:
         assert list(short_differences(short.replace(old, new), catalog)), (old, new)
     assert with_ideas(short.replace("| z |", "| old |"), catalog) == short
 

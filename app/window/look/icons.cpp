@@ -27,6 +27,10 @@ void hatchedSquare(QPainterPath& p) {
   }
 }
 
+void strokes(QPainterPath& p, std::initializer_list<std::initializer_list<QPointF>> lines) {
+  for (const auto& line : lines) polygon(p, line, false);
+}
+
 QPainterPath shape(Icon which, bool& solid) {
   QPainterPath p;
   solid = false;
@@ -51,21 +55,21 @@ QPainterPath shape(Icon which, bool& solid) {
       polygon(p, {{4, 3}, {10.5, 8}, {4, 13}}, true);
       polygon(p, {{12.5, 3}, {12.5, 13}}, false);
       break;
+    case Icon::add:
+      strokes(p, {{{8, 3}, {8, 13}}, {{3, 8}, {13, 8}}});
+      break;
     case Icon::compare:
       p.addRect(2.5, 3, 4.5, 10);
       p.addRect(9.5, 3, 4.5, 10);
       break;
     case Icon::maximise:
-      polygon(p, {{9.5, 3.5}, {12.5, 3.5}, {12.5, 6.5}}, false);
-      polygon(p, {{6.5, 12.5}, {3.5, 12.5}, {3.5, 9.5}}, false);
+      strokes(p, {{{9.5, 3.5}, {12.5, 3.5}, {12.5, 6.5}}, {{6.5, 12.5}, {3.5, 12.5}, {3.5, 9.5}}});
       break;
     case Icon::restore:
-      polygon(p, {{13, 6.5}, {9.5, 6.5}, {9.5, 3}}, false);
-      polygon(p, {{3, 9.5}, {6.5, 9.5}, {6.5, 13}}, false);
+      strokes(p, {{{13, 6.5}, {9.5, 6.5}, {9.5, 3}}, {{3, 9.5}, {6.5, 9.5}, {6.5, 13}}});
       break;
     case Icon::close:
-      polygon(p, {{4.5, 4.5}, {11.5, 11.5}}, false);
-      polygon(p, {{11.5, 4.5}, {4.5, 11.5}}, false);
+      strokes(p, {{{4.5, 4.5}, {11.5, 11.5}}, {{11.5, 4.5}, {4.5, 11.5}}});
       break;
     case Icon::find:
       p.addEllipse(QPointF(7, 7), 4.2, 4.2);

@@ -40,6 +40,7 @@ enum class Icon {
   play,
   stop,
   next,
+  add,
   compare,
   maximise,
   restore,

@@ -6,6 +6,7 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMenu>
 #include <QPushButton>
 #include <QSlider>
 #include <QSpinBox>
@@ -85,6 +86,11 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_policy->setAccessibleName("Policy of the selected run");
   addPolicies(*m_policy, /*with_reference=*/true);
   m_policy->setMaxVisibleItems(30);
+  m_add = button(this, {}, "Add a run with a policy, at this budget, beside the others", "square");
+  auto* policies = new QMenu(m_add);
+  addPolicies(*policies, [this](const QString& policy) { addChosen(policy); });
+  m_add->setMenu(policies);
+  m_add->setPopupMode(QToolButton::InstantPopup);
   m_slider = new BudgetSlider(workspace, this);
   m_slider->setFixedWidth(120);
   m_slider->setAccessibleName("Budget");
@@ -112,6 +118,7 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   row->addSpacing(4);
   row->addWidget(caption("Policy", this));
   row->addWidget(m_policy);
+  row->addWidget(m_add);
   row->addSpacing(8);
   row->addWidget(caption("Budget", this));
   row->addWidget(m_slider);
@@ -165,7 +172,8 @@ void ToolRow::resizeEvent(QResizeEvent* event) {
   fit();
 }
 
-/// In a narrow window words give way to their icons, then the figures of the budget to the tooltip: nothing is cut.
+/// In a narrow window words give way to their icons, then the figures of the budget to the tooltip, at last what the boxes are for: nothing
+/// is cut.
 void ToolRow::fit() {
   const auto too_wide = [this] {
     layout()->invalidate();
@@ -174,10 +182,16 @@ void ToolRow::fit() {
   const auto show_words = [this](bool words) {
     for (QToolButton* b : {m_open, m_save, m_compare}) b->setToolButtonStyle(words ? Qt::ToolButtonTextBesideIcon : Qt::ToolButtonIconOnly);
   };
+  const auto show_captions = [this](bool shown) {
+    for (QLabel* label : findChildren<QLabel*>("secondary", Qt::FindDirectChildrenOnly))
+      if (label != m_budget_facts) label->setVisible(shown);
+  };
   show_words(true);
+  show_captions(true);
   m_budget_facts->show();
   if (too_wide()) show_words(false);
   if (too_wide()) m_budget_facts->hide();
+  if (too_wide()) show_captions(false);
 }
 
 int ToolRow::generateCount() const { return m_count->value(); }
@@ -194,6 +208,7 @@ void ToolRow::refresh() {
   m_stop->setEnabled(busy);
   sayWhyNot(snapshot.model.n_layers > 0 ? m_controller.whyViewOnly() : QString("No model is open"));
   m_policy->setEnabled(editable);
+  m_add->setEnabled(lane && !m_controller.viewOnly());
   m_policy->setPlaceholderText(lane ? QString::fromStdString(lane->title) : QString());  // of a run with a policy that is not in the list
   m_policy->setCurrentIndex(lane ? m_policy->findData(QString::fromStdString(lane->policy)) : -1);
   const bool budgeted = lane && m_workspace.selection().lane > 0 && lane->slots_asked >= 0;
@@ -256,6 +271,7 @@ void ToolRow::applyTheme() {
   m_save->setIcon(icon(Icon::save, colour, disabled));
   m_stop->setIcon(icon(Icon::stop, text, disabled));
   m_next->setIcon(icon(Icon::next, text, disabled));
+  m_add->setIcon(icon(Icon::add, text, disabled));
   m_compare->setIcon(icon(Icon::compare, colour, disabled));
   m_find->setIcon(icon(Icon::find, colour, disabled));
   m_generate->setIcon(icon(Icon::play, toColor(theme.on_accent), disabled));
@@ -266,6 +282,11 @@ void ToolRow::policyChosen(int index) {
   const QStringList specs = m_controller.laneSpecs();
   if (m_refreshing || lane < 1 || lane >= specs.size()) return;
   m_controller.setLaneSpec(lane, specOf(m_policy->itemData(index).toString(), specs[lane]));
+}
+
+void ToolRow::addChosen(const QString& policy) {
+  const QString like = m_controller.laneSpecs().value(m_workspace.selection().lane);
+  Q_EMIT runWanted(specOf(policy, m_workspace.selection().lane > 0 ? like : policy + ":ratio=0.25"));
 }
 
 void ToolRow::budgetChosen(int nSlots, const std::optional<double>& share) {

@@ -40,6 +40,7 @@ class ToolRow : public QFrame {
   void setGenerateCount(int n);
   QToolButton* compareButton() const { return m_compare; }
   QComboBox* policyBox() const { return m_policy; }
+  QToolButton* addButton() const { return m_add; }
   QSlider* budgetSlider() const { return m_slider; }
   BudgetBox* budgetBox() const { return m_slots; }
   /// At once what waits for its pause.
@@ -53,6 +54,8 @@ class ToolRow : public QFrame {
   void nextRequested();
   void compareToggled(bool on);
   void findRequested();
+  /// Beside the others, and to be looked at.
+  void runWanted(const QString& spec);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -64,12 +67,13 @@ class ToolRow : public QFrame {
   void fit();
   void applyTheme();
   void policyChosen(int index);
+  void addChosen(const QString& policy);
   void budgetChosen(int nSlots, const std::optional<double>& share = {});
   void sendBudget();
 
   Workspace& m_workspace;
   SessionController& m_controller;
-  QToolButton *m_open, *m_save, *m_stop, *m_next, *m_compare, *m_find;
+  QToolButton *m_open, *m_save, *m_stop, *m_next, *m_add, *m_compare, *m_find;
   QPushButton* m_generate;
   QSpinBox* m_count;
   QComboBox* m_policy;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "window/panels/panel_fixture.h"
 
+#include <map>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -245,7 +246,27 @@ TEST_F(PolicyPanelTest, ListsWhatCannotRunWithoutOfferingIt) {
   for (const PolicyInfo& info : policies()) last = info.name;
   panel.form().setPolicy(QString::fromStdString(last));
   panel.form().addLane();
-  EXPECT_EQ(parse_lane_spec(requested(4)).name, list->itemData(0).toString().toStdString());
+  EXPECT_EQ(parse_lane_spec(requested(4)).name, policies()[1].name) << "the reference is no run of its own";
+}
+
+TEST_F(PolicyPanelTest, ListsEveryPolicyOnceUnderTheHeadingOfItsKind) {
+  const QComboBox& list = panel.form().policyChoice();
+  std::vector<std::string> headings;
+  std::map<std::string, std::string> heading_of;
+  for (int row = 0; row < list.count(); ++row) {
+    const std::string name = list.itemData(row).toString().toStdString(), text = list.itemText(row).toStdString();
+    if (name.empty()) {
+      EXPECT_FALSE(list.model()->flags(list.model()->index(row, 0)).testFlag(Qt::ItemIsEnabled)) << text;
+      headings.push_back(text);
+    } else {
+      EXPECT_TRUE(heading_of.emplace(name, headings.empty() ? "" : headings.back()).second) << name << " stands there twice";
+    }
+  }
+  EXPECT_THAT(headings, ::testing::ElementsAre("Baselines and position", "Eviction by keys or attention",
+                                               "Budgets that differ by layer or head", "Merging", "Every token stays", "Not available"));
+  for (const PolicyInfo& info : policies()) EXPECT_EQ(heading_of.contains(info.name), info.name != reference_policy()) << info.name;
+  EXPECT_EQ(heading_of["h2o"], "Eviction by keys or attention");
+  EXPECT_EQ(heading_of["keepkv"], "Merging");
 }
 
 TEST_F(PolicyPanelTest, ShowsTheFieldsOfTheChosenPartsOnly) {

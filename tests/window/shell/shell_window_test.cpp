@@ -15,6 +15,7 @@
 #include <QSpinBox>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 
 #include "app/window/diagnostics/script.h"
 #include "app/window/help/help_dialog.h"
@@ -22,6 +23,7 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
 #include "policy/catalog.h"
+#include "window/support/mouse_menu.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -220,6 +222,26 @@ TEST_F(WindowTest, AnotherPolicyKeepsTheBudget) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(snapshot().lanes[4].policy, "streaming");
   EXPECT_EQ(snapshot().lanes[4].slots_asked, asked);
+}
+
+TEST_F(WindowTest, APolicyIsAddedBesideTheRunsAtTheBudgetOfTheSelectedOne) {
+  const std::string run = lane(4);
+  const auto add = [this](const QString& kind, const QString& policy) {
+    QToolButton* button = window->rows().tools().addButton();
+    chooseByMouse({kind, policy}, [button] { QTest::mouseClick(button, Qt::LeftButton); });
+  };
+  add("Merging", "D2O");
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 6; }, 20000));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(4), run) << "the run itself stays";
+  EXPECT_EQ(lane(5), "d2o:ratio=0.25");
+  EXPECT_EQ(window->workspace().selection().lane, 5) << "it is looked at";
+  press(Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(window->controller().request().lanes.size(), 5u);
+  ASSERT_TRUE(settle());
+  press(Qt::Key_1, Qt::ControlModifier);  // the full cache, which has no budget
+  add("Every token stays", "KIVI");
+  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 6; }, 20000)) << window->notices().text().toStdString();
 }
 
 TEST_F(WindowTest, TypingInThePromptChangesEveryRun) {

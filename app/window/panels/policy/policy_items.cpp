@@ -2,24 +2,58 @@
 #include "app/window/panels/policy/policy_items.h"
 
 #include <QComboBox>
+#include <QMenu>
 #include <QStandardItemModel>
 
-#include "policy/catalog.h"
+#include "policy/policy_groups.h"
 
 namespace kvscope {
 
+namespace {
+
+/// Disabled: a heading, or a policy that cannot run.
+QStandardItem* addTo(QStandardItemModel& model, const QString& title, const std::string& name, const std::string& tip, bool enabled) {
+  auto* item = new QStandardItem(title);
+  if (!name.empty()) item->setData(QString::fromStdString(name), Qt::UserRole);
+  item->setToolTip(QString::fromStdString(tip));
+  item->setEnabled(enabled);
+  model.appendRow(item);
+  return item;
+}
+
+void addHeading(QStandardItemModel& model, const QString& title) {
+  QStandardItem* heading = addTo(model, title, {}, {}, false);
+  QFont bold;
+  bold.setBold(true);
+  heading->setFont(bold);
+}
+
+}  // namespace
+
 void addPolicies(QComboBox& box, bool with_reference) {
-  const auto add = [&](const QString& title, const PolicyInfo& info, const std::string& tip) {
-    box.addItem(title, QString::fromStdString(info.name));
-    box.setItemData(box.count() - 1, QString::fromStdString(tip), Qt::ToolTipRole);
-  };
-  for (const PolicyInfo& info : policies()) {
-    if (with_reference || info.name != reference_policy()) add(QString::fromStdString(info.title), info, info.idea);
+  auto* model = new QStandardItemModel(&box);
+  for (const PolicyGroup& group : policy_groups()) {
+    addHeading(*model, QString::fromStdString(group.title));
+    for (const PolicyInfo* info : group.members)
+      if (with_reference || info->name != reference_policy())
+        addTo(*model, QString::fromStdString(info->title), info->name, info->idea, true);
   }
-  auto* model = qobject_cast<QStandardItemModel*>(box.model());
-  for (const PolicyInfo& info : unavailable_policies()) {
-    add(QString::fromStdString(info.title) + " (n/a)", info, info.idea + "\nNot available: " + info.unavailable + ".");
-    if (model) model->item(box.count() - 1)->setEnabled(false);
+  addHeading(*model, "Not available");
+  for (const PolicyInfo& info : unavailable_policies())
+    addTo(*model, QString::fromStdString(info.title), info.name, info.idea + "\nNot available: " + info.unavailable + ".", false);
+  box.setModel(model);
+}
+
+void addPolicies(QMenu& menu, const std::function<void(const QString&)>& chosen) {
+  for (const PolicyGroup& group : policy_groups()) {
+    QMenu* kind = menu.addMenu(QString::fromStdString(group.title));
+    kind->setToolTipsVisible(true);
+    for (const PolicyInfo* info : group.members) {
+      if (info->name == reference_policy()) continue;  // it is there already
+      QAction* one = kind->addAction(QString::fromStdString(info->title));
+      one->setToolTip(QString::fromStdString(info->idea));
+      QObject::connect(one, &QAction::triggered, &menu, [chosen, name = QString::fromStdString(info->name)] { chosen(name); });
+    }
   }
 }
 

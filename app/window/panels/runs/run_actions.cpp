@@ -45,6 +45,7 @@ RunActions::RunActions(QWidget& window, WindowModel& model, WindowRows& rows, Pa
   connect(&rows.tools(), &ToolRow::generateRequested, this, &RunActions::generate);
   connect(&rows.tools(), &ToolRow::nextRequested, this, &RunActions::generateOneMore);
   connect(&rows.tools(), &ToolRow::stopRequested, this, &RunActions::stop);
+  connect(&rows.tools(), &ToolRow::runWanted, this, &RunActions::addRun);
 }
 
 RunActions::~RunActions() = default;
@@ -114,12 +115,16 @@ void RunActions::add() {
   m_dialog->activateWindow();
 }
 
-void RunActions::open(const QString& spec) {
+void RunActions::addRun(const QString& spec) {
   m_wanted = spec.toStdString();
   const std::vector<LaneSpec>& lanes = m_model.controller.request().lanes;
   if (std::ranges::find(lanes, m_wanted, &LaneSpec::text) == lanes.end()) m_model.runs.add({m_wanted}, QueuedRun::Purpose::lane);
-  m_pages.show(Page::compare);
   selectWanted();
+}
+
+void RunActions::open(const QString& spec) {
+  m_pages.show(Page::compare);
+  addRun(spec);
 }
 
 void RunActions::selectWanted() {

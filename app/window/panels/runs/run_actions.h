@@ -54,10 +54,11 @@ class RunActions : public QObject {
  public Q_SLOTS:
   void generate();
   void generateOneMore();
-  void stop();                     // the request, and the run beside the others
-  void add();                      // opens the dialog
-  void sweepTexts();               // opens the dialog of sweeps over many texts
-  void open(const QString& spec);  // looks at it in the comparison; runs it first where it is no lane yet
+  void stop();                       // the request, and the run beside the others
+  void add();                        // opens the dialog
+  void addRun(const QString& spec);  // beside the others; looked at as soon as it is there
+  void sweepTexts();                 // opens the dialog of sweeps over many texts
+  void open(const QString& spec);    // looks at it in the comparison; runs it first where it is no lane yet
 
  Q_SIGNALS:
   void jobsRequested();
