@@ -91,8 +91,8 @@ QString Options::journalFolder() const {
 }
 
 bool Options::atStartOnly() const {
-  return !scripted() && !synthetic_size && report.empty() && model.empty() && !prompt && prompt_file.empty() && session.empty() &&
-         store.empty() && lanes.empty() && !view_given && !layer && !tokens && !step;
+  return !scripted() && !synthetic_size && report.empty() && file.empty() && model.empty() && !prompt && prompt_file.empty() &&
+         session.empty() && store.empty() && lanes.empty() && !view_given && !layer && !tokens && !step;
 }
 
 std::string sampleLecture() { return asset("lessons/cat.kvscope"); }
@@ -285,6 +285,18 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
 
 }  // namespace
 
+/// A manager of files shows nobody what goes to the terminal.
+StartState beginning(Options& options) {
+  try {
+    return startState(options);
+  } catch (const Error& error) {
+    if (options.scripted() || options.file.empty() || options.prompt_file != options.file) throw;
+    options.not_opened = error.what();
+    options.prompt_file.clear();
+    return startState(options);
+  }
+}
+
 int runProgram(int argc, char** argv) {
   report_file_size_limit();
   Options options;
@@ -305,7 +317,7 @@ int runProgram(int argc, char** argv) {
   StartState start;
   BenchScript bench;
   try {
-    start = startState(options);
+    start = beginning(options);
     if (!options.bench_ui.empty()) bench = readBenchScript(options.bench_ui);
   } catch (const UsageError& error) {
     std::cerr << "kvscope: " << for_terminal(error.what()) << "\n";

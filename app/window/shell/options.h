@@ -37,6 +37,7 @@ struct Options {
   std::optional<viz::StepRange> steps;
   std::optional<int> lane;     // shown; the last one by default
   std::string file;            // to open at the start, whatever it is: it becomes one of the others
+  std::string not_opened;      // why it did not: the window says so
   std::string session;         // file to open at the start
   std::string store;           // folder of a sweep to open at the start
   std::size_t memory = 0;      // bytes of recorded results; 0: what is set, else a quarter of the machine's
@@ -65,6 +66,8 @@ struct StartState {
   RunRequest request;
 };
 StartState startState(const Options& options);
+/// The same; a text that stands by itself and cannot be read is no failure where a window can say so (Options::not_opened).
+StartState beginning(Options& options);
 /// Session of the sample lecture that comes with the program.
 std::string sampleLecture();
 /// Folder of the model that comes with the program.

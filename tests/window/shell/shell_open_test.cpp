@@ -8,6 +8,7 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_file.h"
+#include "core/error.h"
 #include "window/support/file_bytes.h"
 #include "window/support/window_fixture.h"
 
@@ -94,6 +95,25 @@ TEST_F(OpenTest, AnOfferThatNobodyAnsweredComesBackWhenWhatWasSaidOverItIsRead) 
   EXPECT_EQ(n_recovered, 1);
   bar.dismiss();
   EXPECT_TRUE(bar.isHidden()) << "it was seen";
+}
+
+TEST_F(OpenTest, ATextThatCannotBeReadAtTheStartIsSaidInTheWindow) {
+  for (const QByteArray& bytes : {png, QByteArray(10 << 20, 'a')}) {
+    Options start;
+    start.file = start.prompt_file = file("start.txt", bytes).toStdString();
+    start.journal = folder.path().toStdString();
+    const StartState state = beginning(start);
+    EXPECT_FALSE(state.request.prompt.empty()) << "the sample";
+    start.picture = "unused.png";  // no settings are read or written
+    MainWindow other(start, state);
+    other.show();
+    ASSERT_TRUE(waitUntilSettled(other, 60000));
+    EXPECT_TRUE(other.notices().isVisible());
+    EXPECT_TRUE(other.notices().text().contains("start.txt: expected")) << other.notices().text().toStdString();
+    Options script = start;
+    script.prompt_file = script.file;
+    EXPECT_THROW(beginning(script), Error) << "who asks for a picture asked for one of this text";
+  }
 }
 
 TEST_F(OpenTest, AFileKeepsTheLettersOfItsName) {
