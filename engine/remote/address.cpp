@@ -63,7 +63,11 @@ std::string text_of(const Address& a) {
 
 std::vector<std::string> command_of(const Address& a) {
   if (a.host.empty()) return {a.path, std::string(kServe), std::string(kStdio)};
-  return {"ssh", "-T", a.host, quoted_for_shell(a.path) + " " + std::string(kServe) + " " + std::string(kStdio)};
+  // A line that has gone silent ends within half a minute instead of waiting for the system's own patience.
+  return {"ssh",  "-T",
+          "-o",   "ServerAliveInterval=10",
+          "-o",   "ServerAliveCountMax=2",
+          a.host, quoted_for_shell(a.path) + " " + std::string(kServe) + " " + std::string(kStdio)};
 }
 
 }  // namespace kvscope::remote

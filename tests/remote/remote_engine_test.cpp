@@ -217,7 +217,7 @@ TEST(RemoteEngine, GoesThroughTheSshOfTheUser) {
   fs::remove(program);
   fs::create_symlink(KVSCOPE_CLI, program);
   std::ofstream(folder / "ssh") << "#!/bin/sh\nfor w in \"$@\"; do echo \"$w\"; done > '" << said.string()
-                                << "'\nshift 2\nexec sh -c \"$*\"\n";
+                                << "'\nshift 6\nexec sh -c \"$*\"\n";
   fs::permissions(folder / "ssh", fs::perms::owner_all);
   const std::string before = std::getenv("PATH");
   ::setenv("PATH", (folder.string() + ":" + before).c_str(), 1);
@@ -232,7 +232,7 @@ TEST(RemoteEngine, GoesThroughTheSshOfTheUser) {
   EXPECT_EQ(mailbox.latest()->failure, "");
   std::ifstream file(said);
   const std::string words((std::istreambuf_iterator<char>(file)), {});
-  EXPECT_THAT(words, HasSubstr("-T\nme@box\n'"));
+  EXPECT_THAT(words, HasSubstr("-T\n-o\nServerAliveInterval=10\n-o\nServerAliveCountMax=2\nme@box\n'"));
   EXPECT_THAT(words, HasSubstr("serve --stdio\n"));
 }
 
