@@ -245,6 +245,35 @@ def cases(width, filters, path):
     ]
 
 
+def dims(width):
+    """(name, press, lane) of presses that leave every position and part of its key. Compared is what the model says: logits after the prompt and
+    after further tokens, within 1e-9 of the largest."""
+    P = kvpress
+    return [(f"ThinKPress({share}, window_size={window})", P.ThinKPress(key_channel_compression_ratio=share, window_size=window), f"think:pruned={share},window={window}")
+            for share in (0.25, 0.5, 0.75) for window in (16, 32)]
+
+
+def kvpress_says(model, tokens, more, press):
+    """[1 + more, vocab] logits."""
+    model.config._attn_implementation = "eager"
+    cache, out = DynamicCache(), []
+    with torch.no_grad(), press(model):
+        out.append(model(torch.tensor([tokens]), past_key_values=cache).logits[0, -1])
+        for place, token in enumerate(more, len(tokens)):
+            place = torch.tensor([place])
+            out.append(model(torch.tensor([[token]]), past_key_values=cache, position_ids=place[None], cache_position=place).logits[0, -1])
+    return torch.stack(out)
+
+
+def kvscope_says(cli, folder, tokens, more, lane):
+    steps = kvscope_steps(cli, folder, tokens, more, lane, "--detail", "summary", "--logits", "all")
+    out = torch.empty(len(steps), len(steps[0]["logits_top"]), dtype=torch.float64)
+    for row, step in zip(out, steps, strict=True):
+        for token, logit in step["logits_top"]:
+            row[token] = logit
+    return out
+
+
 def recording(press):
     """The press, and the scores [layer] that it made."""
     scorer = getattr(press, "press", getattr(press, "base_press", press))
@@ -303,20 +332,23 @@ def kvpress_keeps(model, tokens, more, press):
     return kept, scores
 
 
-def kvscope_keeps(cli, folder, tokens, more, lane):
+def kvscope_steps(cli, folder, tokens, more, lane, *asked):
     with tempfile.TemporaryDirectory() as work:
         out, follow = os.path.join(work, "trace.json"), os.path.join(work, "follow.json")
         with open(follow, "w", encoding="utf-8") as f:
             json.dump(more, f)
         command = [cli, "trace", "--model", folder, "--prompt-ids", ",".join(map(str, tokens)), "--precision", "f64", "--device", "cpu",
-                   "--quiet", "--detail", "slots", "--lane", lane, "--out", out, *(["--follow", follow] if more else ["--generate", "0"])]
+                   "--quiet", *asked, "--lane", lane, "--out", out, *(["--follow", follow] if more else ["--generate", "0"])]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"{lane}: {done.stderr.strip()}")
         with open(out, encoding="utf-8") as f:
-            steps = json.load(f)["lanes"][-1]["steps"]
+            return json.load(f)["lanes"][-1]["steps"]
+
+
+def kvscope_keeps(cli, folder, tokens, more, lane):
     kept = {}
-    for head in steps[len(more)]["heads"]:
+    for head in kvscope_steps(cli, folder, tokens, more, lane, "--detail", "slots")[len(more)]["heads"]:
         kept.setdefault(head["layer"], []).append({slot[0] for slot in head["slots"]})
     return [kept[l] for l in sorted(kept)]
 
@@ -408,12 +440,26 @@ def main():
         shown = (lane(RATIOS[0]) if callable(lane) else lane).replace(folder.name + os.sep, '')
         rows.append(f"| `{name}` | `{shown}` | {equal} | {ties} | {different} |")
         print(rows[-1], flush=True)
+    said = []
+    for name, press, lane in dims(width):
+        if o.only not in name:
+            continue
+        worst = 0.0
+        for _, tokens in prompts_of(o, words, model.config.vocab_size):
+            more = tokens[:EVERY]
+            theirs, ours = kvpress_says(model, tokens, more, press), kvscope_says(o.cli, o.model, tokens, more, lane)
+            worst = max(worst, float((theirs - ours).abs().max() / theirs.abs().max()))
+        bad += worst > TIE
+        said.append(f"| `{name}` | `{lane}` | {worst:.1e} |")
+        print(said[-1], flush=True)
     if o.write:
         with open(o.write, "w", encoding="utf-8") as f:
             f.write("# kvscope beside kvpress 0.5.5\n\nWritten by kvpress.py: sets of positions that each (layer, KV head) keeps after the prompt, both sides in float64,\n"
                     f"where `every` is given after {EVERY} further tokens; filters drawn at random, a question of {QUESTION} tokens;\n"
                     f"model {os.path.basename(os.path.abspath(o.model))}, prompts {' and '.join(PROMPTS)}, shares kept {' and '.join(map(str, RATIOS))}. A tie: what was exchanged scores alike, within 1e-9.\n\n"
-                    "| kvpress | kvscope | equal | tie | different |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n")
+                    "| kvpress | kvscope | equal | tie | different |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n\n"
+                    f"Presses that leave every position and part of its key: largest difference of logits after the prompt and {EVERY} further tokens, over the largest logit.\n\n"
+                    "| kvpress | kvscope | difference |\n|---|---|---|\n" + "\n".join(said) + "\n")
     return 1 if bad else 0
 
 
