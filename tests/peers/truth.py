@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What papers say of caches, measured with kvscope on the model that comes with it: writes assets/papers/TRUTH.md.
+"""What papers say of caches, measured with kvscope on the model that comes with it: writes assets/papers/TRUTH.md and a picture for each row.
 
     tests/peers/truth.py build/release/kvscope-cli [--only NAME] [--check]
 
@@ -18,6 +18,8 @@ try:
 except ImportError:
     print("numpy is missing: pip install numpy")
     sys.exit(77)
+
+from figures import bars, curves
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ASSETS = os.path.join(HERE, "..", "..", "assets")
@@ -73,6 +75,20 @@ def percent(x):
     return f"{100 * x:.1f} %"
 
 
+def whole_percent(x):
+    return f"{100 * x:.0f} %"
+
+
+def three(x):
+    return f"{x:.3f}"
+
+
+def by_head(title, found, mark=None, write=whole_percent):
+    """found: {(layer, KV head): value}."""
+    heads = sorted(found)
+    return bars(title, [f"{layer}·{head}" for layer, head in heads], [float(found[h]) for h in heads], write, mark, below="layer · KV head")
+
+
 def decoding(lane):
     """Steps after the prompt's."""
     return lane["steps"][1:]
@@ -91,7 +107,8 @@ def sinks(k):
     full, without, with_sinks = k.ppl("streaming:slots=128,sinks=0", "streaming:slots=128,sinks=4", mode="stream")
     verdict = "shows" if without - full > 4 * (with_sinks - full) else "does not show here"
     why = "" if verdict == "shows" else " The model was trained on short texts, whose first token holds less of the attention than in models of billions of weights: losing it costs, but nothing collapses."
-    return verdict, f"perplexity {np.exp(full):.2f} (full), {np.exp(without):.2f} (128 slots, no sinks), {np.exp(with_sinks):.2f} (4 sinks among them).{why}"
+    return verdict, f"perplexity {np.exp(full):.2f} (full), {np.exp(without):.2f} (128 slots, no sinks), {np.exp(with_sinks):.2f} (4 sinks among them).{why}", bars(
+        "Perplexity in a stream", ["full cache", "128 slots, no sinks", "128 slots, 4 sinks"], [float(np.exp(x)) for x in (full, without, with_sinks)], lambda x: f"{x:.1f}")
 
 
 @claim("sparsity", "H2O, arXiv:2306.14048, Fig. 2 (a)", "Attention is sparse: in almost all layers over 95 % of the entries are below 1 % of the largest of their row.")
@@ -102,28 +119,28 @@ def sparsity(k):
     shares = [float(np.mean(by_layer[layer])) for layer in sorted(by_layer)]
     n = sum(s > 0.95 for s in shares)
     verdict = "shows" if n >= 0.8 * len(shares) else "does not show here"
-    return verdict, f"by layer {', '.join(percent(s) for s in shares)}; {n} of {len(shares)} layers above 95 %. Heads of few tokens and texts of some hundred tokens are denser than those of long prompts: the share below 1 % grows with the length of the row."
+    return verdict, f"by layer {', '.join(percent(s) for s in shares)}; {n} of {len(shares)} layers above 95 %. Heads of few tokens and texts of some hundred tokens are denser than those of long prompts: the share below 1 % grows with the length of the row.", bars(
+        "Attention below 1 % of the largest of its row", [f"layer {i}" for i in range(len(shares))], shares, whole_percent, (0.95, "95 % in the paper"))
 
 
 @claim("cumulative", "KeepKV, arXiv:2504.09936, Fig. 2 (a)", "The highest tokens do not always hold the majority of the attention.")
 def cumulative(k):
-    share = []
+    heads, sums, parts = {}, {}, np.linspace(0, 1, 41)
     for _, layer, head, a in full_attention(k):
-        top = np.sort(a)[::-1][: max(1, round(0.2 * a.size))]
-        share.append((layer, head, top.sum()))
-    heads = {}
-    for layer, head, s in share:
-        heads.setdefault((layer, head), []).append(s)
+        highest = np.sort(a)[::-1]
+        heads.setdefault((layer, head), []).append(highest[: max(1, round(0.2 * a.size))].sum())
+        sums.setdefault((layer, head), []).append(np.interp(parts, np.arange(a.size + 1) / a.size, np.concatenate(([0.0], np.cumsum(highest)))))
     means = {h: float(np.mean(v)) for h, v in heads.items()}
     low = min(means, key=means.get)
     n = sum(m < 0.8 for m in means.values())
     return ("shows" if n > 0 else "does not show here",
-            f"the highest 20 % hold {percent(np.mean(list(means.values())))} on average, {percent(means[low])} in L{low[0]} H{low[1]}; below 80 % in {n} of {len(means)} heads, below 50 % in {sum(m < 0.5 for m in means.values())}.")
+            f"the highest 20 % hold {percent(np.mean(list(means.values())))} on average, {percent(means[low])} in L{low[0]} H{low[1]}; below 80 % in {n} of {len(means)} heads, below 50 % in {sum(m < 0.5 for m in means.values())}.",
+            curves("Attention that the highest tokens hold, each head", list(100 * parts), [np.mean(v, axis=0).tolist() for v in sums.values()], whole_percent, "highest tokens, %", high=1.0))
 
 
 @claim("return", "KeepKV, arXiv:2504.09936, Fig. 2 (b)", "Of the prompt's tokens that are to be evicted at 20 %, a part comes into the highest 20 % of the attention while generating.")
 def comes_back(k):
-    shares = []
+    shares, heads = [], {}
     for text in range(N_TEXTS):
         lanes = k.trace(text, "h2o:ratio=0.2", "snapkv:ratio=0.2")["lanes"]
         for h, head in enumerate(lanes[1]["steps"][0]["heads"]):
@@ -133,50 +150,59 @@ def comes_back(k):
                 a = np.array(step["heads"][h]["attention"])
                 seen |= a[gone] >= np.sort(a)[::-1][max(1, round(0.2 * a.size)) - 1]
             shares.append(seen.mean())
+            heads.setdefault((head["layer"], head["kv_head"]), []).append(seen.mean())
     return ("shows" if np.mean(shares) > 0.05 else "does not show here",
-            f"of the tokens that h2o evicts at 20 %, {percent(np.mean(shares))} are among the highest 20 % in at least one of the next {len(decoding(lanes[0]))} steps (by head {percent(min(shares))} to {percent(max(shares))}).")
+            f"of the tokens that h2o evicts at 20 %, {percent(np.mean(shares))} are among the highest 20 % in at least one of the next {len(decoding(lanes[0]))} steps (by head {percent(min(shares))} to {percent(max(shares))}).",
+            by_head("Evicted tokens that come back into the highest 20 %", {h: np.mean(v) for h, v in heads.items()}))
 
 
 @claim("locality", "KeepKV, arXiv:2504.09936, Fig. 2 (c)", "A token's attention changes slowly: its variance over all steps is larger than the average variance within a sliding window.")
 def locality(k):
-    window, wins, n = 8, 0, 0
+    window, wins, n, heads = 8, 0, 0, {}
     for text in range(N_TEXTS):
         steps = decoding(k.trace(text, "h2o:ratio=0.2", "snapkv:ratio=0.2")["lanes"][0])
         for h in range(len(steps[0]["heads"])):
             length = len(steps[0]["heads"][h]["attention"])
             a = np.array([s["heads"][h]["attention"][:length] for s in steps])
             inside = np.mean([a[i:i + window].var(axis=0, ddof=1) for i in range(len(a) - window + 1)], axis=0)
-            wins += int(np.sum(a.var(axis=0, ddof=1) > inside))
+            slow = a.var(axis=0, ddof=1) > inside
+            heads.setdefault((steps[0]["heads"][h]["layer"], steps[0]["heads"][h]["kv_head"]), []).append(slow.mean())
+            wins += int(slow.sum())
             n += length
-    return ("shows" if wins > 0.6 * n else "does not show here", f"true for {percent(wins / n)} of the tokens of all heads, window of {window} steps; {percent(0.5)} would be chance.")
+    return ("shows" if wins > 0.6 * n else "does not show here", f"true for {percent(wins / n)} of the tokens of all heads, window of {window} steps; {percent(0.5)} would be chance.",
+            by_head("Tokens whose attention varies less within a window", {h: np.mean(v) for h, v in heads.items()}, (0.5, "chance")))
 
 
 @claim("hit rate", "SnapKV, arXiv:2404.14469, Fig. 2 and 3", "What the last queries of the prompt choose is what later queries attend to, all through the generation.")
 def hit_rate(k):
-    chosen, random = [], []
+    chosen, random, by_step = [], [], {}
     for text in range(N_TEXTS):
         lanes = k.trace(text, "h2o:ratio=0.2", "snapkv:ratio=0.2")["lanes"]
         n_prompt = lanes[0]["steps"][0]["position"] + 1
         for h, head in enumerate(lanes[2]["steps"][0]["heads"]):
             kept = np.array([s[0] for s in head["slots"]])
-            for step in decoding(lanes[0]):
+            for i, step in enumerate(decoding(lanes[0])):
                 a = np.array(step["heads"][h]["attention"])[:n_prompt]
                 chosen.append(np.isin(np.argsort(-a, kind="stable")[: kept.size], kept).mean())
+                by_step.setdefault(i + 1, []).append(chosen[-1])
                 random.append(kept.size / n_prompt)
     return ("shows" if np.mean(chosen) > 2 * np.mean(random) else "does not show here",
-            f"of the 20 % of the prompt that a later query attends to most, {percent(np.mean(chosen))} were kept by snapkv at 20 % (as many at random: {percent(np.mean(random))}).")
+            f"of the 20 % of the prompt that a later query attends to most, {percent(np.mean(chosen))} were kept by snapkv at 20 % (as many at random: {percent(np.mean(random))}).",
+            curves("What later queries attend to most and snapkv kept", list(by_step), [[float(np.mean(v)) for v in by_step.values()]], whole_percent, "step after the prompt",
+                   (float(np.mean(random)), "at random"), high=1.0))
 
 
 @claim("perturbation", "CriticalKV, arXiv:2502.03805, Fig. 4", "Choosing by attention and projected value lowers the output perturbation of the first decoding token in 92 % (Llama-3.1-8B) and 86 % (Mistral-7B) of the heads, at 20 %.")
 def perturbation(k):
-    verdict, text = reduced(k, 0.2)
+    verdict, text, _, change = reduced(k, 0.2)
+    picture = by_head("Output perturbation with values, beside attention alone", change, (0.0, "no change"), lambda x: f"{100 * x:+.0f} %")
     if verdict == "shows":
-        return verdict, text
+        return verdict, text, picture
     spread = []
     for head in k.trace(0, 'custom:score="vnorm",ratio=0.5,cadence=once', detail="slots")["lanes"][1]["steps"][0]["heads"]:
         scores = [s[2] for s in head["slots"] if s[2] is not None] + [e["score"] for e in head["events"] if e.get("score") is not None]
         spread.append(np.std(scores) / np.mean(scores))
-    return verdict, f"{text} The cause: the norms of the values of a head differ by only {percent(np.mean(spread))} of their mean (standard deviation), so there is little beside the attention that could be chosen by."
+    return verdict, f"{text} The cause: the norms of the values of a head differ by only {percent(np.mean(spread))} of their mean (standard deviation), so there is little beside the attention that could be chosen by.", picture
 
 
 def reduced(k, ratio):
@@ -192,14 +218,15 @@ def reduced(k, ratio):
     last = [(a, b) for (layer, _), (a, b) in total.items() if layer == layers[-1]]
     change = sum(b for _, b in last) / sum(a for a, _ in last) - 1
     return ("shows" if share > 0.6 else "does not show here",
-            f"lower in {percent(share)} of the {len(total)} heads over {N_TEXTS} texts (snapkv beside criticalkv over it); in the last layer {100 * change:+.1f} %.")
+            f"lower in {percent(share)} of the {len(total)} heads over {N_TEXTS} texts (snapkv beside criticalkv over it); in the last layer {100 * change:+.1f} %.", float(share), {h: b / a - 1 for h, (a, b) in total.items()})
 
 
 @claim("budgets", "CriticalKV, arXiv:2502.03805, Fig. 6", "The reduction holds for budgets from 2.5 % to 40 %.")
 def budgets(k):
     found = [(r, *reduced(k, r)) for r in (0.05, 0.1, 0.2, 0.4)]
-    verdict = "shows" if all(v == "shows" for _, v, _ in found) else "shows in part" if any(v == "shows" for _, v, _ in found) else "does not show here"
-    return verdict, "; ".join(f"{r * 100:g} %: {text.split(' (snapkv')[0]}" for r, _, text in found) + "."
+    verdict = "shows" if all(v == "shows" for _, v, *_ in found) else "shows in part" if any(v == "shows" for _, v, *_ in found) else "does not show here"
+    words = "; ".join(f"{r * 100:g} %: {text.split(' (snapkv')[0]}" for r, _, text, *_ in found) + "."
+    return verdict, words, bars("Heads whose output moves less, by budget", [f"{r * 100:g} %" for r, *_ in found], [share for *_, share, _ in found], whole_percent, (0.5, "half of the heads"))
 
 
 @claim("half the attention", "CriticalKV, arXiv:2502.03805, Fig. 7", "With half of the budget the most attended tokens hold over half of the attention in 99 % of the heads.")
@@ -210,20 +237,23 @@ def half(k):
         shares.setdefault((layer, head), []).append(top.sum())
     n = np.mean([np.mean(v) > 0.5 for v in shares.values()])
     low = min(shares, key=lambda h: np.mean(shares[h]))
-    return ("shows" if n > 0.95 else "does not show here", f"in {percent(n)} of the heads, 10 % of the tokens (half of a budget of 20 %); least in L{low[0]} H{low[1]}: {percent(np.mean(shares[low]))}.")
+    return ("shows" if n > 0.95 else "does not show here", f"in {percent(n)} of the heads, 10 % of the tokens (half of a budget of 20 %); least in L{low[0]} H{low[1]}: {percent(np.mean(shares[low]))}.",
+            by_head("Attention of the highest 10 % of the tokens", {h: np.mean(v) for h, v in shares.items()}, (0.5, "half")))
 
 
 @claim("values into neighbours", "WeightedKV, arXiv:2503.01330, Fig. 4", "Mixing the value of what goes into the next token lowers the perplexity beside evicting it.")
 def weighted(k):
     full, merged, evicted = k.ppl("weightedkv:ratio=0.2", "weightedkv:ratio=0.2,merge=off", mode="stream")
-    return ("shows" if evicted - merged > 0.005 else "does not show here", f"nll {full:.3f} (full), {merged:.3f} (merged), {evicted:.3f} (evicted), at 20 %.")
+    return ("shows" if evicted - merged > 0.005 else "does not show here", f"nll {full:.3f} (full), {merged:.3f} (merged), {evicted:.3f} (evicted), at 20 %.",
+            bars("nll of the text at 20 %", ["full cache", "merged", "evicted"], [full, merged, evicted], three, low=3.0))
 
 
 @claim("merging", "KeepKV, arXiv:2504.09936, Table 1", "Merging into the most similar key, with votes, is better than evicting by the same ranking.")
 def merging(k):
     full, *nll = k.ppl("keepkv:ratio=0.2,threshold=1.1", "keepkv:ratio=0.2,threshold=0.8", "keepkv:ratio=0.2,threshold=0.5")
     return ("shows" if nll[2] < nll[0] - 0.005 else "does not show here",
-            f"nll {full:.3f} (full), {nll[0]:.3f} (nothing is similar enough: evicted), {nll[1]:.3f} (threshold 0.8), {nll[2]:.3f} (threshold 0.5), at 20 %.")
+            f"nll {full:.3f} (full), {nll[0]:.3f} (nothing is similar enough: evicted), {nll[1]:.3f} (threshold 0.8), {nll[2]:.3f} (threshold 0.5), at 20 %.",
+            bars("nll of the text at 20 %", ["full cache", "evicted", "threshold 0.8", "threshold 0.5"], [full, *nll], three, low=3.0))
 
 
 @claim("layers keep their ratio", "KVMerger, arXiv:2407.08454, Fig. 3 (b)", "How far merging sets compress a layer is the model's own: nearly the same for different texts, different from layer to layer.")
@@ -238,7 +268,8 @@ def merging_sets(k):
     by_text = np.array(by_text)
     texts, layers = by_text.std(axis=0, ddof=1).mean(), by_text.mean(axis=0).std(ddof=1)
     return ("shows" if layers > 2 * texts else "does not show here",
-            f"slots left by layer {', '.join(percent(m) for m in by_text.mean(axis=0))}; standard deviation over layers {percent(layers)}, over texts {percent(texts)}.")
+            f"slots left by layer {', '.join(percent(m) for m in by_text.mean(axis=0))}; standard deviation over layers {percent(layers)}, over texts {percent(texts)}.",
+            curves("Slots that merging sets leave, each text", list(range(by_text.shape[1])), by_text.tolist(), whole_percent, "layer", high=1.0))
 
 
 @claim("constant memory", "ZeroMerge, arXiv:2503.10714, Fig. 3", "The memory of the cache stays constant however long the text becomes.")
@@ -248,7 +279,8 @@ def constant(k):
         slots.append(max(len(h["slots"]) for h in step["heads"]))
     after = slots[slots.index(max(slots)):]
     return ("shows" if max(slots) <= 64 and set(after) == {64} else "does not show here",
-            f"slots a head: {slots[31]} after 32 tokens, {slots[63]} after 64, {slots[-1]} after {len(slots)}. Speed and megabytes of a GPU: not measured here.")
+            f"slots a head: {slots[31]} after 32 tokens, {slots[63]} after 64, {slots[-1]} after {len(slots)}. Speed and megabytes of a GPU: not measured here.",
+            curves("Slots of a head as the text grows", list(range(1, len(slots) + 1)), [slots], lambda x: f"{x:g}", "tokens", high=80))
 
 
 @claim("a floor", "kvscope's own", "`best` evicts by the coming queries of the full cache, one token at a time.")
@@ -258,7 +290,12 @@ def floor(k):
     found = dict(zip(names, nll))
     beaten = [name for name in names[1:] if found[name] < found["best"]]
     text = ", ".join(f"{name} {found[name]:.3f}" for name in names)
-    return ("is none" if beaten else "holds here", f"nll at 20 % over 1,536 tokens: full {full:.3f}, {text}." + (f" Beaten by {', '.join(beaten)}: greedy by attention, not by what the answer costs." if beaten else ""))
+    return ("is none" if beaten else "holds here", f"nll at 20 % over 1,536 tokens: full {full:.3f}, {text}." + (f" Beaten by {', '.join(beaten)}: greedy by attention, not by what the answer costs." if beaten else ""),
+            bars("nll of the text at 20 %", ["full cache", *names], [full, *nll], three, low=3.1))
+
+
+def picture_of(name):
+    return name.replace(" ", "-") + ".svg"
 
 
 def model_hash():
@@ -280,6 +317,7 @@ def main():
         asked = [row[:3] for row in rows]
         wrong = [f"{path}: {name}: expected '{source}: {says}'" for name, source, says in asked if (name, source, says) not in there]
         wrong += [f"{path}: {row[0]}: nobody measures it" for row in there if row not in asked]
+        wrong += [f"{path}: {row[0]}: no picture" for row in asked if not os.path.exists(os.path.join(ASSETS, "papers", picture_of(row[0])))]
         if model_hash() not in page:
             wrong.append(f"{path}: is about another model than {model_hash()}")
         sys.exit("\n".join(wrong) or 0)
@@ -289,8 +327,10 @@ def main():
         for name, source, says, measure in rows:
             if args.only not in (None, name):
                 continue
-            verdict, text = measure(k)
-            lines.append(f"| {name} | {source} | {says} | **{verdict}**: {text} |")
+            verdict, text, picture = measure(k)
+            lines.append(f"| {name} | {source} | {says} | **{verdict}**: {text} [Picture]({picture_of(name)}) |")
+            with open(os.path.join(ASSETS, "papers", picture_of(name)), "w", encoding="utf-8") as f:
+                f.write(picture)
             print(lines[-1], flush=True)
     if args.only:
         return
