@@ -131,6 +131,88 @@ TEST_F(StoresTest, TheMapIsOfTheDepthsAtWhichAnswersStand) {
   EXPECT_TRUE(panel().chart().words(at).contains("mean of 4")) << panel().chart().words(at).toStdString();
 }
 
+TEST_F(StoresTest, WhatBecameOfTheAnswersIsShownByHead) {
+  const QJsonArray bands = QJsonDocument::fromJson(sweep({})).object()["bands"].toArray();
+  window->openFile(store());
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 20, 10000);
+  StoreHeads& heads = panel().heads();
+  const auto exports = [this](const QString& run, int layer, int head) {
+    for (const auto& row : page().table().rows)
+      if (row[1] == run.toStdString() && row[3] == std::to_string(layer) && row[4] == std::to_string(head)) return row;
+    return std::vector<std::string>();
+  };
+  for (const auto& [look, moment] : {std::pair(2, "after_prompt"), std::pair(3, "at_end")}) {
+    panel().lookBox().setCurrentIndex(look);
+    ASSERT_TRUE(heads.isVisible());
+    EXPECT_FALSE(panel().chart().isVisible());
+    EXPECT_EQ(page().table().rows.size(), 5u * 24);
+    for (const StoreCurve& curve : panel().data().curves())
+      for (const StoreMark& mark : curve.marks) {
+        const QJsonObject band = bands[static_cast<qsizetype>(mark.run)].toObject(), told = band["answer_heads"].toObject();
+        ASSERT_EQ(told["n"].toInt(), 4);
+        double kept = 0;
+        for (int h = 0; h < 24; ++h) {
+          const auto of = [&](const char* what) { return told[moment].toObject()[what].toArray()[h].toInt(); };
+          kept += of("kept");
+          const QPointF at = heads.cellOf(mark.run, h);
+          ASSERT_TRUE(heads.rect().contains(at.toPoint()));
+          EXPECT_EQ(heads.words(at).section('\n', 1).toStdString(),
+                    QString("%1: answer kept in %2 of 4 texts and seeds, merged in %3, evicted in %4")
+                        .arg(look == 2 ? "once the prompt was compressed" : "at the end of the answer")
+                        .arg(of("kept"))
+                        .arg(of("merged"))
+                        .arg(of("evicted"))
+                        .toStdString());
+          EXPECT_TRUE(heads.words(at).contains(QString("layer %1, KV head %2\n").arg(h / 4).arg(h % 4)));
+          const std::vector<std::string> row = exports(band["spec"].toString(), h / 4, h % 4);
+          ASSERT_EQ(row.size(), 9u);
+          EXPECT_EQ(row[5], std::to_string(of("kept")));
+          EXPECT_EQ(row[7], std::to_string(of("evicted")));
+        }
+        const int row = static_cast<int>(mark.run);
+        EXPECT_EQ(panel().table().item(row, 3)->text(), StoreMeasure({"", "", "", StoreMeasure::Kind::share}).text(kept / 96));
+        EXPECT_EQ(panel().table().item(row, 2)->text(), "4");
+      }
+    EXPECT_EQ(panel().table().item(0, 3)->text(), "100 %") << "the full cache";
+  }
+  // By keys: from head to head, past a grid's edge to the next run's; it is said, and its run is chosen in the table.
+  heads.setFocus();
+  const auto said = [&heads](int key) {
+    QTest::keyClick(&heads, Qt::Key(key));
+    return heads.accessibleDescription().toStdString();
+  };
+  EXPECT_NE(said(Qt::Key_Right).find("20 % of the prompt; layer 0, KV head 0"), std::string::npos);
+  EXPECT_NE(said(Qt::Key_Down).find("layer 1, KV head 0"), std::string::npos);
+  for (int i = 0; i < 3; ++i) said(Qt::Key_Right);
+  EXPECT_NE(said(Qt::Key_Right).find("90 % of the prompt; layer 1, KV head 0"), std::string::npos);
+  EXPECT_EQ(panel().table().currentRow(), 2);
+  EXPECT_NE(said(Qt::Key_PageDown).find("H2O, 20 % of the prompt; layer 1, KV head 0"), std::string::npos);
+}
+
+TEST_F(StoresTest, AStoreOfAnEarlierVersionSaysNothingOfHeads) {
+  sweep({});
+  for (const QString& name : QDir(store()).entryList({"*.json"})) {
+    const QString path = QDir(store()).filePath(name);
+    QJsonObject item = QJsonDocument::fromJson(bytesOf(path)).object();
+    if (name.startsWith("sweep-")) continue;
+    SweepResult old = load_sweep_item(path.toStdString(), item["key"].toString().toStdString());
+    old.answer = {};
+    const SweepItem key{.model_hash = item["model_hash"].toString().toStdString(),
+                        .text_hash = item["text_hash"].toString().toStdString(),
+                        .run = item["spec"].toString().toStdString(),
+                        .seed = static_cast<std::uint64_t>(item["seed"].toInt()),
+                        .settings = item["settings"].toString().toStdString()};
+    SweepStore(store().toStdString()).put(key, old);
+  }
+  window->openFile(store());
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 20, 10000);
+  EXPECT_FALSE(panel().data().knowsHeads());
+  panel().lookBox().setCurrentIndex(2);
+  EXPECT_TRUE(panel().heads().cellOf(1, 0).isNull());
+  EXPECT_EQ(panel().table().item(1, 3)->text(), "n/a");
+  EXPECT_TRUE(panel().heads().accessibleDescription().contains("nothing is known"));
+}
+
 TEST_F(StoresTest, WhatCannotBeUsedIsCountedAndSaid) {
   sweep({});
   int i = 0;

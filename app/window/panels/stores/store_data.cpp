@@ -42,6 +42,10 @@ QString counted(std::size_t n, const char* one, const char* many) {
 
 }  // namespace
 
+QString momentWords(StoreMoment moment) {
+  return moment == StoreMoment::at_end ? "at the end of the answer" : "once the prompt was compressed";
+}
+
 std::span<const StoreMeasure> storeMeasures() { return kMeasures; }
 
 QString StoreMeasure::text(double value) const {
@@ -70,10 +74,11 @@ void StoreData::set(const SweepReader& reader) {
   m_full.reset();
   const std::vector<SweepBand> bands = sweep_bands(m_contents.beside(), reader.results());
   const auto depths = sweep_depths(m_contents, reader.results());
+  std::vector<SweepHeads> heads = sweep_heads(bands.size(), reader.results());
   std::vector<std::string> keys;  // of the curves
   for (std::size_t r = 0; r < bands.size(); ++r) {
     const SweepContents::Run& run = m_contents.runs[r];
-    StoreMark mark{r, run.ratio, bands[r], depths[r]};
+    StoreMark mark{r, run.ratio, bands[r], depths[r], std::move(heads[r])};
     const std::string key = without_ratio(run.spec);
     if (key == run.spec && run.ratio == 1) {
       m_full = std::move(mark);
@@ -108,6 +113,11 @@ std::vector<std::size_t> StoreData::depths() const {
   for (std::size_t d = 0; d < kSweepDepths; ++d)
     if (std::ranges::any_of(m_contents.texts, [d](const auto& text) { return sweep_depth_of(text) == d; })) out.push_back(d);
   return out;
+}
+
+bool StoreData::knowsHeads() const {
+  const auto knows = [](const StoreMark& mark) { return mark.heads.n > 0; };
+  return std::ranges::any_of(m_curves, [&](const StoreCurve& curve) { return std::ranges::any_of(curve.marks, knows); });
 }
 
 QString StoreData::over() const {
@@ -177,6 +187,27 @@ viz::Table StoreData::table() const {
     for (const StoreMark& mark : curve.marks) add(curve.title, mark);
   out.note = (QStringList{over()} + state()).join("; ").toStdString() +
              "; the answers found where a run has them, else KL, decide which is better";
+  return out;
+}
+
+viz::Table StoreData::headTable(StoreMoment moment) const {
+  viz::Table out;
+  out.columns = {"policy", "run", "budget (share of the prompt)", "layer", "KV head", "kept in", "merged in", "evicted in", "of items"};
+  const auto add = [&](const QString& title, const StoreMark& mark) {
+    const std::vector<HeadAnswers>& heads = headsAt(mark.heads, moment);
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      const auto across = static_cast<std::size_t>(mark.heads.n_kv_heads);
+      std::vector<std::string> row = {title.toStdString(), m_contents.runs[mark.run].spec, viz::format_plain(mark.ratio)};
+      for (const std::size_t n : {h / across, h % across, heads[h].kept, heads[h].merged, heads[h].evicted, mark.heads.n})
+        row.push_back(std::to_string(n));
+      out.rows.push_back(std::move(row));
+    }
+  };
+  if (m_full) add("full cache", *m_full);
+  for (const StoreCurve& curve : m_curves)
+    for (const StoreMark& mark : curve.marks) add(curve.title, mark);
+  out.note = (QStringList{"answers " + momentWords(moment), over()} + state()).join("; ").toStdString() +
+             "; kept: all tokens of the answer have their slots; merged: some stand only in another's; evicted: one at least is gone";
   return out;
 }
 

@@ -24,12 +24,21 @@ struct StoreMeasure {
 };
 std::span<const StoreMeasure> storeMeasures();
 
+/// When it is asked what has become of the answers.
+enum class StoreMoment : std::uint8_t { after_prompt, at_end };
+/// "once the prompt was compressed"
+QString momentWords(StoreMoment moment);
+inline const std::vector<HeadAnswers>& headsAt(const SweepHeads& heads, StoreMoment moment) {
+  return moment == StoreMoment::at_end ? heads.at_end : heads.after_prompt;
+}
+
 /// One run of the sweep over the texts and seeds that are there.
 struct StoreMark {
   std::size_t run = 0;
   double ratio = 1;
   SweepBand band;
   std::array<Statistics, kSweepDepths> depths;  // share answered, by depth
+  SweepHeads heads;                             // what became of the answers
 };
 /// The runs of one policy, by budget.
 struct StoreCurve {
@@ -51,6 +60,8 @@ class StoreData {
   bool scored() const;  // the texts have answers, and one item at least is there
   /// The fifths of the context in which an answer stands, one at least.
   std::vector<std::size_t> depths() const;
+  /// One item at least tells what became of its answer.
+  bool knowsHeads() const;
 
   /// "8 texts × 2 seeds", "one text".
   QString over() const;
@@ -66,6 +77,8 @@ class StoreData {
   QString besideOf(const StoreMark& mark) const;
   /// Every number: a row per run, with how many items each is of.
   viz::Table table() const;
+  /// A row per run, layer and KV head: in how many items the answer was kept, merged, evicted.
+  viz::Table headTable(StoreMoment moment) const;
 
  private:
   SweepContents m_contents;

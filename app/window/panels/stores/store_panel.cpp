@@ -10,6 +10,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
+#include <QStackedWidget>
 #include <QTableWidget>
 #include <QVBoxLayout>
 
@@ -27,6 +28,7 @@ namespace {
 constexpr int kEveryMs = 1500;
 constexpr std::size_t kFilesATime = 200;  // so that a large store does not hold up the window
 
+enum Look { kCurves, kDepths, kHeads, kHeadsAtEnd };
 enum Column { kRun, kBudget, kItems, kValue, kBetter, kWorse, kColumns };
 
 }  // namespace
@@ -42,10 +44,12 @@ StorePanel::StorePanel(Workspace& workspace, SweepProcess& process, QWidget* par
       m_cancel(new QPushButton("Cancel", this)),
       m_table(new QTableWidget(0, kColumns, this)),
       m_chart(new StoreChart(workspace, m_data, this)),
+      m_heads(new StoreHeads(workspace, m_data, this)),
+      m_views(new QStackedWidget(this)),
       m_measure(headerBox("What the curves show")),
-      m_look(headerBox("Curves over budgets, or where the answers stood that were found")) {
+      m_look(headerBox("Curves over budgets, where the answers stood that were found, or what became of them in each head")) {
   for (const StoreMeasure& m : storeMeasures()) m_measure->addItem(m.name);
-  m_look->addItems({"curves", "depth × budget"});
+  m_look->addItems({"curves", "depth × budget", "heads after the prompt", "heads at the end"});
   layOut();
   setFocusProxy(m_chart);
   m_timer.setInterval(kEveryMs);
@@ -56,16 +60,9 @@ StorePanel::StorePanel(Workspace& workspace, SweepProcess& process, QWidget* par
     m_chart->setMeasure(storeMeasures()[static_cast<std::size_t>(std::max(0, i))]);
     fillTable();
   });
-  connect(m_look, &QComboBox::currentIndexChanged, this, [this](int i) {
-    m_chart->setDepths(i == 1);
-    m_measure->setEnabled(i == 0);
-    fillTable();
-  });
-  connect(m_chart, &StoreChart::pointed, m_table, [this](int run) {
-    for (int i = 0; i < m_table->rowCount(); ++i)
-      if (run >= 0 && m_table->item(i, kRun)->data(Qt::UserRole).toInt() == run) return m_table->selectRow(i);
-    m_table->clearSelection();
-  });
+  connect(m_look, &QComboBox::currentIndexChanged, this, &StorePanel::setLook);
+  connect(m_chart, &StoreChart::pointed, this, &StorePanel::selectRun);
+  connect(m_heads, &StoreHeads::pointed, this, &StorePanel::selectRun);
   refresh();
 }
 
@@ -116,7 +113,9 @@ void StorePanel::layOut() {
   row->setContentsMargins(12, 10, 12, 10);
   row->setSpacing(14);
   row->addWidget(left);
-  row->addWidget(m_chart, 1);
+  m_views->addWidget(m_chart);
+  m_views->addWidget(m_heads);
+  row->addWidget(m_views, 1);
 }
 
 void StorePanel::open(const QString& folder) {
@@ -171,6 +170,7 @@ void StorePanel::refresh() {
                                   : QStringList(QStringList({m_data.over(), qs(m_data.contents().model)}) + m_data.state()).join(" · "));
   fillTable();
   m_chart->refresh();
+  m_heads->refresh();
   refreshProcess();
   Q_EMIT factsChanged();
 }
@@ -213,44 +213,91 @@ void StorePanel::refreshProcess() {
   m_progress->setToolTip(shellLine("kvscope-cli", argumentsOf(m_process.sweep())));
 }
 
+bool StorePanel::showsHeads() const { return m_views->currentWidget() == m_heads; }
+
+void StorePanel::setLook(int look) {
+  m_chart->setDepths(look == kDepths);
+  m_heads->setMoment(look == kHeadsAtEnd ? StoreMoment::at_end : StoreMoment::after_prompt);
+  QWidget* const view = look >= kHeads ? static_cast<QWidget*>(m_heads) : m_chart;
+  const bool focus = m_views->currentWidget()->hasFocus();
+  m_views->setCurrentWidget(view);
+  setFocusProxy(view);
+  if (focus) view->setFocus();
+  m_measure->setEnabled(look == kCurves);
+  fillTable();
+  Q_EMIT factsChanged();
+}
+
+viz::Table StorePanel::numbers() const { return showsHeads() ? m_data.headTable(m_heads->moment()) : m_data.table(); }
+
+QImage StorePanel::picture(const QSize& size, double scale, const viz::Theme& theme) const {
+  return showsHeads() ? m_heads->picture(size, scale, theme) : m_chart->picture(size, scale, theme);
+}
+
+void StorePanel::selectRun(int run) {
+  for (int i = 0; i < m_table->rowCount(); ++i)
+    if (run >= 0 && m_table->item(i, kRun)->data(Qt::UserRole).toInt() == run) return m_table->selectRow(i);
+  m_table->clearSelection();
+}
+
+/// What the last columns say; empty: they say nothing.
+QString StorePanel::wordsOfTable() const {
+  if (showsHeads())
+    return QString("kept, merged, evicted: share of the heads, mean over the texts, %1").arg(momentWords(m_heads->moment()));
+  for (const StoreCurve& curve : m_data.curves())
+    for (const StoreMark& mark : curve.marks)
+      if (const QString beside = m_data.besideOf(mark); !beside.isEmpty())
+        return QString("better, worse: on how many of the same texts with the same seeds than %1 at the same budget, by %2")
+            .arg(beside, m_data.scored() ? "the answers found" : "KL");
+  return {};
+}
+
+QStringList StorePanel::cellsOf(const QString& title, const StoreMark& mark) const {
+  const bool full = m_data.full() && &mark == &*m_data.full();
+  QStringList out = {title, full ? QString("–") : StoreData::budgetOf(mark)};
+  if (showsHeads()) {
+    const std::vector<HeadAnswers>& heads = headsAt(mark.heads, m_heads->moment());
+    out << QString::number(mark.heads.n);
+    for (const auto what : {&HeadAnswers::kept, &HeadAnswers::merged, &HeadAnswers::evicted}) {
+      double sum = 0;
+      for (const HeadAnswers& head : heads) sum += static_cast<double>(head.*what);
+      out << (heads.empty() ? QString("n/a") : qs(viz::format_percent(sum / static_cast<double>(heads.size() * mark.heads.n))));
+    }
+    return out;
+  }
+  const StoreMeasure& measure = m_look->currentIndex() == kDepths ? storeMeasures().front() : m_chart->measure();
+  const SweepBand& band = mark.band;
+  const Statistics& s = band.figure(measure.figure);
+  QString value = measure.text(s.mean());
+  if (measure.band && s.n > 1 && s.min != s.max) value += QString(" (%1 to %2)").arg(measure.text(s.min), measure.text(s.max));
+  const bool paired = band.compared > 0;
+  return out << QString::number(band.n) << value << (paired ? QString("%1 of %2").arg(band.better).arg(band.compared) : QString("–"))
+             << (paired ? QString::number(band.worse) : QString("–"));
+}
+
 void StorePanel::fillTable() {
-  const StoreMeasure& measure = m_look->currentIndex() == 1 ? storeMeasures().front() : m_chart->measure();
-  const QString beside = [this] {
-    for (const StoreCurve& curve : m_data.curves())
-      for (const StoreMark& mark : curve.marks)
-        if (const QString title = m_data.besideOf(mark); !title.isEmpty()) return title;
-    return QString();
-  }();
-  m_pairs->setVisible(!beside.isEmpty());
-  m_pairs->setText(QString("better, worse: on how many of the same texts with the same seeds than %1 at the same budget, by %2")
-                       .arg(beside, m_data.scored() ? "the answers found" : "KL"));
-  m_table->setHorizontalHeaderLabels({"run", "budget", "n", measure.name, "better", "worse"});
+  const QString words = wordsOfTable();
+  m_pairs->setVisible(!words.isEmpty());
+  m_pairs->setText(words);
+  const StoreMeasure& measure = m_look->currentIndex() == kDepths ? storeMeasures().front() : m_chart->measure();
+  m_table->setHorizontalHeaderLabels(QStringList{"run", "budget", "n"} + (showsHeads() ? QStringList{"kept", "merged", "evicted"}
+                                                                                       : QStringList{measure.name, "better", "worse"}));
   m_table->setRowCount(0);
-  const auto add = [&](const QString& title, const StoreMark& mark, bool full) {
+  const auto add = [&](const QString& title, const StoreMark& mark) {
     const int row = m_table->rowCount();
     m_table->insertRow(row);
-    const Statistics& s = mark.band.figure(measure.figure);
-    QString value = measure.text(s.mean());
-    if (measure.band && s.n > 1 && s.min != s.max) value += QString(" (%1 to %2)").arg(measure.text(s.min), measure.text(s.max));
-    const SweepBand& band = mark.band;
-    const bool paired = band.compared > 0;
-    const QStringList cells = {title,
-                               full ? QString("–") : StoreData::budgetOf(mark),
-                               QString::number(band.n),
-                               value,
-                               paired ? QString("%1 of %2").arg(band.better).arg(band.compared) : QString("–"),
-                               paired ? QString::number(band.worse) : QString("–")};
+    const QStringList cells = cellsOf(title, mark);
     for (int c = 0; c < kColumns; ++c) {
       auto* item = new QTableWidgetItem(cells[c]);
       item->setData(Qt::UserRole, static_cast<int>(mark.run));
       item->setToolTip(cells[c]);
-      if (c != kRun && c != kValue) item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+      if (c != kRun && (c != kValue || showsHeads())) item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
       m_table->setItem(row, c, item);
     }
   };
-  if (m_data.full()) add("Full cache", *m_data.full(), true);
+  if (m_data.full()) add("Full cache", *m_data.full());
   for (const StoreCurve& curve : m_data.curves())
-    for (const StoreMark& mark : curve.marks) add(curve.title, mark, false);
+    for (const StoreMark& mark : curve.marks) add(curve.title, mark);
   for (const int c : {kRun, kBudget, kItems, kValue, kBetter, kWorse}) m_table->resizeColumnToContents(c);
   m_table->setColumnWidth(kRun, std::min(m_table->columnWidth(kRun), px(*m_table, 104)));
 }

@@ -10,10 +10,12 @@
 
 #include "app/window/panels/stores/store_chart.h"
 #include "app/window/panels/stores/store_data.h"
+#include "app/window/panels/stores/store_heads.h"
 
 class QComboBox;
 class QLabel;
 class QPushButton;
+class QStackedWidget;
 class QTableWidget;
 
 namespace kvscope {
@@ -34,7 +36,11 @@ class StorePanel : public QWidget {
   const QString& folder() const { return m_folder; }
   const StoreData& data() const { return m_data; }
   StoreChart& chart() { return *m_chart; }
+  StoreHeads& heads() { return *m_heads; }
   QTableWidget& table() { return *m_table; }
+  /// What is shown, as numbers and as a picture.
+  viz::Table numbers() const;
+  QImage picture(const QSize& size, double scale, const viz::Theme& theme) const;
   QComboBox& measureBox() { return *m_measure; }
   QComboBox& lookBox() { return *m_look; }
   QString stateText() const;
@@ -61,7 +67,12 @@ class StorePanel : public QWidget {
  private:
   void layOut();
   void refresh();
+  void setLook(int look);
+  bool showsHeads() const;
+  void selectRun(int run);
   void fillTable();
+  QString wordsOfTable() const;
+  QStringList cellsOf(const QString& title, const StoreMark& mark) const;
   void refreshProcess();
   bool showsProcess() const;  // the store that the process fills
   QString timeLeft() const;
@@ -79,6 +90,8 @@ class StorePanel : public QWidget {
   QPushButton* m_cancel;
   QTableWidget* m_table;
   StoreChart* m_chart;
+  StoreHeads* m_heads;
+  QStackedWidget* m_views;
   QComboBox *m_measure, *m_look;
 };
 

@@ -50,10 +50,10 @@ void SweepPage::showControls() {
 
 bool SweepPage::measured() const { return showsStore() ? m_store->data().nThere() > 0 : m_own->data().nMeasured() > 0; }
 
-viz::Table SweepPage::table() const { return showsStore() ? m_store->data().table() : m_own->data().table(); }
+viz::Table SweepPage::table() const { return showsStore() ? m_store->numbers() : m_own->data().table(); }
 
 QImage SweepPage::picture(const QSize& size, double scale, const viz::Theme& theme) const {
-  return showsStore() ? m_store->chart().picture(size, scale, theme) : m_own->chart().picture(size, scale, theme);
+  return showsStore() ? m_store->picture(size, scale, theme) : m_own->chart().picture(size, scale, theme);
 }
 
 }  // namespace kvscope
