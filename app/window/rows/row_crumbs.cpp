@@ -214,6 +214,10 @@ void CrumbRow::refresh() {
     if (snapshot.model.n_layers == 0)
       sentence =
           snapshot.phase == RunPhase::loading ? QString() : QString("no model yet: open one, or use the one that comes with the program");
+    else if (snapshot.phase == RunPhase::failed)
+      sentence = "the text was not taken: the line below says why";
+    else if (snapshot.phase == RunPhase::computing)
+      sentence = "the text is being read";
     else if (snapshot.tokens.empty() && snapshot.phase != RunPhase::loading)
       sentence = "no text yet: type a prompt on the left";
   } else {

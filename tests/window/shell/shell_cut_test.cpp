@@ -8,6 +8,7 @@
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
+#include "app/window/shell/panel.h"
 #include "core/error.h"
 #include "paths.h"
 #include "window/support/window_fixture.h"
@@ -54,6 +55,9 @@ TEST(StartTest, APromptThatIsTooLongLeavesTheModelOpenAndOffersTheCut) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.workspace().snapshot().phase == RunPhase::failed; }, 30000));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.messages().isVisible(); }, 3000));
   EXPECT_EQ(window.workspace().snapshot().model.name, "kvmini");
+  EXPECT_EQ(window.work().prompt().facts(), "text not taken");
+  EXPECT_EQ(window.canvas("atlas")->facts(), "Text not taken");
+  EXPECT_EQ(window.rows().crumbs().findChild<ElidedLabel*>("facts")->text(), "the text was not taken: the line below says why");
   QPushButton* cut = buttonOf(window.messages(), "Cut to the first");
   ASSERT_NE(cut, nullptr) << window.messages().text().toStdString();
   QTest::mouseClick(cut, Qt::LeftButton);

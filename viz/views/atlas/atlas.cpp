@@ -7,6 +7,7 @@
 
 #include "viz/draw/format.h"
 #include "viz/draw/legend.h"
+#include "viz/reduce/no_tokens.h"
 #include "viz/views.h"
 #include "viz/views/atlas/atlas_frames.h"
 #include "viz/views/atlas/atlas_marks.h"
@@ -17,7 +18,7 @@ namespace kvscope::viz {
 std::string Atlas::facts(const Frame& frame) const {
   const LaneSnapshot* lane = lane_of(frame);
   const StepRecord* record = record_of(frame);
-  if (lane == nullptr || record == nullptr) return "0 tokens";
+  if (lane == nullptr || record == nullptr) return no_tokens(frame.snapshot).title;
   std::string text =
       fmt::format("step {} · position {} · {} heads × {} tokens", format_count(step_of(*lane, frame.selection)),
                   format_count(record->position), format_count(n_heads_total(*frame.snapshot)), format_count(tokens_seen(*record)));
@@ -47,9 +48,8 @@ void Atlas::draw(const Frame& frame, std::vector<Intent>& intents) {
   Painter p(frame, marks_);
   std::optional<AtlasScene> scene = make_atlas_scene(p, colour_);
   if (!scene) {
-    const bool no_model = frame.snapshot == nullptr || frame.snapshot->model.n_layers == 0;
-    p.empty(no_model ? "No model" : "0 tokens",
-            no_model ? "open a model to see what its cache keeps" : "type a prompt to see what the cache keeps");
+    const auto [title, sentence] = no_tokens(frame.snapshot);
+    p.empty(title, sentence);
     p.finish();
     return;
   }

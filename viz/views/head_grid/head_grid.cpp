@@ -10,6 +10,7 @@
 #include "viz/draw/format.h"
 #include "viz/draw/legend.h"
 #include "viz/reduce/disagreement.h"
+#include "viz/reduce/no_tokens.h"
 #include "viz/reduce/range.h"
 #include "viz/views.h"
 
@@ -170,7 +171,7 @@ void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
   wants_causes_ = wants_causes;
   if (record == nullptr || record->heads.empty()) {
     capture_.none();
-    p.empty("0 tokens", "one cell per layer and KV head");
+    p.empty(no_tokens(frame.snapshot).title, "one cell per layer and KV head");
     p.finish();
     return;
   }

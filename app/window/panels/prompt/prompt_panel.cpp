@@ -58,6 +58,7 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
     if (m_chat_button) m_chat_button->refresh();
     Q_EMIT factsChanged();
   });
+  connect(&workspace, &Workspace::dimmedChanged, this, &PromptPanel::factsChanged);
   connect(m_editor->document(), &QTextDocument::contentsChanged, this, [this] {
     m_samples->setVisible(m_editor->document()->isEmpty());
     sayWhatToLookFor();
@@ -127,12 +128,17 @@ void PromptPanel::placeSamples() {
 QString PromptPanel::facts() const {
   const Snapshot& snapshot = m_workspace.snapshot();
   const int n_after = std::max(0, static_cast<int>(snapshot.tokens.size()) - snapshot.n_prompt);
+  const bool other = qs(snapshot.prompt) != m_editor->exactText();
   QString facts = QString("%1 + %2 tokens").arg(qs(viz::format_count(snapshot.n_prompt)), qs(viz::format_count(n_after)));
   if (const int unread = m_editor->spans().unread(); unread > 0) {
     facts += QString(" · last %1 characters not read").arg(qs(viz::format_count(unread)));
   }
-  if (snapshot.phase == RunPhase::failed && !snapshot.lanes.empty() && qs(snapshot.prompt) != m_editor->exactText())
+  if (snapshot.lanes.empty() && snapshot.model.n_layers > 0 && !m_editor->document()->isEmpty())
+    facts = snapshot.phase == RunPhase::failed ? "text not taken" : "reading the text";
+  else if (snapshot.phase == RunPhase::failed && other)
     facts = "text before: " + facts;
+  else if (m_workspace.dimmed() && other)
+    facts = "reading the text · before: " + facts;
   if (!m_editor->writing()) return facts;
   return (m_controller.viewOnly() ? "view only, Esc leaves · " : "writing, Esc leaves · ") + facts;
 }
