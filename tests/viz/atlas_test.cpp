@@ -39,7 +39,7 @@ TEST_F(AtlasTest, RowsAreElevenPixelsWithFourMoreBetweenLayers) {
   EXPECT_FLOAT_EQ(b->min.y - a->max.y, 1);
   EXPECT_FLOAT_EQ(c->min.y - a->min.y, 52);
   EXPECT_FLOAT_EQ(a->min.x, 84);
-  EXPECT_EQ(view->facts(canvas.frame), "step 12 · position 178 · 24 heads × 179 tokens · 4 px = 1 token");
+  EXPECT_EQ(view->facts(canvas.frame), "step 12 · 24 heads × 179 tokens · 4 px = 1 token");
 }
 
 TEST_F(AtlasTest, EveryTexelIsTheColourOfItsCategory) {

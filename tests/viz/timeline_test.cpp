@@ -272,7 +272,7 @@ TEST_F(TimelineTest, TheTooltipHasKlTopChoiceAndWhatWasRemoved) {
   const HoverAt* hover = canvas.last<HoverAt>();
   ASSERT_NE(hover, nullptr);
   EXPECT_EQ(hover->hover.step, 3);
-  EXPECT_EQ(hover->tooltip.at(0).rfind("step 3 · position 169", 0), 0u);
+  EXPECT_EQ(hover->tooltip.at(0).rfind("step 3 · reads token 169", 0), 0u);
   EXPECT_EQ(hover->tooltip.at(1), "KL(full ‖ this run) " + format_number(snapshot.lanes[3].steps[3]->kl) + " nats");
   EXPECT_EQ(hover->tooltip.at(4), "slots 42 of 42 asked, mean of heads");
 }

@@ -278,8 +278,8 @@ std::vector<std::string> picture_stamp(const Frame& frame, std::string_view vers
   const LaneSnapshot* lane = lane_of(frame);
   const StepRecord* record = record_of(frame);
   if (lane != nullptr && record != nullptr) {
-    lines.back() += fmt::format(" · step {} of {}, position {}", format_count(step_of(*lane, frame.selection)),
-                                format_count(static_cast<std::int64_t>(lane->steps.size()) - 1), format_count(record->position));
+    lines.back() += fmt::format(" · step {} of {}", format_count(step_of(*lane, frame.selection)),
+                                format_count(static_cast<std::int64_t>(lane->steps.size()) - 1));
   }
   std::string runs;
   for (std::size_t i = 0; i < s.lanes.size(); ++i) {

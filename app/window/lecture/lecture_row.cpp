@@ -136,12 +136,14 @@ void LectureRow::fitSlots() {
   const QFontMetrics metrics = m_slots->fontMetrics();
   const int least = m_slot_words.isEmpty() ? 0 : metrics.horizontalAdvance(m_slot_words.back());
   m_slots->setMinimumWidth(least);
-  m_head->setVisible(!m_head->text().isEmpty());
-  layout()->invalidate();
-  const int spare = width() - layout()->minimumSize().width(), room = std::max(0, spare) + least;
-  if (spare < 0) m_head->hide();  // its panel says it, too
-  const auto fits = [&](const QString& words) { return metrics.horizontalAdvance(words) <= room; };
-  const auto it = std::ranges::find_if(m_slot_words, fits);
+  const auto longest_with = [&](bool head) {  // without the head its panel says it, too
+    m_head->setVisible(head && !m_head->text().isEmpty());
+    layout()->invalidate();
+    const int room = width() - layout()->minimumSize().width() + least;
+    return std::ranges::find_if(m_slot_words, [&](const QString& words) { return metrics.horizontalAdvance(words) <= room; });
+  };
+  auto it = longest_with(true);
+  if (m_slot_words.end() - it <= 1) it = longest_with(false);
   m_slots->setText(it != m_slot_words.end() ? *it : m_slot_words.value(m_slot_words.size() - 1));
 }
 
@@ -175,15 +177,6 @@ void LectureRow::applyTheme() {
   m_play->setAccessibleName(play);
 }
 
-/// Which token has been read last.
-QString LectureRow::clockWords(const StepRecord& step) const {
-  const int n_prompt = m_workspace.snapshot().n_prompt, after = step.position - (n_prompt - 1);
-  if (after < 0) return QString("token %1 of %2").arg(qs(viz::format_count(step.position + 1)), qs(viz::format_count(n_prompt)));
-  const int n_after = m_workspace.lane()->steps.back()->position - (n_prompt - 1);
-  return after == 0 ? QString("end of the text")
-                    : QString("answer, token %1 of %2").arg(qs(viz::format_count(after)), qs(viz::format_count(n_after)));
-}
-
 void LectureRow::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
@@ -206,7 +199,7 @@ void LectureRow::refresh() {
       raise = wanted <= m_slider->minimum() ? QString(", the least") : QString(", asked %1").arg(wanted);
       help += "\n" + qs(text_of(*raised));
     }
-    m_slot_words = {words + " of the text" + raise, words + raise};
+    m_slot_words = {words + " of the text" + raise, words + raise, QString("%1 slots").arg(qs(viz::format_count(asked)))};
   } else if (lane) {
     m_slot_words = {"no limit"};
   }
@@ -215,8 +208,10 @@ void LectureRow::refresh() {
   const viz::Selection& s = m_workspace.selection();
   const bool head = selectedHead(snapshot, s.layer, s.kv_head).has_value();
   m_head->setText(head ? QString("layer %1, head %2").arg(*s.layer).arg(*s.kv_head) : QString("all heads"));
-  const StepRecord* step = m_workspace.stepRecord();
-  const QString clock = step ? clockWords(*step) : QString();
+  const QString clock = m_workspace.stepRecord() ? QString("step %1 of %2")
+                                                       .arg(qs(viz::format_count(m_workspace.step())),
+                                                            qs(viz::format_count(static_cast<int>(m_workspace.lane()->steps.size()) - 1)))
+                                                 : QString();
   m_step->setVisible(!clock.isEmpty());
   m_step->setText(clock);
   m_step->setAccessibleName("step: " + clock);

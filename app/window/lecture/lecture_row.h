@@ -19,8 +19,6 @@ class QToolButton;
 
 namespace kvscope {
 
-struct StepRecord;
-
 class Playback;
 class ToolRow;
 class Workspace;
@@ -49,7 +47,6 @@ class LectureRow : public QFrame {
  private:
   void refresh();
   void fitSlots();
-  QString clockWords(const StepRecord& step) const;
   void applyType();
   void applyTheme();
   QToolButton* button(const QString& help);

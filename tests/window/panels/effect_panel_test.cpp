@@ -125,9 +125,9 @@ TEST_F(EffectPanelTest, CopiesTheTableAsItIsShown) {
 TEST_F(EffectPanelTest, FollowsTheStepThatIsLookedAt) {
   publish(synthetic::make_snapshot());
   selectStep(2);
-  EXPECT_EQ(panel.facts(), "after position 168");
+  EXPECT_EQ(panel.facts(), "after step 2");
   selectStep(0);
-  EXPECT_EQ(panel.facts(), "after position 166");
+  EXPECT_EQ(panel.facts(), "after step 0");
   EXPECT_EQ(panel.model().rowCount(), 10);
 }
 

@@ -19,9 +19,8 @@ std::string Atlas::facts(const Frame& frame) const {
   const LaneSnapshot* lane = lane_of(frame);
   const StepRecord* record = record_of(frame);
   if (lane == nullptr || record == nullptr) return no_tokens(frame.snapshot).title;
-  std::string text =
-      fmt::format("step {} · position {} · {} heads × {} tokens", format_count(step_of(*lane, frame.selection)),
-                  format_count(record->position), format_count(n_heads_total(*frame.snapshot)), format_count(tokens_seen(*record)));
+  std::string text = fmt::format("step {} · {} heads × {} tokens", format_count(step_of(*lane, frame.selection)),
+                                 format_count(n_heads_total(*frame.snapshot)), format_count(tokens_seen(*record)));
   const float px = zoom_.px();
   if (px >= 3) text += fmt::format(" · {} px = 1 token", format_mean(px));
   if (px >= 1 && px < 3) text += fmt::format(" · {} px = 1 token", format_number(static_cast<double>(px)));

@@ -57,8 +57,7 @@ std::string Compare::facts(const Frame& frame) const {
   const auto n = frame.snapshot->lanes.size();
   std::string out = fmt::format("one prompt, {} {}", n, n == 1 ? "run" : "runs");
   if (record != nullptr && !frame.plain)
-    out += fmt::format(" · step {} · query {} {}", step_of(*lane, frame.selection), record->position,
-                       quoted(token_text(*frame.snapshot, record->position)));
+    out += fmt::format(" · step {}, reads {}", step_of(*lane, frame.selection), quoted(token_text(*frame.snapshot, record->position)));
   if (frame.plain) return out;
   if (mode_ == CompareMode::pair && n > 1 && !plan_.difference && plan_.row > 0)
     out += " · no room for the difference: fewer runs or a higher window";

@@ -100,7 +100,7 @@ class Strip {
   void draw_attention() {
     const TokenBars bars = attention_bars(t_, columns_);
     const int highest = largest(bars.values);
-    rows_.row_label(at_.attention.middle_y(), "attention", folded(fmt::format("query {}, √", scene_.pick.record->position)));
+    rows_.row_label(at_.attention.middle_y(), "attention", folded(fmt::format("step {}, √", scene_.pick.step)));
     if (highest < 0) {
       p_.text({axis_.x0, at_.attention.middle_y()}, "not captured in this step", Face::caption, t_.disabled);
       p_.mark("empty", "attention", at_.attention, "not captured");

@@ -28,7 +28,7 @@ std::vector<std::string> tooltip(const Snapshot& snapshot, const LaneSnapshot& l
   const StepRecord& r = *lane.steps[static_cast<std::size_t>(step)];
   const double n_heads = std::max(1, n_heads_total(snapshot));
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("step {} · position {} {}", is_prefill_step(snapshot, step) ? "0 (prefill)" : format_count(step),
+  lines.push_back(fmt::format("step {} · reads token {} {}", is_prefill_step(snapshot, step) ? "0 (prefill)" : format_count(step),
                               format_count(r.position), quoted(token_text(snapshot, r.position))));
   lines.push_back("KL(full ‖ this run) " + format_number(r.kl) + " nats");
   lines.push_back(r.top1_same

@@ -45,8 +45,7 @@ EffectPanel::EffectPanel(Workspace& workspace, SessionController&, QWidget* pare
 }
 
 QString EffectPanel::facts() const {
-  const StepRecord* step = m_workspace.stepRecord();
-  return step ? QString("after position %1").arg(qs(viz::format_count(step->position))) : QString();
+  return m_workspace.stepRecord() ? QString("after step %1").arg(qs(viz::format_count(m_workspace.step()))) : QString();
 }
 
 void EffectPanel::refreshRange() {
