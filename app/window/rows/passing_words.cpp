@@ -25,7 +25,8 @@ void PassingWords::say(const QString& words, const QWidget& over) {
   const int room = over.width() - 2 * kMargin - 2 * kMargin;
   setText(fontMetrics().elidedText(words, Qt::ElideMiddle, room));
   resize(sizeHint());
-  move(over.mapTo(parentWidget(), QPoint(kMargin, std::max(0, over.height() - height() - kMargin))));
+  const int below = over.height() > 2 * height() ? kMargin : 0;  // a row is covered whole
+  move(over.mapTo(parentWidget(), QPoint(kMargin, over.height() - height() - below)));
   show();
   raise();
   m_end.start();

@@ -81,7 +81,10 @@ WindowRows::WindowRows(QMainWindow& window, WindowModel& model, const std::share
             [this] { m_model_facts->setText(modelFacts(m_model.workspace.snapshot(), m_model.workspace.theme())); });
 }
 
-void WindowRows::say(const QString& passing_words) { m_passing->say(passing_words, *m_pages); }
+/// Over the row of the state, if it is there: what is on the pages may be wanted next.
+void WindowRows::say(const QString& passing_words) {
+  m_passing->say(passing_words, m_status->isVisible() ? static_cast<QWidget&>(*m_status) : *m_pages);
+}
 
 void WindowRows::insertAbovePages(QWidget* row) { m_rows->insertWidget(m_rows->indexOf(m_pages), row); }
 

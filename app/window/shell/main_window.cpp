@@ -38,7 +38,7 @@ namespace kvscope {
 
 MainWindow::MainWindow(const Options& options, const StartState& start) : m_model(options, start) {
   setAcceptDrops(true);
-  setMinimumSize(960, 600);
+  setMinimumSize(860, 460);  // 1366 x 768 at 150 %, less the frame and a bar of the desktop
   m_theme = std::make_unique<ThemeMode>(m_model);
   m_rows = std::make_unique<WindowRows>(*this, m_model, m_canvases.zoom());
   m_pages = std::make_unique<Pages>(*m_rows);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layout Lecture, its scenes and the welcome.
+#include <set>
+
 #include <QComboBox>
 #include <QFile>
 #include <QLabel>
@@ -89,6 +91,18 @@ TEST_F(LectureTest, TheSampleBeginsAtTheEndOfItsTextWithNothingTakenAway) {
   window->resize(1280, 780);
   ASSERT_TRUE(settle());
   EXPECT_EQ(slotWords(), "52 of 52 slots · 100 %") << "no room";
+}
+
+TEST_F(LectureTest, AProjectorShowsSixLinesOfALongText) {
+  window->showPage(MainWindow::Page::lecture);
+  window->resize(1280, 800);
+  ASSERT_TRUE(settle());
+  const PromptEditor& text = window->lectureMode().page().prompt().editor();
+  std::set<int> lines;
+  for (int token = 0; token < snapshot().n_prompt; ++token)
+    for (const QRectF& rect : text.rectsOf(token))
+      if (rect.top() >= 0 && rect.bottom() <= text.viewport()->height()) lines.insert(static_cast<int>(rect.top()));
+  EXPECT_GE(lines.size(), 6U);
 }
 
 TEST_F(LectureTest, AQuarterOfAShortTextLeavesRoomForHeavyTokens) {

@@ -2,9 +2,11 @@
 // Controls as Qt draws them under our style sheet.
 #include <cmath>
 
+#include <QAbstractButton>
 #include <QAbstractItemView>
 #include <QComboBox>
 #include <QFileDialog>
+#include <QLabel>
 #include <QToolButton>
 
 #include "app/window/rows/budget_box.h"
@@ -58,7 +60,7 @@ TEST_F(WindowTest, NothingInTheToolbarIsCutHoweverNarrowTheWindow) {
   ASSERT_TRUE(settle());
   auto* tools = window->findChild<ToolRow*>();
   int shown_last = 0;
-  for (const int width : {960, 1024, 1100, 1180, 1240, 1270, 1280, 1400, 1600}) {
+  for (const int width : {880, 911, 960, 1024, 1100, 1180, 1240, 1270, 1280, 1400, 1600}) {
     window->resize(width, 800);
     QTest::qWait(60);
     ASSERT_EQ(tools->width(), width);
@@ -72,6 +74,30 @@ TEST_F(WindowTest, NothingInTheToolbarIsCutHoweverNarrowTheWindow) {
     }
     EXPECT_GE(shown, shown_last) << "a wider window shows no less";
     shown_last = shown;
+  }
+}
+
+TEST_F(WindowTest, FitsOnASmallScreenThatIsEnlarged) {
+  const QSize screen(911, 512);  // 1366 x 768 at 150 %
+  EXPECT_LE(window->minimumSize().width(), screen.width());
+  EXPECT_LE(window->minimumSize().height(), screen.height() - 48) << "with its frame";
+  window->resize(screen);
+  QTest::qWait(60);
+  EXPECT_EQ(window->size(), screen);
+  const QWidget& status = window->rows().status();
+  EXPECT_TRUE(window->rect().contains(QRect(status.mapTo(window.get(), QPoint()), status.size())));
+}
+
+TEST_F(WindowTest, WhatWasDoneIsSaidBesideThePagesAndHidesNoButton) {
+  window->showPage(MainWindow::Page::sweep);
+  window->rows().say("Saved to /tmp/a.kvscope");
+  const auto* words = window->findChild<QLabel*>("passingWords");
+  ASSERT_TRUE(words != nullptr && words->isVisible());
+  const QRect place(words->mapTo(window.get(), QPoint()), words->size());
+  EXPECT_TRUE(window->rect().contains(place));
+  for (const QAbstractButton* button : window->findChildren<QAbstractButton*>()) {
+    if (!button->isVisible() || button->window() != window.get()) continue;
+    EXPECT_FALSE(place.intersects(QRect(button->mapTo(window.get(), QPoint()), button->size()))) << button->text().toStdString();
   }
 }
 

@@ -93,7 +93,7 @@ void PromptPanel::setPlain() {
   delete std::exchange(m_chat_button, nullptr);  // its menu is the other panel's, too
   m_plain = true;
   sayWhatToLookFor();
-  m_editor->setLinePitch(23);
+  m_editor->setLinePitch(19);
   m_editor->setClickSelects(true);
   column->addWidget(new LectureAnswer(m_workspace, this));
   column->addWidget(m_legend);
