@@ -129,6 +129,8 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model) {
     if (a.chat) request.prompt = as_chat(a, model.folder, request.prompt);
     request.prompt_text = a.chat || a.no_start ? PromptText::chat : PromptText::names;
   }
+  if ((a.prompt || a.prompt_file) && request.prompt.empty())
+    throw UsageError(fmt::format("{}: expected a text, got an empty one", a.prompt ? "--prompt" : *a.prompt_file));
   request.lanes = a.lanes;
   if (a.kept) take_kept(request, read_kept_file(*a.kept), model.config.vocab_size);
   request.mode = a.prompt_mode;

@@ -31,6 +31,7 @@ class Commands(CliTest):
 
     def test_an_option_without_its_value_is_refused(self):
         self.refuses(2, ["run", "--prompt"], "--prompt")
+        self.refuses(2, ["run", "--prompt", "", "--lane", "full"], "--prompt: expected a text, got an empty one")
 
 
 class Values(CliTest):
