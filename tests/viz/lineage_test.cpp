@@ -129,6 +129,23 @@ TEST_F(SmallRun, TokensOutsideTheTextGiveNothing) {
   }
 }
 
+TEST_F(SmallRun, LineageOfARestoredTokenHasAGap) {
+  const Lineage before = lineage_of(at(7), 2);
+  ASSERT_NE(before.line(2), nullptr);
+  EXPECT_TRUE(before.line(2)->gaps.empty());
+  LaneSnapshot& run = snapshot.lanes[1];
+  const auto add = [&run](int step, Event::Kind kind) {
+    auto record = std::make_shared<StepRecord>(*run.steps[static_cast<std::size_t>(step)]);
+    record->heads[0].events.push_back({.kind = kind, .pos = 2, .by_hand = true});
+    run.steps[static_cast<std::size_t>(step)] = record;
+  };
+  add(5, Event::Kind::evict);
+  add(6, Event::Kind::restore);
+  const Lineage after = lineage_of(at(7), 2);
+  ASSERT_NE(after.line(2), nullptr);
+  EXPECT_EQ(after.line(2)->gaps, (std::vector<std::pair<int, int>>{{5, 6}}));
+}
+
 TEST_F(SmallRun, LineageHoldsEveryMergeWithItsVotes) {
   const Lineage tree = lineage_of(at(7), 2);
   EXPECT_EQ(tree.root, 3);

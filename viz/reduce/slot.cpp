@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -138,7 +139,13 @@ Lineage lineage_of(const HeadPick& pick, int token, std::span<const Removal> rem
     line_of[static_cast<std::size_t>(t)] = static_cast<int>(out.lines.size());
     out.lines.push_back(std::move(line));
   }
+  std::map<int, int> went;  // by token: the step at which its own slot went last
   for_events(*pick.run, pick.head, pick.step, [&](int s, const Event& event) {
+    if (event.kind != Event::Kind::restore)
+      went[event.pos] = s;
+    else if (const auto gone = went.find(event.pos);
+             gone != went.end() && event.pos < n && line_of[static_cast<std::size_t>(event.pos)] >= 0)
+      out.lines[static_cast<std::size_t>(line_of[static_cast<std::size_t>(event.pos)])].gaps.emplace_back(gone->second, s);
     if (event.kind != Event::Kind::merge || event.pos < 0 || event.pos >= n || event.into < 0 || event.into >= n) return;
     const int from = line_of[static_cast<std::size_t>(event.pos)], to = line_of[static_cast<std::size_t>(event.into)];
     if (from < 0 || to < 0) return;

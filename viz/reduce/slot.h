@@ -43,6 +43,7 @@ struct LineageLine {
   double w_removed = kNotAvailable;
   double cos = kNotAvailable;
   std::vector<std::pair<int, int>> votes;  // (step, votes from there on), ascending; the last is what it ended with
+  std::vector<std::pair<int, int>> gaps;   // (step at which it went, step at which it was restored by hand)
 
   int last_votes() const { return votes.empty() ? 1 : votes.back().second; }
 };

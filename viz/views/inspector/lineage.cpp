@@ -147,6 +147,12 @@ class River {
       p_.fill({x, y - half, next, y + half}, body_colour(line));
       x = next;
     }
+    for (const auto& [gone, back] : line.gaps) {
+      const float half = width_of(line.last_votes()) / 2 + 1, x0 = std::max(start_of(line), axis_.x(gone)), x1 = axis_.x(back);
+      p_.fill({x0, y - half, x1, y + half}, theme_.panel);
+      p_.line({x0, y}, {x1, y}, theme_.evicted_outline, 1);
+      p_.mark("gap", fmt::format("t{}", line.token), {x0, y - half, x1, y + half}, fmt::format("no slot from step {} to {}", gone, back));
+    }
   }
 
   void draw_turn(const LineageLine& line) {
