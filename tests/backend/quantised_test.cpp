@@ -56,6 +56,14 @@ double rms_error(const Numbers& got, const Numbers& x, const Blocks& w, double b
   return std::sqrt(sum / static_cast<double>(got.size()));
 }
 
+/// What errors of x of at most 2^-22 of its largest number make of products, root mean square.
+double rms_of_rounding(const Numbers& x, const Blocks& w) {
+  double largest = 0, squares = 0;
+  for (const double v : x) largest = std::max(largest, std::abs(v));
+  for (const float v : w.numbers) squares += static_cast<double>(v) * static_cast<double>(v);
+  return std::ldexp(largest, -22) * std::sqrt(squares / w.out / 3);
+}
+
 /// linear() of the blocks and of the numbers: the same bits, or errors of the same size.
 void expect_alike(Backend& b, const Blocks& w, const Numbers& x, int rows, bool add) {
   const std::size_t n = static_cast<std::size_t>(rows) * static_cast<std::size_t>(w.out);
@@ -64,7 +72,8 @@ void expect_alike(Backend& b, const Blocks& w, const Numbers& x, int rows, bool 
   b.linear(dx.data(), w.plain(b), rows, expected.data(), add);
   const Numbers got = y.values(), wanted = expected.values();
   if (Quantised::GetParam().whole_numbers) {
-    EXPECT_LT(rms_error(got, x, w, add), 6 * rms_error(wanted, x, w, add)) << name_of(w.type) << " " << rows << " x " << w.in;
+    EXPECT_LT(rms_error(got, x, w, add), 2 * rms_error(wanted, x, w, add) + rms_of_rounding(x, w))
+        << name_of(w.type) << " " << rows << " x " << w.in;
   } else {
     EXPECT_EQ(got, wanted) << name_of(w.type) << " " << rows << " x " << w.in;
   }

@@ -11,6 +11,7 @@ const Kernels<double>& double_kernels();
 }  // namespace portable
 namespace avx2 {
 const Kernels<float>& float_kernels();
+const Kernels<float>& float_kernels_vnni();
 const Kernels<double>& double_kernels();
 }  // namespace avx2
 namespace avx512 {

@@ -19,6 +19,12 @@ bool has_f16c() {
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
 
+/// Nor "avxvnni".
+bool has_avx_vnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & 1u << 4) != 0;
+}
+
 }  // namespace
 #endif
 
@@ -28,6 +34,7 @@ std::vector<Isa> usable_isas() {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c()) {
     out.push_back(Isa::avx2);
+    if (has_avx_vnni()) out.push_back(Isa::avx2_vnni);
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq")) {
       out.push_back(Isa::avx512);
@@ -46,6 +53,8 @@ const Kernels<float>& kernels<float>(Isa isa) {
       return avx512::float_kernels_vnni();
     case Isa::avx512:
       return avx512::float_kernels();
+    case Isa::avx2_vnni:
+      return avx2::float_kernels_vnni();
     case Isa::avx2:
       return avx2::float_kernels();
 #endif
@@ -62,6 +71,7 @@ const Kernels<double>& kernels<double>(Isa isa) {
     case Isa::avx512_vnni:
     case Isa::avx512:
       return avx512::double_kernels();
+    case Isa::avx2_vnni:
     case Isa::avx2:
       return avx2::double_kernels();
 #endif

@@ -11,7 +11,7 @@
 
 namespace kvscope::cpu {
 
-enum class Isa { portable, avx2, avx512, avx512_vnni };
+enum class Isa { portable, avx2, avx2_vnni, avx512, avx512_vnni };
 
 /// y[r][c] (+)= sum_i x[r][i] w[c][i]. Strides count elements. The sum of one (r, c) pair is always made in the same order: `lanes`
 /// partial sums, lane l taking i = l, l + lanes, ...; then lanes are added in halves. So it depends on neither `rows` nor `cols`. Quantised

@@ -15,17 +15,7 @@
 namespace kvscope::cpu::avx512 {
 
 const Kernels<float>& float_kernels_vnni() {
-  static const Kernels<float> kTable = [] {
-    Kernels<float> out = float_kernels();
-    out.isa = Isa::avx512_vnni;
-    out.name = "AVX-512 VNNI";
-    out.is_whole = is_whole;
-    out.whole_bytes = whole_bytes;
-    out.whole_scratch = whole_scratch;
-    out.whole_row = whole_row;
-    out.whole_dots = whole_dots;
-    return out;
-  }();
+  static const Kernels<float> kTable = with_whole_dots(float_kernels(), Isa::avx512_vnni, "AVX-512 VNNI");
   return kTable;
 }
 

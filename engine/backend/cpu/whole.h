@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The scale that makes floats whole numbers X of so many bits and a sign: |x - scale X| is at most half the scale, which is a power of two:
-// 2^-22 of the largest x with 22 bits, about what float itself keeps of that one.
+// What whole_body.h needs of numbers one by one. The scale that makes floats whole numbers X of so many bits and a sign: |x - scale X| is
+// at most half the scale, which is a power of two: 2^-22 of the largest x with 22 bits, about what float itself keeps of that one.
 
 #include <bit>
 #include <cstdint>
@@ -26,6 +26,21 @@ struct WholeScale {
 
  private:
   static float power(int biased) { return std::bit_cast<float>(static_cast<std::int32_t>(biased) << 23); }
+};
+
+/// Eight scales and eight minima of six bits, out of the twelve bytes of Q4_K and Q5_K, each in a byte.
+struct PackedScales {
+  std::uint64_t scales, minima;
+
+  explicit PackedScales(const std::uint8_t* p) {
+    std::uint32_t low, middle, high;
+    __builtin_memcpy(&low, p, 4);
+    __builtin_memcpy(&middle, p + 4, 4);
+    __builtin_memcpy(&high, p + 8, 4);
+    constexpr std::uint32_t kSix = 0x3f3f3f3f, kFour = 0x0f0f0f0f, kTwo = 0x30303030;
+    scales = (low & kSix) | static_cast<std::uint64_t>((high & kFour) | (low >> 2 & kTwo)) << 32;
+    minima = (middle & kSix) | static_cast<std::uint64_t>((high >> 4 & kFour) | (middle >> 2 & kTwo)) << 32;
+  }
 };
 
 }  // namespace kvscope::cpu

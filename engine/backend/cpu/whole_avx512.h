@@ -13,6 +13,7 @@ namespace {
 struct I {
   using V = __m512i;
   static constexpr int kBytes = 64;
+  static constexpr int kTileRows = 4, kTileCols = 4;  // 16 sums + 4 vectors of codes + 3 of digits of 32 registers
 
   static V zero() { return _mm512_setzero_si512(); }
   static V splat(int byte) { return _mm512_set1_epi8(static_cast<char>(byte)); }
@@ -24,13 +25,13 @@ struct I {
   static V plus(V a, V b) { return _mm512_add_epi32(a, b); }
   static V minus(V v) { return _mm512_sub_epi32(zero(), v); }
   static F::V to_float(V v) { return _mm512_cvtepi32_ps(v); }
-  /// acc - minima * sums in the upper lanes, where both have numbers; `scale` of an XUnit, its sums follow.
-  static F::V less_minima(F::V minima, const float* scale, F::V acc) {
-    return _mm512_mask3_fnmadd_ps(minima, _mm512_load_ps(scale), acc, 0xff00);
+  /// acc - minima * sums in the upper lanes; the lower ones of `minima` are not minima.
+  static F::V less_minima(F::V minima, const float* sums, F::V acc) {
+    return _mm512_mask3_fnmadd_ps(minima, _mm512_broadcast_f32x8(_mm256_load_ps(sums)), acc, 0xff00);
   }
 
   /// The bits of the largest of n numbers without their signs; n a multiple of 32.
-  static int largest(const float* x, int n) {
+  static std::int32_t largest(const float* x, int n) {
     V most = zero();
     for (int i = 0; i < n; i += F::kLanes)
       most = _mm512_max_epi32(most, _mm512_and_si512(_mm512_castps_si512(F::load(x + i)), _mm512_set1_epi32(0x7fffffff)));
@@ -128,8 +129,10 @@ struct KCodes {
 
   template <class Step, class Minima>
   [[gnu::always_inline]] static void read(const std::uint8_t* p, const Step& step, const Minima& minima) {
-    const __m512 scales = scales_and_minima(p);
-    minima(scales);
+    const PackedScales packed(p + 4);
+    const __m128i six = _mm_set_epi64x(static_cast<long long>(packed.minima), static_cast<long long>(packed.scales));
+    const __m512 scales = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(six)) * two_scales(p, p + 2);
+    minima(scales);  // in the upper lanes
     const __m512i fifth = five ? twice(bytes32(p + 16)) : I::zero();
 #pragma GCC unroll 4
     for (int s = 0; s < 4; ++s) {
@@ -141,19 +144,6 @@ struct KCodes {
       }
       step(s, codes, two_of(scales, 2 * s));
     }
-  }
-
- private:
-  /// Eight scales, eight minima.
-  [[gnu::always_inline]] static __m512 scales_and_minima(const std::uint8_t* p) {
-    std::uint32_t low, middle, high;
-    __builtin_memcpy(&low, p + 4, 4);
-    __builtin_memcpy(&middle, p + 8, 4);
-    __builtin_memcpy(&high, p + 12, 4);
-    const std::uint32_t six = 0x3f3f3f3f, four = 0x0f0f0f0f, two = 0x30303030;
-    const __m128i bytes = _mm_setr_epi32(static_cast<int>(low & six), static_cast<int>((high & four) | (low >> 2 & two)),
-                                         static_cast<int>(middle & six), static_cast<int>((high >> 4 & four) | (middle >> 2 & two)));
-    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes)) * two_scales(p, p + 2);
   }
 };
 using Q4KCodes = KCodes<false>;

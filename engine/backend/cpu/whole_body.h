@@ -28,9 +28,8 @@ struct alignas(kStep) XStep {
 /// Of a row of x.
 struct alignas(64) XUnit {
   XStep steps[kSteps];
+  alignas(32) float sums[kUnit / kMinimumOf];  // of X, where weights have minima
   float scale;
-  float nothing[7];
-  float sums[kUnit / kMinimumOf];  // of X, where weights have minima
 };
 
 constexpr int units_of(int k) { return (k + kUnit - 1) / kUnit; }
@@ -107,7 +106,7 @@ struct alignas(64) WUnit {
   float minima[F::kLanes];
 };
 
-inline constexpr int kWholeTileRows = 4, kWholeTileCols = 4;
+inline constexpr int kWholeTileRows = I::kTileRows, kWholeTileCols = I::kTileCols;
 
 constexpr std::size_t whole_bytes(int k) { return static_cast<std::size_t>(units_of(k)) * sizeof(XUnit); }
 constexpr std::size_t whole_scratch(int k) { return kWholeTileCols * static_cast<std::size_t>(units_of(k)) * sizeof(WUnit); }
@@ -140,7 +139,7 @@ template <int M, class Q>
     };
     const auto subtract = [&](F::V minima) __attribute__((always_inline)) {
 #pragma GCC unroll 8
-      for (int m = 0; m < M; ++m) part[m] = I::less_minima(minima, &x[m * ldx].scale, part[m]);
+      for (int m = 0; m < M; ++m) part[m] = I::less_minima(minima, x[m * ldx].sums, part[m]);
     };
     w.read(0, u, add, subtract);
 #pragma GCC unroll 8
@@ -158,7 +157,7 @@ template <int M, int N, class Q>
 #pragma GCC unroll 8
       for (int m = 0; m < M; ++m) {
 #pragma GCC unroll 8
-        for (int n = 0; n < N; ++n) part[m][n] = I::less_minima(F::load(panel[n * units].minima), &x[m * ldx].scale, part[m][n]);
+        for (int n = 0; n < N; ++n) part[m][n] = I::less_minima(F::load(panel[n * units].minima), x[m * ldx].sums, part[m][n]);
       }
     }
     for (int s = 0; s < kSteps; ++s) {
@@ -251,6 +250,17 @@ void whole_row(const float* x, int k, DType type, void* to) {
 
 void whole_dots(const WholeDots& d) {
   with_codes(d.w_type, [&]<class Q>(Q) { whole_dots_of<Q>(d); });
+}
+
+Kernels<float> with_whole_dots(Kernels<float> kernels, Isa isa, const char* name) {
+  kernels.isa = isa;
+  kernels.name = name;
+  kernels.is_whole = is_whole;
+  kernels.whole_bytes = whole_bytes;
+  kernels.whole_scratch = whole_scratch;
+  kernels.whole_row = whole_row;
+  kernels.whole_dots = whole_dots;
+  return kernels;
 }
 
 }  // namespace
