@@ -2,6 +2,8 @@
 // Quantised weights: every primitive gives what it gives for the same weights as plain numbers, bit by bit on the CPU, but for products of
 // whole numbers in linear(): they are as near to the exact ones.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "backend/reference.h"
 #include "core/dequantise.h"
@@ -115,6 +117,43 @@ TEST_P(Quantised, ARowsBitsDependOnNoOtherRowNorThread) {
       Numbers expected = alone.values();
       expected.resize(static_cast<std::size_t>(rows * out));
       EXPECT_EQ(y.values(), expected) << name_of(type) << " " << rows;
+    }
+  }
+}
+
+/// Bytes that end where memory ends, as a file's last tensor may.
+class AtTheEndOfMemory {
+ public:
+  explicit AtTheEndOfMemory(const std::vector<std::uint8_t>& bytes) {
+    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), n = (bytes.size() + page - 1) / page * page;
+    size_ = n + page;
+    start_ = static_cast<std::uint8_t*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (start_ == MAP_FAILED || mprotect(start_ + n, page, PROT_NONE) != 0) throw std::bad_alloc();
+    data_ = start_ + n - bytes.size();
+    std::memcpy(data_, bytes.data(), bytes.size());
+  }
+  ~AtTheEndOfMemory() { munmap(start_, size_); }
+  AtTheEndOfMemory(const AtTheEndOfMemory&) = delete;
+  AtTheEndOfMemory& operator=(const AtTheEndOfMemory&) = delete;
+  const void* data() const { return data_; }
+
+ private:
+  std::size_t size_;
+  std::uint8_t *start_, *data_;
+};
+
+TEST_P(Quantised, NeverReadsBehindTheLastBlock) {
+  const auto b = backend(1);
+  for (const DType type : kTypes) {
+    const int in = block_of(type).numbers == 32 ? 288 : 256, out = 6;
+    const Blocks w(type, out, in, 13);
+    const AtTheEndOfMemory last(w.bytes);
+    for (const int rows : {1, 4, 20}) {
+      const std::size_t n = static_cast<std::size_t>(rows * out);
+      Device x(*b, random_numbers(static_cast<std::size_t>(rows * in), 14)), y(*b, n), expected(*b, n);
+      b->linear(x.data(), b->weight(type, out, in, last.data()), rows, y.data(), false);
+      b->linear(x.data(), w.blocks(*b), rows, expected.data(), false);
+      EXPECT_EQ(y.values(), expected.values()) << name_of(type) << " " << rows;
     }
   }
 }

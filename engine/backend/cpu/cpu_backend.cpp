@@ -20,7 +20,7 @@ namespace {
 
 // Tile of linear() for many rows: the rows of x stay in the L2 cache while the columns pass.
 constexpr int kLinearRows = 96, kLinearCols = 48;
-constexpr int kWholeRows = 24;  // of rows as whole numbers, which are longer
+constexpr int kWholeRows = 32;  // of rows as whole numbers, which are longer
 
 int up(int a, int b) { return (a + b - 1) / b; }
 
