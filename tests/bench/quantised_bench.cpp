@@ -2,8 +2,8 @@
 
 // Decoding with quantised weights: all matrices of a model of 1.1 billion weights (TinyLlama's shape) for one row, a quarter of its layers
 // and its output layer measured and the rest counted as often. Each type beside the same numbers as f32 and f16 (decoded once when the
-// model is opened), on the best instruction set and on the best that decodes, and beside blocks of 8 bits against activations rounded to one
-// digit of 8 bits.
+// model is opened), on the best instruction set and on the best that decodes, and beside blocks of 8 bits against activations rounded to
+// one digit of 8 bits.
 
 #include <fmt/core.h>
 

@@ -80,11 +80,12 @@ void compare(PromptMode mode, const Variant& variant, Detail detail) {
     const LaneSnapshot &a = expected.lanes[l], &b = got.lanes[l];
     ASSERT_EQ(a.steps.size(), b.steps.size()) << a.spec;
     bool same = true;  // so far, in all heads
+    const double most = a.stored_as.empty() ? 2e-3 : 5e-2;  // one number that rounds to the code beside
     for (std::size_t s = 0; s < a.steps.size() && same; ++s) {
       for (std::size_t i = 0; i < a.steps[s]->logits_top.size(); ++i) {
         const auto &x = a.steps[s]->logits_top[i], &y = b.steps[s]->logits_top[i];
         worst = std::max(worst, std::abs(x.second - y.second));
-        EXPECT_NEAR(x.second, y.second, 2e-3) << a.spec << " step " << s;
+        EXPECT_NEAR(x.second, y.second, most) << a.spec << " step " << s;
       }
       for (std::size_t h = 0; h < a.steps[s]->heads.size(); ++h) {
         ++compared;
