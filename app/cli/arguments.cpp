@@ -210,12 +210,12 @@ std::vector<std::string> command_names(const CLI::App& app) {
 
 void check_prompt(const Arguments& a) {
   const int given = a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value() +
-                    a.session.has_value() + a.kept.has_value() + a.results.has_value() + !a.texts.empty();
+                    a.session.has_value() + a.kept.has_value() + a.results.has_value() + !a.texts.empty() + a.hidden_numbers;
   if (a.command == Command::run && a.results && given > 1)
     throw UsageError(fmt::format("run: unexpected '{}' beside a prompt; a stored run is given alone", *a.results));
   if (given == 0 && !a.scenes.empty()) return;  // a lesson may bring its own
   if (given != 1) {
-    const char* const more = a.command == Command::sweep   ? ", --texts"
+    const char* const more = a.command == Command::sweep   ? ", --texts, --hidden-numbers"
                              : a.command == Command::trace ? ", --session, --kept"
                                                            : ", --session, --kept, RUN";
     throw UsageError(fmt::format("expected exactly one of --prompt, --prompt-file, --prompt-ids, --tokens-file{}, got {}", more,
@@ -246,8 +246,9 @@ void resolve(Arguments& a, const Words& w) {
   a.memory = parse_size(w.memory).value_or(0);
   if (!w.logits.empty()) a.logits = w.logits == "all" ? std::numeric_limits<int>::max() : std::stoi(w.logits);
   check_prompt(a);
-  if (!a.texts.empty() && (!w.follow.empty() || a.chat || a.special_names))
-    throw UsageError(fmt::format("--texts: every run goes on by itself after the question, as it stands there; expected no {}",
+  if ((!a.texts.empty() || a.hidden_numbers) && (!w.follow.empty() || a.chat || a.special_names))
+    throw UsageError(fmt::format("{}: every run goes on by itself after the question, as it stands there; expected no {}",
+                                 a.hidden_numbers ? "--hidden-numbers" : "--texts",
                                  !w.follow.empty() ? "--follow"
                                  : a.chat          ? "--chat"
                                                    : "--special-tokens"));

@@ -62,6 +62,7 @@ struct Arguments {
   std::vector<std::string> policies;
   std::vector<double> ratios;
   std::string texts;                                // file of texts with questions, instead of a prompt
+  bool hidden_numbers = false;                      // texts in which a number is hidden, instead: contexts, depths, samples, text as below
   int seeds = 1;                                    // so many, from `seed` on
   std::string store;                                // folder of finished items; empty: none
   std::pair<std::size_t, std::size_t> shard{1, 1};  // which part of how many

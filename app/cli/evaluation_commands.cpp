@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <random>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
+#include "app/cli/haystack.h"
 #include "app/cli/inputs.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/needle_texts.h"
@@ -52,87 +52,7 @@ const StepRecord& step_before(const Snapshot& snapshot, const LaneSnapshot& lane
   return *lane.steps[step];
 }
 
-std::string text_of(const Arguments& a, const ModelFiles& model, const char* command) {
-  if (!model.has_tokenizer)
-    throw UsageError(fmt::format("{}: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens", command, model.folder));
-  return read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes, ReadFrom::file_or_pipe);
-}
-
 // ---- needle
-
-std::vector<int> from(const std::vector<int>& ids, std::size_t first) {
-  return {ids.begin() + static_cast<std::ptrdiff_t>(first), ids.end()};
-}
-
-/// Prose that starts at a drawn sentence and makes a prompt of at most `context` tokens, the last sentence cut where that comes closer.
-/// Question and answer fit into the positions that the model was made for, too.
-class Haystack {
- public:
-  Haystack(const ModelFiles& model, const std::string& text) : model_(model), sentences_(sentences_of(text)) {}
-
-  AskedText sample(int context, double depth, std::uint64_t seed, bool question_in_prompt) const {
-    std::mt19937_64 random(seed);
-    const auto start = static_cast<std::size_t>(random() % std::max<std::size_t>(sentences_.size(), 1));
-    std::vector<std::string> words;                             // of the prose from there on
-    std::vector<std::size_t> ends;                              // number of words up to the end of each sentence
-    const auto enough = static_cast<std::size_t>(context) + 1;  // a word has a token at least
-    for (std::size_t s = 0; s < sentences_.size() && words.size() < enough; ++s) {
-      const std::string& sentence = sentences_[(start + s) % sentences_.size()];
-      for (std::size_t i = 0; i < sentence.size();) {
-        const std::size_t end = std::min(sentence.find(' ', i), sentence.size());
-        words.push_back(sentence.substr(i, end - i));
-        i = end + 1;
-      }
-      ends.push_back(words.size());
-    }
-    const auto text_with = [&](std::size_t n) {
-      std::vector<std::string> prose;
-      std::size_t begin = 0;
-      for (std::size_t s = 0; s < ends.size() && begin < n; begin = ends[s++]) {
-        std::string sentence;
-        for (std::size_t i = begin; i < std::min(ends[s], n); ++i) sentence += (i > begin ? " " : "") + words[i];
-        prose.push_back(n < ends[s] ? sentence + "." : sentence);
-      }
-      return hide_number(prose, depth, seed);
-    };
-    const auto prompt_of = [&](const NeedleText& t) { return encode(model_, question_in_prompt ? t.context + t.question : t.context); };
-    const auto context_fits = [&](const NeedleText& t) {
-      return prompt_of(t).size() <= static_cast<std::size_t>(context) &&
-             encode(model_, t.context + t.question + t.answer).size() <= static_cast<std::size_t>(model_.config.max_positions);
-    };
-    std::size_t fits = 0, too_many = words.size() + 1;
-    while (too_many - fits > 1) {
-      const std::size_t middle = (fits + too_many) / 2;
-      (context_fits(text_with(middle)) ? fits : too_many) = middle;
-    }
-    const NeedleText text = text_with(fits);
-    const std::vector<int> all = encode(model_, text.context + text.question + text.answer);
-    const std::size_t n_prompt = common_prefix(all, prompt_of(text)),
-                      n_before = common_prefix(all, encode(model_, text.context + text.question));
-    AskedText out{.text = text,
-                  .depth = depth,
-                  .seed = seed,
-                  .prompt_ids = {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n_prompt)},
-                  .follow_ids = from(all, n_prompt),
-                  .n_answer = static_cast<int>(all.size() - n_before)};
-    if (std::abs(static_cast<double>(n_prompt) - context) > 0.05 * context) {
-      throw UsageError(fmt::format(
-          "needle: expected prose for a prompt of {} tokens, got {} tokens out of {} sentences, and {} was made for {} positions; "
-          "give a longer --text or a smaller --context",
-          context, n_prompt, sentences_.size(), model_.config.name, model_.config.max_positions));
-    }
-    if (out.n_answer < 3) {
-      throw UsageError(
-          fmt::format("needle: expected an answer of at least three tokens, got {} from {}'s tokenizer; a guess would count as recall",
-                      out.n_answer, model_.config.name));
-    }
-    return out;
-  }
-
- private:
-  const ModelFiles& model_;
-  std::vector<std::string> sentences_;
-};
 
 bool recalled(const Snapshot& snapshot, const LaneSnapshot& lane, const AskedText& sample) {
   const int n = static_cast<int>(sample.follow_ids.size());
@@ -154,7 +74,7 @@ int needle(const Arguments& a) {
   const Interrupt interrupt;
   ModelFiles model = open_model_of(a);
   const std::string name = model.config.name;
-  const Haystack haystack(model, text_of(a, model, "needle"));
+  const Haystack haystack(model, prose_of(a, model, "needle"));
   struct Cell {
     int context;
     double depth;
@@ -233,7 +153,7 @@ constexpr int kWindow = 1024;  // of ppl, and half of it counts; less where the 
 int ppl(const Arguments& a) {
   const Interrupt interrupt;
   ModelFiles model = open_model_of(a);
-  const std::string text = text_of(a, model, "ppl"), name = model.config.name;
+  const std::string text = prose_of(a, model, "ppl"), name = model.config.name;
   const int bos = model.config.bos_id;
   const int most = model.config.max_positions > 0 ? model.config.max_positions : std::numeric_limits<int>::max();
   const int window = a.window > 0 ? a.window : std::min(kWindow, most), stride = a.stride > 0 ? a.stride : window / 2;

@@ -35,6 +35,20 @@ std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {
   throw UsageError(fmt::format("--shard: expected I/N, part I of N from 1/N to N/N, got '{}'", text));
 }
 
+/// Which texts a number is hidden in.
+std::vector<CLI::Option*> add_hidden_numbers(CLI::App& app, Arguments& a) {
+  return {checked(app.add_option("--context", a.contexts, "tokens of the prompt, within 5 %; default 256,512,1024"), "N,...",
+                  number_in(32, 1 << 24, "a whole number from 32"))
+              ->delimiter(',')
+              ->expected(1, 1000),
+          checked(app.add_option("--depths", a.depths, "where the number is hidden, 0 (start) to 1 (end); default 0,0.25,0.5,0.75,1"),
+                  "D,...", number_in(0.0, 1.0, "0..1"))
+              ->delimiter(',')
+              ->expected(1, 1000),
+          checked(app.add_option("--samples", a.samples, "texts per context and depth; default 4"), "N", number_in(1, 100000, "1..100000")),
+          app.add_option("--text", a.text, "file with the prose; default: the beginning of a novel")->type_name("FILE")};
+}
+
 }  // namespace
 
 void add_sweep(CLI::App& app, Arguments& a) {
@@ -50,6 +64,9 @@ void add_sweep(CLI::App& app, Arguments& a) {
          "texts with questions instead of a prompt, a JSON object per line in RULER's columns: context, question, answer (a text or "
          "a list), and perhaps answer_prefix, max_new_tokens, task")
       ->type_name("FILE.jsonl");
+  CLI::Option* hidden = app.add_flag("--hidden-numbers", a.hidden_numbers,
+                                     "texts in whose prose a house number is hidden, and asked for, instead of a file of texts");
+  for (CLI::Option* option : add_hidden_numbers(app, a)) option->needs(hidden);
   checked(app.add_option("--seeds", a.seeds, "so many seeds, from --seed on; default 1"), "N", number_in(1, 100000, "1..100000"));
   app.add_option(
          "--store", a.store,
@@ -66,20 +83,11 @@ void add_sweep(CLI::App& app, Arguments& a) {
 
 void add_needle(CLI::App& app, Arguments& a) {
   add_lanes(app, a.lane_texts);
-  checked(app.add_option("--context", a.contexts, "tokens of the prompt, within 5 %; default 256,512,1024"), "N,...",
-          number_in(32, 1 << 24, "a whole number from 32"))
-      ->delimiter(',')
-      ->expected(1, 1000);
-  checked(app.add_option("--depths", a.depths, "where the number is hidden, 0 (start) to 1 (end); default 0,0.25,0.5,0.75,1"), "D,...",
-          number_in(0.0, 1.0, "0..1"))
-      ->delimiter(',')
-      ->expected(1, 1000);
-  checked(app.add_option("--samples", a.samples, "texts per context and depth; default 4"), "N", number_in(1, 100000, "1..100000"));
+  add_hidden_numbers(app, a);
   checked(app.add_option_function<std::string>(
               "--question", [&a](const std::string& where) { a.question_in_prompt = where == "in-prompt"; },
               "after (default: the prompt is compressed before it is known) or in-prompt (it ends the prompt)"),
           "WHERE", one_of({"after", "in-prompt"}));
-  app.add_option("--text", a.text, "file with the prose; default: the beginning of a novel")->type_name("FILE");
   app.add_option("--out-texts", a.out_texts, "write the texts that were asked, and their token ids")->type_name("FILE.json");
 }
 

@@ -80,10 +80,13 @@ std::string evaluation_help(const std::string& command) {
         "answer still had a slot of its own after that, where each answer stands once in its context.\n"
         "With --store every finished run is kept, so that a sweep which was killed goes on. Several programs may fill one store: --shard in the\n"
         "jobs of an array, --mpi in the ranks of one job; once everything is there, the same command prints the result.\n"
+        "With --hidden-numbers the texts are those of kvscope-cli needle, asked after their prompt was compressed; the seeds of the texts go up\n"
+        "from --seed.\n"
         "\nExamples:\n"
         "  kvscope-cli sweep --prompt \"Once upon a time there was a king\" --policies {0} --ratios 0.3,0.6\n"
         "  kvscope-cli sweep --prompt-file text.txt --policies {0},{0}:sinks=8 --ratios 0.1,0.2,0.4 --out sweep.csv\n"
-        "  kvscope-cli sweep --texts ruler.jsonl --policies {0} --ratios 0.1,0.2 --store sweep --shard 3/8 --table",
+        "  kvscope-cli sweep --texts ruler.jsonl --policies {0} --ratios 0.1,0.2 --store sweep --shard 3/8 --table\n"
+        "  kvscope-cli sweep --hidden-numbers --context 256 --depths 0,0.5,1 --samples 8 --policies {0} --ratios 0.1,0.2 --table",
         lane);
   if (command == "needle")
     return fmt::format(

@@ -237,6 +237,7 @@ void check_not_read(const Arguments& a, const std::string& path, const char* opt
     if (*read) same(**read);
   if (!a.texts.empty()) same(a.texts);
   if (!a.scenes.empty()) same(a.scenes);
+  if (!a.text.empty()) same(a.text);
   std::string folder = a.model.empty() && a.session ? read_session_input(*a.session).model : a.model;
   if (folder.empty()) folder = embedded_model();
   const auto of_model = [](const std::string& name) {

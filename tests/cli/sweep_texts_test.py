@@ -178,11 +178,40 @@ class SweepTexts(CliTest):
             f.write('{"context": "' + "x" * (70 << 20) + '"}\n')
         self.refuses(1, ["sweep", "--texts", self.path("texts.jsonl"), *RUNS], "texts.jsonl:1", "bytes")
 
+    def test_numbers_are_hidden_in_prose_at_depths_as_needle_hides_them(self):
+        hidden = ["--context", "64", "--depths", "0,0.5,1", "--samples", "2", "--seed", "3"]
+        store = self.path("store")
+        got = json.loads(self.succeeds("sweep", "--hidden-numbers", *hidden, *RUNS, "--json", "--store", store))
+        self.assertEqual((got["texts"], len(got["items"])), (6, 30))
+        self.succeeds("needle", *hidden, "--lane", "local:ratio=0.2", "--quiet", "--out-texts", self.path("asked.json"))
+        with open(self.path("asked.json"), encoding="utf-8") as f:
+            asked = json.load(f)["texts"]
+        full = [i for i in got["items"] if i["policy"] == "full"]
+        self.assertEqual([i["score"] for i in full], [float(t["answer"].strip(" .") in i["said"]) for t, i in zip(asked, full)])
+        self.assertGreater(sum(i["score"] for i in full), 3)
+        name = next(n for n in os.listdir(store) if n.startswith("sweep-"))
+        with open(os.path.join(store, name), encoding="utf-8") as f:
+            depths = [t["depth"] for t in json.load(f)["texts"]]
+        for depth, t in zip(depths, asked):
+            number = t["answer"].strip(" .")
+            self.assertAlmostEqual(depth, t["context"].index(number) / (len(t["context"].encode()) - len(number)), places=2)
+        # the texts as a file are the same work
+        self.texts(*({"context": t["context"], "question": t["question"], "answer": t["answer"].strip(" ."), "max_new_tokens": t["answer_tokens"] + 2} for t in asked))
+        before = items_in(store)
+        again = json.loads(self.succeeds("sweep", "--texts", self.path("texts.jsonl"), "--seed", "3", *RUNS, "--json", "--store", store))
+        self.assertEqual(items_in(store), before)
+        self.assertEqual(again["items"], got["items"])
+
     def test_words_that_do_not_go_with_texts(self):
         self.texts(line(0))
         base = ["sweep", "--texts", self.path("texts.jsonl"), *RUNS]
         for more, word in ((["--prompt", "x"], "exactly one"), (["--follow", "reference"], "--follow"), (["--special-tokens"], "--special-tokens"), (["--chat"], "--chat"), (["--out", self.path("texts.jsonl")], "is read for the result")):
             self.refuses(2, base + more, word)
+        hidden = ["sweep", "--hidden-numbers", *RUNS]
+        for more, word in ((["--texts", self.path("texts.jsonl")], "exactly one"), (["--chat"], "--hidden-numbers"), (["--context", "100000"], "was made for"),
+                           (["--text", self.path("none.txt")], "none.txt")):
+            self.assertIn(word, cli(*hidden, *more).stderr)
+        self.assertIn("--hidden-numbers", cli(*base, "--depths", "0.5").stderr)
         self.refuses(2, base + ["--model", os.path.join(os.path.dirname(__file__), "..", "golden", "tiny-gqa")], "no tokenizer")
 
 

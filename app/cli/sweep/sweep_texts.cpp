@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "app/cli/haystack.h"
 #include "app/cli/inputs.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr std::size_t kMaxTextsBytes = std::size_t(1) << 30;
 constexpr JsonLimits kLineLimits{std::size_t(64) << 20, 4096};
 constexpr int kMaxNewTokens = 1 << 20;
+constexpr int kSpareTokens = 2;  // after a hidden number, so that it is said whole however it is split
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -80,37 +82,71 @@ std::vector<int> answer_tokens_of(const std::vector<std::string>& answers, const
   return out;
 }
 
-SweepText text_of_line(std::string_view line, int number, const Arguments& a, const ModelFiles& model) {
-  SweepText out{.number = number, .request = {}};
-  const std::string where = fmt::format("{}:{}", a.texts, number);
-  const JsonDocument document = JsonDocument::parse(line, where, kLineLimits);
-  const JsonCursor root(document);
-  const std::string context = some_text(root.at("context"));
-  out.answers = answers_of(root.at("answer"));
-  out.depth = depth_of(out.answers, context);
-  out.any_answer = root.text_or("task", "").starts_with("qa");  // RULER: its two tasks with questions from other data sets
-  const std::vector<TextToken> tokens =
-      model.tokenizer->tokens_of(context + root.at("question").text() + root.text_or("answer_prefix", ""));
+/// What is asked about a text.
+struct Question {
+  std::string context, question;  // with what the answer begins with
+  std::vector<std::string> answers;
+  bool any_answer = false;
+  int n_new = 0;  // tokens of the answer at most
+};
+
+/// where: it stands, for messages.
+SweepText text_of(const Question& asked, int number, const std::string& where, const Arguments& a, const ModelFiles& model) {
+  SweepText out{.number = number, .request = {}, .answers = asked.answers, .any_answer = asked.any_answer};
+  out.depth = depth_of(out.answers, asked.context);
+  const std::vector<TextToken> tokens = model.tokenizer->tokens_of(asked.context + asked.question);
   std::vector<int> all = ids_of(tokens);
   if (model.config.bos_id >= 0) all.insert(all.begin(), model.config.bos_id);
-  const auto n_prompt = static_cast<std::ptrdiff_t>(common_prefix(all, encode(model, context)));
-  const int n_new = a.generate ? *a.generate : root.whole_or("max_new_tokens", 1, kMaxNewTokens, kDefaultGenerate);
-  const std::size_t n = all.size() + static_cast<std::size_t>(n_new);
+  const auto n_prompt = static_cast<std::ptrdiff_t>(common_prefix(all, encode(model, asked.context)));
+  const std::size_t n = all.size() + static_cast<std::size_t>(asked.n_new);
   if (model.config.max_positions > 0 && n > static_cast<std::size_t>(model.config.max_positions))
     throw UsageError(
-        fmt::format("{}: {} tokens of context and question and {} of the answer, but {} was made for {}; leave the line out or "
+        fmt::format("{}: {} tokens of context and question and {} of the answer, but {} was made for {}; leave the text out or "
                     "give a smaller --generate",
-                    where, all.size(), n_new, model.config.name, model.config.max_positions));
+                    where, all.size(), asked.n_new, model.config.name, model.config.max_positions));
   out.answer_tokens =
-      answer_tokens_of(out.answers, context, tokens, static_cast<int>(all.size() - tokens.size()), static_cast<int>(n_prompt));
+      answer_tokens_of(out.answers, asked.context, tokens, static_cast<int>(all.size() - tokens.size()), static_cast<int>(n_prompt));
   RunRequest& r = out.request;
   r.prompt_ids.assign(all.begin(), all.begin() + n_prompt);
   r.given_ids.assign(all.begin() + n_prompt, all.end());
   r.follow = Follow::self;
-  r.n_generate = static_cast<int>(r.given_ids.size()) + n_new;
+  r.n_generate = static_cast<int>(r.given_ids.size()) + asked.n_new;
   r.mode = a.prompt_mode;
   r.temperature = a.temperature;
   r.detail = Detail::summary;
+  return out;
+}
+
+SweepText text_of_line(std::string_view line, int number, const Arguments& a, const ModelFiles& model) {
+  const std::string where = fmt::format("{}:{}", a.texts, number);
+  const JsonDocument document = JsonDocument::parse(line, where, kLineLimits);
+  const JsonCursor root(document);
+  Question asked;
+  asked.context = some_text(root.at("context"));
+  asked.answers = answers_of(root.at("answer"));
+  asked.any_answer = root.text_or("task", "").starts_with("qa");  // RULER: its two tasks with questions from other data sets
+  asked.question = root.at("question").text() + root.text_or("answer_prefix", "");
+  asked.n_new = a.generate ? *a.generate : root.whole_or("max_new_tokens", 1, kMaxNewTokens, kDefaultGenerate);
+  return text_of(asked, number, where, a, model);
+}
+
+/// A number hidden in prose, by context, depth and sample; the seeds of the texts go up from --seed.
+std::vector<SweepText> hidden_numbers(const Arguments& a, const ModelFiles& model) {
+  const Haystack haystack(model, prose_of(a, model, "--hidden-numbers"));
+  std::vector<SweepText> out;
+  for (const int context : a.contexts)
+    for (const double depth : a.depths)
+      for (int i = 0; i < a.samples; ++i) {
+        const AskedText hidden = haystack.sample(context, depth, a.seed + out.size(), /*question_in_prompt=*/false);
+        std::string answer = hidden.text.answer;  // " 482."
+        std::erase_if(answer, [](char c) { return c < '0' || c > '9'; });
+        const Question asked{.context = hidden.text.context,
+                             .question = hidden.text.question,
+                             .answers = {answer},
+                             .n_new = a.generate.value_or(hidden.n_answer + kSpareTokens)};
+        const int number = static_cast<int>(out.size()) + 1;
+        out.push_back(text_of(asked, number, fmt::format("--hidden-numbers, text {}", number), a, model));
+      }
   return out;
 }
 
@@ -128,6 +164,7 @@ std::string SweepText::hash(const ModelFiles& model) const {
 }
 
 std::vector<SweepText> sweep_texts(const Arguments& a, const ModelFiles& model) {
+  if (a.hidden_numbers) return hidden_numbers(a, model);
   if (a.texts.empty()) {
     SweepText only{.request = make_request(a, model)};
     only.request.detail = Detail::summary;

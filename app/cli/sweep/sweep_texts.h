@@ -25,10 +25,10 @@ struct SweepText {
   std::string hash(const ModelFiles& model) const;
 };
 
-/// The texts of --texts, else the one prompt. A line of the file is an object in RULER's columns: `context`, `question`, `answer` (a text
-/// or a list of texts), and perhaps `answer_prefix`, `max_new_tokens`, `task`. The context is the prompt; question and prefix are fed after
-/// it, so that a prompt is compressed before the question is known, and then each run goes on by itself. Throws Error, UsageError: file,
-/// line, what was expected.
+/// The texts of --texts, those of --hidden-numbers, else the one prompt. A line of the file is an object in RULER's columns: `context`,
+/// `question`, `answer` (a text or a list of texts), and perhaps `answer_prefix`, `max_new_tokens`, `task`. The context is the prompt;
+/// question and prefix are fed after it, so that a prompt is compressed before the question is known, and then each run goes on by itself.
+/// Throws Error, UsageError: file, line, what was expected.
 std::vector<SweepText> sweep_texts(const Arguments& arguments, const ModelFiles& model);
 
 /// RULER's string match (Hsieh et al., 2024, arXiv:2404.06654): the share of the answers that stand in what was said, in upper or lower
