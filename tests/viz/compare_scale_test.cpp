@@ -59,6 +59,19 @@ TEST_F(CompareTest, LowRowsTellRunsOfOnePolicyApart) {
   EXPECT_LE(mark("telling", "lane 5").max.x, mark("strip", "lane 5").min.x);
 }
 
+TEST_F(CompareTest, ALongFormulaIsCutWhereItIsThatOfOtherRuns) {
+  Snapshot many = with_runs(29);
+  for (std::size_t i = 1; i < many.lanes.size(); ++i)
+    many.lanes[i].params = {{"score", fmt::format("exp(ema)*vnorm*votes+log(1+age)+{}*mean*last+similarity+position", i)}};
+  canvas.frame.snapshot = &many;
+  canvas.frame.size = {1550, 600};
+  canvas.draw(*view);
+  for (const int lane : {15, 17}) {  // after "1" they differ, and from the first "1" other runs do
+    const std::string value = mark("telling", fmt::format("lane {}", lane)).value;
+    EXPECT_THAT(value, AllOf(HasSubstr(fmt::format("…{}", lane)), Not(HasSubstr("exp(ema)"))));
+  }
+}
+
 TEST_F(CompareTest, PairwiseTheDifferenceIsThereHoweverManyRunsOrItIsSaid) {
   const Snapshot many = with_runs(29);
   canvas.frame.snapshot = &many;

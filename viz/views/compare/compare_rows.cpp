@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,55 @@ Rect draw_cross(Painter& p, float right, float y) {
   return button;
 }
 
+/// Where a parameter begins to differ from that of the same name of another run of the policy, for each of them.
+std::set<std::size_t> differences(const Snapshot& snapshot, const LaneSnapshot& run, const std::string& param) {
+  const std::string_view name = std::string_view(param).substr(0, param.find(' ') + 1);
+  std::set<std::size_t> out;
+  for (const LaneSnapshot& twin : snapshot.lanes) {
+    if (&twin == &run || twin.policy != run.policy) continue;
+    for (const std::string& other : telling_params(snapshot, twin)) {
+      if (other == param || !other.starts_with(name)) continue;
+      auto at = static_cast<std::size_t>(std::ranges::mismatch(param, other).in1 - param.begin());
+      while (at > 0 && at < param.size() && (param[at] & 0xC0) == 0x80) --at;  // inside a character
+      if (at < param.size()) out.insert(at);
+    }
+  }
+  return out;
+}
+
+/// `name` and of the rest, which begins at `begin`, so many bytes of each place.
+std::string pieces(const std::string& name, const std::string& param, std::size_t begin, const std::set<std::size_t>& places,
+                   std::size_t most) {
+  std::string out = name;
+  std::size_t end = begin;
+  for (const std::size_t at : places) {
+    if (at > end || (at == begin && name.empty())) out += "…";
+    const std::size_t from = std::max(at, end);
+    std::size_t to = std::min(at + most, param.size());
+    while (to > from && to < param.size() && (param[to] & 0xC0) == 0x80) --to;
+    if (to > from) out += param.substr(from, to - from);
+    end = std::max(end, to);
+  }
+  return end < param.size() ? out + "…" : out;
+}
+
+/// Of a parameter that is longer than its room only where it differs from those of other runs: in a formula that is anywhere.
+std::string shortened(const Painter& p, const LaneSnapshot& run, const std::string& param, float room) {
+  if (p.width_of(Face::caption, param) <= room) return param;
+  const std::set<std::size_t> places = differences(*p.frame().snapshot, run, param);
+  const std::size_t begin = param.find(' ') + 1;
+  for (const std::string& name : {param.substr(0, begin), std::string()})
+    for (std::size_t most = places.empty() ? 0 : param.size(); most > 1; --most)
+      if (std::string out = pieces(name, param, begin, places, most); p.width_of(Face::caption, out) <= room) return out;
+  return p.elide(param, Face::caption, room);
+}
+
+/// The title, or as much of it as says the policy: its parameters stand below.
+std::string short_title(const Painter& p, const LaneSnapshot& run, float room) {
+  const std::string title = run.title.empty() ? run.policy : run.title;
+  return p.width_of(Face::strong, title) <= room ? title : title.substr(0, title.find(": "));
+}
+
 void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
   const Theme& t = p.theme();
   const LaneSnapshot& run = p.frame().snapshot->lanes[static_cast<std::size_t>(lane)];
@@ -48,11 +98,11 @@ void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
   const std::vector<std::string> parts = telling_params(*p.frame().snapshot, run, &n_differ);
   const bool told = !two && lane > 0 && n_differ > 0;  // runs of one policy are told apart by what differs, and that before its name
   const float name = told ? std::max(0.4f * room, room - p.px(8) - p.width_of(Face::caption, parts[0])) : room;
-  const float end = x + p.text_fit({x, y}, run.title.empty() ? run.policy : run.title, Face::strong, selected ? t.accent : t.text, name);
+  const float end = x + p.text_fit({x, y}, short_title(p, run, name), Face::strong, selected ? t.accent : t.text, name);
   if (!two) {
     if (!told) return;
     const float left = x + room - end - p.px(8);
-    std::string telling = parts[0];
+    std::string telling = shortened(p, run, parts[0], left);
     for (std::size_t i = 1; i < n_differ; ++i) {
       const std::string more = telling + " · " + parts[i];
       if (p.width_of(Face::caption, more) > left) break;
@@ -68,7 +118,8 @@ void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
   }
   // As many parameters as fill one line, two beside a tall strip; the specification in the tooltip has them all.
   std::vector<std::string> lines;
-  for (const std::string& part : parts) {
+  for (const std::string& whole : parts) {
+    const std::string part = shortened(p, run, whole, room);
     const std::string longer = lines.empty() ? part : lines.back() + " · " + part;
     if (!lines.empty() && p.width_of(Face::caption, longer) <= room) {
       lines.back() = longer;
