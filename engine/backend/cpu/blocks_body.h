@@ -171,9 +171,18 @@ struct BlockRows {
 
   /// Numbers [first, first + n) of a row: whole blocks.
   void floats(int row, int first, int n, float* out) const {
-    const std::uint8_t* p = w + (row * ldw + first) / Q::kNumbers * Q::kBytes;
+    const std::uint8_t* p = w + place(row, first);
     for (int i = 0; i < n; i += Q::kNumbers, p += Q::kBytes) Q::decode(p, out + i);
   }
+  /// Asks memory for these numbers; a row may lie behind the matrix, where that does nothing.
+  [[gnu::always_inline]] void ask_for(int row, int first, int n) const {
+    const std::uintptr_t p = reinterpret_cast<std::uintptr_t>(w) + static_cast<std::uintptr_t>(place(row, first));
+    const unsigned bytes = static_cast<unsigned>(n / Q::kNumbers * Q::kBytes);
+    for (unsigned at = 0; at < bytes; at += 64) __builtin_prefetch(reinterpret_cast<const void*>(p + at));
+  }
+
+ private:
+  long place(int row, int first) const { return (row * ldw + first) / Q::kNumbers * Q::kBytes; }
 };
 
 /// f(Q{}) with the block of a quantised type; false: it is none.

@@ -283,6 +283,7 @@ void decoded_strip(const Dots<typename S::T>& d, const BlockRows<Q>& w, int col)
       for (int i = 0; i < d.k; i += kLongestBlock) {
         const int k = d.k - i < kLongestBlock ? d.k - i : kLongestBlock;
         for (int n = 0; n < N; ++n) w.floats(col + n, i, k, panel + n * kLongestBlock);
+        for (int n = 0; n < N && r == 0; ++n) w.ask_for(col + N + n, i, k);  // of the next strip
         accumulate<S>(d.x + r * d.ldx + i, d.ldx, panel, kLongestBlock, k, acc);
       }
       finish<S>(acc, d.y + r * d.ldy + col, d.ldy, d.add);
