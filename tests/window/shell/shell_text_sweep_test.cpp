@@ -2,6 +2,7 @@
 // A sweep over many texts that is begun in the window: a kvscope-cli of its own fills the store, which is shown while it grows.
 #include <csignal>
 
+#include <QComboBox>
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
@@ -174,6 +175,25 @@ TEST_F(TextSweepTest, OffersThePoliciesOfTheRunsOnScreen) {
       << "nothing is put beside what is the program's";
   fresh->suggest();
   EXPECT_EQ(fresh->policies().text().toStdString(), "streaming:sinks=2, h2o, snapkv, keepkv");
+}
+
+TEST_F(TextSweepTest, HidesNumbersInProseWhereThereIsNoFile) {
+  dialog().source().setCurrentIndex(1);
+  EXPECT_EQ(words().substr(0, 17), "20 texts × 5 run");
+  dialog().depths().setValue(3);
+  dialog().samples().setValue(1);
+  dialog().tokens().setValue(64);
+  dialog().store().setText(folder.filePath("hidden"));
+  EXPECT_EQ(words(), "3 texts × 5 runs (2 policies at 2 budgets, and the full cache): 15 items in all.");
+  EXPECT_TRUE(dialog().command().startsWith("kvscope-cli sweep --hidden-numbers --context 64 --depths 0,0.5,1 --samples 1 --policies "))
+      << dialog().command().toStdString();
+  start();
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() != State::running, 60000);
+  ASSERT_EQ(process().state(), State::done) << process().failure().toStdString();
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 15, 10000);
+  EXPECT_EQ(panel().data().depths().front(), 0u);
+  EXPECT_EQ(panel().data().depths().back(), 4u);
+  EXPECT_TRUE(panel().data().knowsHeads());
 }
 
 TEST_F(TextSweepTest, WhyTheProgramGaveUpIsSaidWhereItWasShown) {

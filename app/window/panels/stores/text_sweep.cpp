@@ -27,6 +27,13 @@ LaneSpec without_budget(LaneSpec spec) {
   return spec;
 }
 
+/// "0,0.25,0.5,0.75,1": from the first place to the last; one alone is in the middle.
+QString depthsOf(int n) {
+  QStringList out;
+  for (int i = 0; i < n; ++i) out << QString::number(n == 1 ? 0.5 : static_cast<double>(i) / (n - 1), 'g', 3);
+  return out.join(',');
+}
+
 QString asWord(const QString& text) {
   static const QRegularExpression kPlain("\\A[A-Za-z0-9_@%+=:,./-]+\\z");
   if (kPlain.match(text).hasMatch()) return text;
@@ -41,7 +48,13 @@ QStringList argumentsOf(const TextSweep& sweep) {
   for (const std::string& policy : sweep.policies) policies << qs(policy);
   QStringList out = {"sweep"};
   if (!sweep.model.isEmpty()) out << "--model" << sweep.model;
-  out << "--texts" << sweep.texts << "--policies" << policies.join(',') << "--ratios" << sweep.ratios.join(',');
+  if (sweep.texts.isEmpty())
+    out << "--hidden-numbers"
+        << "--context" << QString::number(sweep.hidden.tokens) << "--depths" << depthsOf(sweep.hidden.depths) << "--samples"
+        << QString::number(sweep.hidden.samples);
+  else
+    out << "--texts" << sweep.texts;
+  out << "--policies" << policies.join(',') << "--ratios" << sweep.ratios.join(',');
   if (sweep.seeds != 1) out << "--seeds" << QString::number(sweep.seeds);
   if (sweep.stream)
     out << "--prompt-mode"
@@ -111,9 +124,9 @@ int countTexts(const QString& file) {
 }
 
 QString storeFor(const QString& texts) {
-  const QFileInfo file(texts);
+  const QFileInfo file(texts.isEmpty() ? QString("hidden-numbers") : texts);
   QString folder = file.absolutePath();
-  if (QFileInfo(ownTexts()) == file || !QFileInfo(folder).isWritable())
+  if (texts.isEmpty() || QFileInfo(ownTexts()) == file || !QFileInfo(folder).isWritable())
     folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
   return QDir(QDir(folder).exists() ? folder : QDir::homePath()).filePath(file.completeBaseName() + "-sweep");
 }

@@ -13,7 +13,11 @@ struct LaneSpec;
 
 /// A sweep over many texts, as it is asked for.
 struct TextSweep {
-  QString texts;  // file
+  struct Hidden {
+    int depths = 5, samples = 4, tokens = 256;  // places from first to last, texts for each, length of each
+    int count() const { return depths * samples; }
+  };
+  QString texts;  // file; empty: prose in which numbers are hidden
   QString store;  // folder
   QString model;  // empty: the one that comes with the program
   bool stream = false;
@@ -21,6 +25,7 @@ struct TextSweep {
   std::vector<std::string> policies;  // specifications without a budget
   QStringList ratios;                 // budgets as shares of the prompt
   int seeds = 1;
+  Hidden hidden{};  // without a file of texts
 };
 
 /// What a user would type after `kvscope-cli`.
@@ -37,7 +42,7 @@ std::vector<std::string> policiesOf(const std::vector<LaneSpec>& lanes);
 std::vector<std::string> parsePolicies(const QString& text, QString* wrong);
 /// Texts in a file, one in each line that is not empty. Throws Error: it cannot be read, or is too large to count them.
 int countTexts(const QString& file);
-/// Those that come with the program.
+/// Those that come with the program, a file.
 QString ownTexts();
 /// The folder that is offered for the store of a sweep over these texts: beside them, or, where they are the program's or nothing can be
 /// written there, among the user's documents.

@@ -3,6 +3,7 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QComboBox>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QGridLayout>
@@ -12,6 +13,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QStackedWidget>
 #include <QVBoxLayout>
 
 #include "app/window/panels/runs/run_grid_model.h"
@@ -25,7 +27,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kMostSeeds = 1000;
+constexpr int kMostSeeds = 1000, kMostDepths = 100, kMostSamples = 1000, kFewestTokens = 32, kMostTokens = 1 << 20;
 
 QString counted(std::size_t n, const char* one, const char* many) {
   return n == 1 ? QString("1 %1").arg(one) : QString("%1 %2").arg(n).arg(many);
@@ -37,16 +39,22 @@ TextSweepDialog::TextSweepDialog(WindowModel& model, SweepProcess& process, QWid
     : QDialog(parent),
       m_model(model),
       m_process(process),
+      m_source(new QComboBox(this)),
       m_texts(new QLineEdit(this)),
       m_policies(new QLineEdit(this)),
       m_budgets(new QLineEdit("10 %, 20 %, 40 %", this)),
       m_store(new QLineEdit(this)),
+      m_depths(new QSpinBox(this)),
+      m_samples(new QSpinBox(this)),
+      m_tokens(new QSpinBox(this)),
       m_seeds(new QSpinBox(this)),
       m_words(new QLabel(this)),
       m_command(new QPlainTextEdit(this)),
       m_start(new QPushButton("Start", this)) {
   setWindowTitle("Sweep over texts");
   setModal(false);
+  m_source->addItems({"with questions, from a file", "a number hidden in prose"});
+  m_source->setAccessibleName("Which texts");
   m_seeds->setRange(1, kMostSeeds);
   m_texts->setAccessibleName("File with the texts");
   m_texts->setToolTip(
@@ -72,7 +80,7 @@ TextSweepDialog::TextSweepDialog(WindowModel& model, SweepProcess& process, QWid
   layOut();
   connect(m_texts, &QLineEdit::textChanged, this, &TextSweepDialog::takeTexts);
   for (QLineEdit* line : {m_policies, m_budgets, m_store}) connect(line, &QLineEdit::textChanged, this, &TextSweepDialog::refresh);
-  connect(m_seeds, &QSpinBox::valueChanged, this, &TextSweepDialog::refresh);
+  for (QSpinBox* box : {m_depths, m_samples, m_tokens, m_seeds}) connect(box, &QSpinBox::valueChanged, this, &TextSweepDialog::refresh);
   connect(m_start, &QPushButton::clicked, this, &TextSweepDialog::start);
   connect(&m_process, &SweepProcess::changed, this, &TextSweepDialog::refresh);
   connect(&m_model.controller, &SessionController::requestChanged, this, [this] {
@@ -98,6 +106,31 @@ QWidget* TextSweepDialog::withButton(QLineEdit* line, const QString& help, void 
   return both;
 }
 
+QWidget* TextSweepDialog::hiddenFields() {
+  auto* all = new QWidget(this);
+  auto* row = new QHBoxLayout(all);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(8);
+  constexpr TextSweep::Hidden kUsual;
+  const auto add = [&](QSpinBox* box, const QString& name, const QString& help, std::pair<int, int> range, int value) {
+    auto* label = new QLabel(name, all);
+    label->setBuddy(box);
+    box->setRange(range.first, range.second);
+    box->setValue(value);
+    box->setAccessibleName(help);
+    box->setToolTip(help);
+    row->addWidget(label);
+    row->addWidget(box);
+  };
+  add(m_depths, "dept&hs", "At how many depths the number is hidden, from the first place to the last", {1, kMostDepths}, kUsual.depths);
+  add(m_samples, "texts &each", "Texts for each depth", {1, kMostSamples}, kUsual.samples);
+  add(m_tokens, "to&kens", "Length of each text", {kFewestTokens, kMostTokens}, kUsual.tokens);
+  row->addStretch(1);
+  return all;
+}
+
+bool TextSweepDialog::hides() const { return m_source->currentIndex() == 1; }
+
 void TextSweepDialog::layOut() {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(16, 14, 16, 14);
@@ -112,8 +145,17 @@ void TextSweepDialog::layOut() {
   auto* grid = new QGridLayout;
   grid->setHorizontalSpacing(10);
   grid->setVerticalSpacing(8);
+  auto* texts = new QStackedWidget(this);
+  texts->addWidget(withButton(m_texts, "Choose a file of texts", &TextSweepDialog::askForTexts));
+  texts->addWidget(hiddenFields());
+  texts->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  connect(m_source, &QComboBox::currentIndexChanged, this, [this, texts](int i) {
+    texts->setCurrentIndex(i);
+    takeTexts();
+  });
   const std::vector<std::tuple<QString, QWidget*, QWidget*>> fields = {
-      {"&Texts", m_texts, withButton(m_texts, "Choose a file of texts", &TextSweepDialog::askForTexts)},
+      {"&Texts", m_source, m_source},
+      {"", m_texts, texts},
       {"&Policies", m_policies, m_policies},
       {"Bud&gets", m_budgets, m_budgets},
       {"See&ds", m_seeds, m_seeds},
@@ -122,7 +164,7 @@ void TextSweepDialog::layOut() {
     auto* label = new QLabel(name, this);
     label->setBuddy(buddy);
     grid->addWidget(label, i, 0);
-    grid->addWidget(widget, i++, 1, widget == m_seeds ? Qt::AlignLeft : Qt::Alignment());
+    grid->addWidget(widget, i++, 1, widget == m_seeds || widget == m_source ? Qt::AlignLeft : Qt::Alignment());
   }
   column->addLayout(grid);
   column->addWidget(m_words);
@@ -171,12 +213,12 @@ void TextSweepDialog::askForStore() {
 }
 
 void TextSweepDialog::takeTexts() {
-  const QString file = m_texts->text().trimmed();
+  const QString file = hides() ? QString() : m_texts->text().trimmed();
   m_wrong_texts.clear();
   m_n_texts = 0;
   try {
     if (!file.isEmpty()) m_n_texts = countTexts(file);
-    if (m_n_texts == 0)
+    if (m_n_texts == 0 && !hides())
       m_wrong_texts = file.isEmpty() ? QString("Choose a file of texts.") : QString("%1: expected a text per line, got no line").arg(file);
   } catch (const Error& error) {
     m_wrong_texts = QString::fromUtf8(error.what());
@@ -196,6 +238,8 @@ std::optional<TextSweep> TextSweepDialog::wanted(QString* why) const {
     *why = "kvscope-cli is neither beside this program nor in the PATH, and it computes sweeps over texts: install it.";
   TextSweep out{.texts = m_texts->text().trimmed(), .store = m_store->text().trimmed(), .model = controller.modelFolder()};
   if (out.model == qs(builtInModel())) out.model.clear();
+  if (hides()) out.texts.clear();
+  out.hidden = {.depths = m_depths->value(), .samples = m_samples->value(), .tokens = m_tokens->value()};
   out.stream = controller.request().mode == PromptMode::stream;
   out.temperature = controller.request().temperature;
   out.seeds = m_seeds->value();
@@ -220,7 +264,8 @@ std::optional<TextSweep> TextSweepDialog::wanted(QString* why) const {
 
 QString TextSweepDialog::workOf(const TextSweep& sweep) const {
   const auto n_runs = sweep.policies.size() * static_cast<std::size_t>(sweep.ratios.size()) + 1;
-  const auto n_texts = static_cast<std::size_t>(m_n_texts), n_seeds = static_cast<std::size_t>(sweep.seeds);
+  const auto n_texts = static_cast<std::size_t>(sweep.texts.isEmpty() ? sweep.hidden.count() : m_n_texts),
+             n_seeds = static_cast<std::size_t>(sweep.seeds);
   QString out = counted(n_texts, "text", "texts");
   if (n_seeds > 1) out += " × " + counted(n_seeds, "seed", "seeds");
   out += QString(" × %1 (%2 at %3, and the full cache): %4 in all.")

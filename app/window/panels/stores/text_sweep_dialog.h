@@ -7,6 +7,7 @@
 
 #include "app/window/panels/stores/text_sweep.h"
 
+class QComboBox;
 class QLabel;
 class QLineEdit;
 class QPlainTextEdit;
@@ -26,7 +27,11 @@ class TextSweepDialog : public QDialog {
  public:
   TextSweepDialog(WindowModel& model, SweepProcess& process, QWidget* parent);
 
+  QComboBox& source() { return *m_source; }  // a file; prose in which numbers are hidden
   QLineEdit& texts() { return *m_texts; }
+  QSpinBox& depths() { return *m_depths; }
+  QSpinBox& samples() { return *m_samples; }
+  QSpinBox& tokens() { return *m_tokens; }
   QLineEdit& policies() { return *m_policies; }
   QLineEdit& budgets() { return *m_budgets; }
   QLineEdit& store() { return *m_store; }
@@ -43,7 +48,9 @@ class TextSweepDialog : public QDialog {
 
  private:
   QWidget* withButton(QLineEdit* line, const QString& help, void (TextSweepDialog::*ask)());
+  QWidget* hiddenFields();
   void layOut();
+  bool hides() const;  // numbers in prose
   void askForTexts();
   void askForStore();
   void takeTexts();
@@ -55,8 +62,9 @@ class TextSweepDialog : public QDialog {
 
   WindowModel& m_model;
   SweepProcess& m_process;
+  QComboBox* m_source;
   QLineEdit *m_texts, *m_policies, *m_budgets, *m_store;
-  QSpinBox* m_seeds;
+  QSpinBox *m_depths, *m_samples, *m_tokens, *m_seeds;
   QLabel* m_words;
   QPlainTextEdit* m_command;
   QPushButton* m_start;
