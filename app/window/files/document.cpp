@@ -110,7 +110,7 @@ SavedSession Document::session() const {
   s.selection = m.place.wanted().value_or(m_model.workspace.selection());
   s.page = m.pages.name();
   s.bookmarks = m_model.bookmarks.all();
-  s.sweep = m.sweep.own().saved();
+  m.sweep.save(s);
   const viz::Option sort = keptChoice(m.canvases).now;
   if (sort.current > 0) s.sort = QString::fromStdString(sort.choices[static_cast<std::size_t>(sort.current)]);
   return s;
@@ -163,7 +163,7 @@ void Document::openSession(const SavedSession& s, const QString& path) {
     m.undo.without([&] { m_model.controller.openRequest(s.request); });
   }
   m.rows.tools().setGenerateCount(std::max(0, s.request.n_generate));
-  m.sweep.own().restore(s.sweep);
+  m.sweep.restore(s);
   if (const KeptChoice sort = keptChoice(m.canvases); sort.canvas) {
     const auto column = std::ranges::find(sort.now.choices, s.sort.toStdString());
     sort.canvas->view().choose(sort.option, column == sort.now.choices.end() ? 0 : static_cast<int>(column - sort.now.choices.begin()));

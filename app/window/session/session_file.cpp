@@ -302,6 +302,7 @@ QByteArray sessionJson(const SavedSession& session) {
   out["page"] = session.page;
   out["bookmarks"] = bookmarks;
   if (!session.sweep.points.empty()) out["sweep"] = sweepJson(session.sweep);
+  if (!session.store.isEmpty()) out["store"] = session.store;
   if (!session.sort.isEmpty()) out["sort"] = session.sort;
   if (!session.results.zlib.isEmpty())
     out["results"] = QJsonObject{{"schema", kResultsSchema},
@@ -366,6 +367,7 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     s.selection = selectionOf(f.get("selection"), "session.selection", out.notes);
     s.page = f.word("page", pageNames(), out.notes);
     if (const auto sweep = f.get("sweep")) s.sweep = sweepOf(*sweep, out.notes);
+    s.store = f.text("store");
     s.sort = f.text("sort");
     if (const auto results = f.get("results")) s.results = resultsOf(*results, out.notes);
     const auto bookmarks = f.list("bookmarks", kMostBookmarks);

@@ -36,6 +36,7 @@ struct SavedSession {
   QString page = "inspect";  // inspect | inspector | compare | sweep | lecture
   std::vector<Bookmark> bookmarks;
   SavedSweep sweep;
+  QString store;        // folder with a sweep over many texts that the page of sweeps shows; empty: it shows this text's
   QString sort;         // of the comparison, by the name of its column; empty: as added
   PackedTrace results;  // stored_results.h
 };

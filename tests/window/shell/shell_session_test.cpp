@@ -86,6 +86,7 @@ TEST(SessionFileTest, WhatIsWrittenIsReadBack) {
   figures.mean_kl = 0.12345678901234567;
   s.sweep = {"abc", "8 %, 13", "0", {{"h2o:slots=13", 0, figures, {}}}};
   s.sort = "mean KL";
+  s.store = "/tmp/some store";
   const QByteArray once = sessionJson(s);
   const ReadSession back = parseSession(once, "s.kvscope");
   EXPECT_TRUE(back.notes.isEmpty());
@@ -97,6 +98,7 @@ TEST(SessionFileTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(back.session.sweep.points[0].figures->mean_kl, figures.mean_kl) << "every digit";
   EXPECT_TRUE(std::isnan(back.session.sweep.points[0].figures->top1)) << "not available is no zero";
   EXPECT_EQ(back.session.sort, "mean KL");
+  EXPECT_EQ(back.session.store, "/tmp/some store");
 }
 
 TEST(SessionFileTest, OfANewerVersionWhatIsKnownIsOpenedAndTheRestIsNamed) {

@@ -213,6 +213,33 @@ TEST_F(StoresTest, AStoreOfAnEarlierVersionSaysNothingOfHeads) {
   EXPECT_TRUE(panel().heads().accessibleDescription().contains("nothing is known"));
 }
 
+TEST_F(StoresTest, AStoreThatIsShownBelongsToTheSession) {
+  sweep({});
+  window->openFile(store());
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 20, 10000);
+  const QString with = folder.filePath("with.kvscope"), without = folder.filePath("without.kvscope");
+  ASSERT_TRUE(window->document().save(with));
+  page().showStore(false);
+  ASSERT_TRUE(window->document().save(without));
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  window->openFile(with);
+  EXPECT_EQ(window->page(), Page::sweep);
+  EXPECT_TRUE(page().showsStore());
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 20, 10000);
+  window->openFile(without);
+  EXPECT_FALSE(page().showsStore());
+  // A folder that is gone is said, and not forgotten.
+  ASSERT_TRUE(QDir().rename(store(), folder.filePath("elsewhere")));
+  page().openStore(folder.filePath("elsewhere"));
+  window->openFile(with);
+  EXPECT_TRUE(page().showsStore());
+  EXPECT_TRUE(panel().data().empty());
+  EXPECT_NE(state().find(store().toStdString() + ": expected a folder that kvscope-cli sweep"), std::string::npos) << state();
+  EXPECT_EQ(window->document().session().store, store());
+}
+
 TEST_F(StoresTest, WhatCannotBeUsedIsCountedAndSaid) {
   sweep({});
   int i = 0;

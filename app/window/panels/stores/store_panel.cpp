@@ -6,6 +6,7 @@
 
 #include <QComboBox>
 #include <QDir>
+#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -19,6 +20,7 @@
 #include "app/window/session/workspace.h"
 #include "app/window/shell/header_controls.h"
 #include "app/window/shell/panel_paint.h"
+#include "core/failure.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -122,6 +124,7 @@ void StorePanel::open(const QString& folder) {
   SweepReader reader(folder.toStdString());
   m_reader.emplace(std::move(reader));
   m_folder = folder;
+  m_lost.clear();
   m_data.set(*m_reader);
   m_timer.start();
   m_counted.invalidate();
@@ -129,6 +132,20 @@ void StorePanel::open(const QString& folder) {
   m_measure->setCurrentIndex(m_data.scored() ? 0 : 1);
   m_look->setCurrentIndex(0);
   refresh();
+}
+
+void StorePanel::reopen(const QString& folder) {
+  if (m_reader && QFileInfo(folder) == QFileInfo(m_folder)) return;
+  try {
+    open(folder);
+  } catch (const std::exception& error) {  // memory, too
+    m_lost = words_of(error);
+    m_folder = folder;
+    m_reader.reset();
+    m_data = {};
+    m_timer.stop();
+    refresh();
+  }
 }
 
 void StorePanel::take() {
@@ -166,8 +183,9 @@ std::vector<QWidget*> StorePanel::controls() const { return {m_measure, m_look};
 void StorePanel::refresh() {
   m_title->setText(m_folder.isEmpty() ? QString("No store is open") : QDir(m_folder).dirName());
   m_title->setToolTip(m_folder);
-  m_state->setText(m_data.empty() ? QString("A folder that kvscope-cli sweep --store fills, opened while it grows or when it is whole.")
-                                  : QStringList(QStringList({m_data.over(), qs(m_data.contents().model)}) + m_data.state()).join(" · "));
+  m_state->setText(!m_lost.isEmpty() ? m_lost
+                   : m_data.empty()  ? QString("A folder that kvscope-cli sweep --store fills, opened while it grows or when it is whole.")
+                                    : QStringList(QStringList({m_data.over(), qs(m_data.contents().model)}) + m_data.state()).join(" · "));
   fillTable();
   m_chart->refresh();
   m_heads->refresh();

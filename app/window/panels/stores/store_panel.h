@@ -33,6 +33,8 @@ class StorePanel : public QWidget {
 
   /// Throws Error: no store, or a damaged one; what was shown stays.
   void open(const QString& folder);
+  /// Of a session: where it cannot be opened any longer, why is said in its place.
+  void reopen(const QString& folder);
   const QString& folder() const { return m_folder; }
   const StoreData& data() const { return m_data; }
   StoreChart& chart() { return *m_chart; }
@@ -80,7 +82,7 @@ class StorePanel : public QWidget {
   Workspace& m_workspace;
   SweepProcess& m_process;
   std::optional<SweepReader> m_reader;
-  QString m_folder;
+  QString m_folder, m_lost;  // why the folder has no store
   StoreData m_data;
   QTimer m_timer;
   bool m_more = false;

@@ -2,6 +2,7 @@
 #include "app/window/panels/stores/sweep_page.h"
 
 #include <QComboBox>
+#include <QFileInfo>
 
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/panels/stores/store_panel.h"
@@ -49,6 +50,17 @@ void SweepPage::showControls() {
 }
 
 bool SweepPage::measured() const { return showsStore() ? m_store->data().nThere() > 0 : m_own->data().nMeasured() > 0; }
+
+void SweepPage::save(SavedSession& session) const {
+  session.sweep = m_own->saved();
+  session.store = showsStore() && !m_store->folder().isEmpty() ? QFileInfo(m_store->folder()).absoluteFilePath() : QString();
+}
+
+void SweepPage::restore(const SavedSession& session) {
+  m_own->restore(session.sweep);
+  if (!session.store.isEmpty()) m_store->reopen(session.store);
+  showStore(!session.store.isEmpty());
+}
 
 viz::Table SweepPage::table() const { return showsStore() ? m_store->numbers() : m_own->data().table(); }
 

@@ -13,6 +13,7 @@ class StorePanel;
 class SweepPanel;
 class SweepProcess;
 class Workspace;
+struct SavedSession;
 
 /// Quality over budget: of the text on screen, or of many texts out of a store.
 class SweepPage : public QStackedWidget {
@@ -32,6 +33,8 @@ class SweepPage : public QStackedWidget {
   /// What is shown, as numbers and as a picture. measured: there is any.
   bool measured() const;
   viz::Table table() const;
+  void save(SavedSession& session) const;
+  void restore(const SavedSession& session);
   QImage picture(const QSize& size, double scale, const viz::Theme& theme) const;
 
  public Q_SLOTS:
