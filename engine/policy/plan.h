@@ -44,6 +44,9 @@ struct Merge {
   std::vector<double> member_log_scores;  // lshat_{g,i}, [members, group]
   std::vector<double> mean_log_score;     // m_g
   std::vector<double> mu;                 // per member
+  // and of a given value: its relative change, and the relative error of the head's outputs for the queries it is fitted to, without and
+  // with what is fitted
+  double value_change = kNone, error_before = kNone, error_after = kNone;
 };
 
 /// What one compression of one (layer, KV head) does. The runtime applies it; policies change nothing themselves.

@@ -125,8 +125,8 @@ static void fields(Archive& a, Is<TopToken> auto& t) {
 
 template <class Archive>
 static void fields(Archive& a, Is<MergeDetail> auto& m) {
-  auto& [into, members, votes, mu, weights, T, m_, extra, gamma, log_scores] = m;
-  a(into, members, votes, mu, weights, T, m_, extra, gamma, log_scores);
+  auto& [into, members, votes, mu, weights, T, m_, extra, gamma, log_scores, value_change, error_before, error_after] = m;
+  a(into, members, votes, mu, weights, T, m_, extra, gamma, log_scores, value_change, error_before, error_after);
 }
 
 namespace {

@@ -32,7 +32,8 @@ struct Event {
   std::vector<int> spread;  // evict: pos of the slots that took equal parts of its value before it went; usually empty
 };
 
-/// The numbers behind one merged slot (POLICIES.md section 5): what the "why" panel puts into the equation.
+/// The numbers behind one merged slot (POLICIES.md section 5), or one that was fitted (POLICIES.md section 4.4, refit), its only member:
+/// what the "why" panel puts into the equation.
 struct MergeDetail {
   int into = 0;                 // pos of the target
   std::vector<int> members;     // pos of the slots that became one, target first
@@ -44,6 +45,9 @@ struct MergeDetail {
   double extra = 0;             // of the merged slot
   double gamma = kNotAvailable;
   std::vector<double> log_scores;  // lshat_{g,i}, [members, group]
+  // of a slot that got a fitted value and not a mean: its relative change, and the relative error of the head's outputs for the queries it
+  // was fitted to, without and with what was fitted
+  double value_change = kNotAvailable, error_before = kNotAvailable, error_after = kNotAvailable;
 };
 
 /// One (layer, KV head) after one step. Per-slot vectors are in order of pos.

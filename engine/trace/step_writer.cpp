@@ -236,6 +236,11 @@ void StepWriter::merge(const MergeDetail& m) {
   json_.number(m.extra, "extra");
   json_.key("gamma");
   json_.optional_number(m.gamma, "gamma");
+  if (!std::isnan(m.value_change)) {
+    json_.key("fit").begin_array();
+    for (const double x : {m.value_change, m.error_before, m.error_after}) json_.optional_number(x, "fit");
+    json_.end_array();
+  }
   json_.end_object();
 }
 

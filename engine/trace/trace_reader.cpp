@@ -433,6 +433,13 @@ MergeDetail Reader::merge(const JsonCursor& m, int position) {
   if (detail.m.size() != detail.T.size()) m.at("m").fail(fmt::format("one number per query head ({})", detail.T.size()));
   detail.extra = m.at("extra").real_or_null();
   detail.gamma = m.at("gamma").real_or_null();
+  if (m.has("fit")) {
+    const std::vector<double> fit = m.at("fit").reals_or_null();
+    if (fit.size() != 3) m.at("fit").fail("change of the value, error before, error after");
+    detail.value_change = fit[0];
+    detail.error_before = fit[1];
+    detail.error_after = fit[2];
+  }
   return detail;
 }
 

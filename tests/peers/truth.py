@@ -256,6 +256,15 @@ def merging(k):
             bars("nll of the text at 20 %", ["full cache", "evicted", "threshold 0.8", "threshold 0.5"], [full, *nll], three, low=3.0))
 
 
+@claim("refitting", "Attention Matching, arXiv:2602.16284", "Biases and values fitted to the keys that stay keep what eviction of the same tokens loses.")
+def refitting(k):
+    kept = "stat=reference,recent=0"
+    full, *nll = k.ppl(*(f"custom:ratio={r},alloc=flat,{kept}{more}" for r in (0.1, 0.2) for more in ("", ",merge=refit")))
+    return ("shows" if nll[1] < nll[0] - 0.005 and nll[3] < nll[2] - 0.005 else "does not show here",
+            f"nll {full:.3f} (full); at 10 % {nll[0]:.3f} (evicted), {nll[1]:.3f} (refitted); at 20 % {nll[2]:.3f} (evicted), {nll[3]:.3f} (refitted); same keys.",
+            bars("nll of the text, same keys", ["full cache", "10 %, evicted", "10 %, refitted", "20 %, evicted", "20 %, refitted"], [full, *nll], three, low=3.1))
+
+
 @claim("layers keep their ratio", "KVMerger, arXiv:2407.08454, Fig. 3 (b)", "How far merging sets compress a layer is the model's own: nearly the same for different texts, different from layer to layer.")
 def merging_sets(k):
     by_text = []

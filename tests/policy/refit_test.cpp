@@ -136,11 +136,14 @@ TEST(Refit, TheValuesAreTheBestThereAre) {
   }
   const std::vector<int> kept = {0, 3, 4, 9};
   const Refitted fit = refit(rows, kept, values, kAlmostNone, 3);
-  const double best = error_of(rows, kept, fit.weight, fit.values, values);
+  const double best = error_of(rows, kept, fit.weight, fit.values, values), of_all = error_of(rows, {0}, {1}, Numbers(3, 0.0), values);
   Numbers as_they_were;
   for (const int i : kept)
     as_they_were.insert(as_they_were.end(), values.begin() + std::ptrdiff_t{3} * i, values.begin() + std::ptrdiff_t{3} * (i + 1));
-  EXPECT_LT(best, 0.5 * error_of(rows, kept, Numbers(4, 1.0), as_they_were, values));
+  const double before = error_of(rows, kept, Numbers(4, 1.0), as_they_were, values);
+  EXPECT_LT(best, 0.5 * before);
+  EXPECT_NEAR(fit.error_before, std::sqrt(before / of_all), 1e-9);
+  EXPECT_NEAR(fit.error_after, std::sqrt(best / of_all), 1e-9);
   for (std::size_t i = 0; i < fit.values.size(); ++i)
     for (const double step : {-1e-3, 1e-3}) {
       Numbers other = fit.values;
@@ -154,7 +157,7 @@ TEST(Refit, WhatGoesIsEvictedAndWhatStaysIsFitted) {
   test::TinyLane lane("refit:slots=8,sinks=1,alloc=uniform", model, 20, PromptMode::prefill, 3);
   lane.load(20);
   test::TinyHead& head = lane.head(0, 0);
-  const test::Rows keys = head.k, values = head.v;
+  const test::Rows keys = head.k;
   const std::vector<Plan> plans = lane.plan_layer(0, 0, true);
   ASSERT_EQ(plans[0].removals.size(), 12u);
   ASSERT_EQ(plans[0].merges.size(), 8u);
@@ -166,7 +169,9 @@ TEST(Refit, WhatGoesIsEvictedAndWhatStaysIsFitted) {
   for (std::size_t i = 0; i < bias.size(); ++i) {
     const auto pos = static_cast<std::size_t>(head.slots.pos[i]);
     EXPECT_EQ(head.k[i], keys[pos]) << "keys stay";
-    EXPECT_NE(head.v[i], values[pos]);
+    test::Rows moved = {head.v[i], {keys[pos].rbegin(), keys[pos].rend()}};  // which the policy was shown as values
+    for (std::size_t d = 0; d < moved[0].size(); ++d) moved[0][d] -= moved[1][d];
+    EXPECT_NEAR(plans[0].merges[i].value_change, std::sqrt(test::dot(moved[0], moved[0]) / test::dot(moved[1], moved[1])), 1e-12);
     EXPECT_TRUE(bias[i] != 0 && std::abs(bias[i]) <= 3) << bias[i];
   }
   lane.step();

@@ -83,6 +83,21 @@ TEST(TraceReader, DetailWhyGivesBackWhatTheWindowShows) {
   EXPECT_EQ(lane.steps[0]->top_tokens[1].rank_reference, 1);
 }
 
+TEST(TraceReader, KnowsWhatWasFitted) {
+  Snapshot was = sample_run();
+  EXPECT_EQ(trace_text(was, {.detail = Detail::why}).find("\"fit\""), std::string::npos) << "where nothing was";
+  auto step = std::make_shared<StepRecord>(*was.lanes[1].steps[0]);
+  step->heads[1].merges.push_back(
+      {.into = 1, .members = {1}, .votes = {1}, .extra = -0.5, .value_change = 0.25, .error_before = 0.5, .error_after = kNotAvailable});
+  was.lanes[1].steps[0] = step;
+  const MergeDetail is = read_trace(trace_text(was, {.detail = Detail::why}), "t").snapshot.lanes[1].steps[0]->heads[1].merges.back();
+  EXPECT_EQ(is.members, std::vector<int>({1}));
+  EXPECT_EQ(is.extra, -0.5);
+  EXPECT_EQ(is.value_change, 0.25);
+  EXPECT_EQ(is.error_before, 0.5);
+  EXPECT_TRUE(std::isnan(is.error_after));
+}
+
 TEST(TraceReader, KnowsTheWindowsOfLayers) {
   Snapshot was = sample_run();
   EXPECT_EQ(trace_text(was, {.detail = Detail::slots}).find("windows"), std::string::npos) << "a model without any";

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "viz/reduce/why_refitted.h"
 #include "viz/synthetic.h"
 
 namespace kvscope::viz {
@@ -114,6 +115,21 @@ TEST_F(CutOnce, WithoutASelectionThereIsNoReason) {
   pick_.step = 0;
   EXPECT_EQ(why_kept(pick_, 3).step, -1);
   EXPECT_TRUE(why_kept_steps(snapshot_, pick_, 3).empty());
+}
+
+TEST_F(CutOnce, WhatWasFittedToASlotIsSaidInLaterStepsToo) {
+  EXPECT_TRUE(why_refitted_steps(pick_, 2).empty());
+  auto prompt = std::make_shared<StepRecord>(*lane_.steps[0]);
+  prompt->heads[0].merges = {
+      {.into = 2, .members = {2}, .votes = {1}, .extra = -0.25, .value_change = 0.125, .error_before = 0.5, .error_after = 0.0625},
+      {.into = 3, .members = {3, 1}, .votes = {1, 1}, .extra = 0.5}};
+  lane_.steps[0] = prompt;
+  const std::vector<WhyStep> steps = why_refitted_steps(pick_, 2);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].title, "Kept, refitted in step 0: bias \u22120.250, value changed by 12.5 %");
+  EXPECT_EQ(steps[0].lines,
+            (std::vector<std::string>{"error of the head's outputs for the prompt's queries: 50.0 % as evicted alone, 6.2 % refitted"}));
+  EXPECT_TRUE(why_refitted_steps(pick_, 3).empty()) << "a merge";
 }
 
 /// Whatever the run: a rank by the record's own numbers, counted another way, and a verdict that agrees with where the token is.

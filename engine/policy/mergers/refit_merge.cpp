@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/least_squares.h"
 #include "core/vector_math.h"
@@ -76,6 +77,16 @@ std::vector<double> shares_of(const Problem& p, std::span<const double> weight) 
   return x;
 }
 
+/// What the outputs lack of those over all slots.
+std::vector<double> missing_of(const Problem& p, std::span<const double> shares, std::span<const double> values, std::size_t width) {
+  std::vector<double> missing(p.output.size());
+  matrix_products(shares, values, width, missing);
+  for (std::size_t i = 0; i < missing.size(); ++i) missing[i] = p.output[i] - missing[i];
+  return missing;
+}
+
+double length(std::span<const double> x) { return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0)); }
+
 }  // namespace
 
 Refitted refit(const ReferenceQueries::Rows& rows, std::span<const int> kept, std::span<const double> values, double ridge, double limit) {
@@ -85,16 +96,15 @@ Refitted refit(const ReferenceQueries::Rows& rows, std::span<const int> kept, st
   out.weight = fit_weights(p, n, ridge, limit);
   if (out.weight.empty()) return {};
   for (const int i : kept) out.values.insert(out.values.end(), &values[at(i) * width], &values[at(i) * width] + width);
+  out.error_before = length(missing_of(p, shares_of(p, std::vector<double>(n, 1.0)), out.values, width)) / length(p.output);
 
   const std::vector<double> x = shares_of(p, out.weight);
-  std::vector<double> missing(p.output.size());  // of the outputs, with the values as they are
-  matrix_products(x, out.values, width, missing);
-  for (std::size_t i = 0; i < missing.size(); ++i) missing[i] = p.output[i] - missing[i];
-  std::vector<double> gram = product(x, n, x, n), change = product(x, n, missing, width);
+  std::vector<double> gram = product(x, n, x, n), change = product(x, n, missing_of(p, x, out.values, width), width);
   add_ridge(gram, n, ridge);
   if (!factorise(gram, n)) return {};
   solve_factorised(gram, n, change, width);
   for (std::size_t i = 0; i < change.size(); ++i) out.values[i] += change[i];
+  out.error_after = length(missing_of(p, x, out.values, width)) / length(p.output);
   return out;
 }
 
@@ -109,6 +119,12 @@ void RefitMerger::merge(HeadDecision& head) {
     merge.members = {merge.target};
     merge.value.assign(&fitted.values[x * width], &fitted.values[x * width] + width);
     merge.extra = std::log(fitted.weight[x]);
+    const auto was = std::span(values).subspan(at(merge.target) * width, width);
+    std::vector<double> change = merge.value;
+    for (std::size_t i = 0; i < width; ++i) change[i] -= was[i];
+    if (const double size = length(was); size > 0) merge.value_change = length(change) / size;
+    merge.error_before = fitted.error_before;
+    merge.error_after = fitted.error_after;
   }
 }
 

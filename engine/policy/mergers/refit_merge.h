@@ -10,6 +10,8 @@ namespace kvscope {
 struct Refitted {
   std::vector<double> weight;  // [kept] > 0: what exp(logit) is multiplied with
   std::vector<double> values;  // [kept, width]
+  // |outputs of what stays - outputs of all| / |outputs of all| over the reference queries, as evicted alone and as fitted; NaN: 0/0
+  double error_before = 0, error_after = 0;
 };
 
 /// Attention Matching (arXiv:2602.16284) as fixed in POLICIES.md section 4.4: with the rows of reference queries r over all slots i, and K

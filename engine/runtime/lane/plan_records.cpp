@@ -74,7 +74,10 @@ void record_plan(Backend& backend, const HeadCache& head, const Plan& plan, cons
                        .T = m.log_score,
                        .m = m.mean_log_score,
                        .extra = m.extra.value_or(0),
-                       .log_scores = m.member_log_scores};
+                       .log_scores = m.member_log_scores,
+                       .value_change = m.value_change,
+                       .error_before = m.error_before,
+                       .error_after = m.error_after};
     if (m.key_scale != 1) detail.gamma = m.key_scale;
     for (const int i : m.members) {
       detail.members.push_back(pos[i]);

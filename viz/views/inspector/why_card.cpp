@@ -17,6 +17,7 @@
 #include "viz/draw/format.h"
 #include "viz/reduce/text.h"
 #include "viz/reduce/why_kept.h"
+#include "viz/reduce/why_refitted.h"
 #include "viz/reduce/why_stored.h"
 #include "viz/views/inspector/inspector_cards.h"
 
@@ -278,6 +279,7 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
   std::vector<WhyStep> steps = why_steps(snapshot, pick, why);
   const bool stays = steps.empty();
   if (stays && !by_hand(pick, slot)) steps = why_kept_steps(snapshot, pick, slot.pos);
+  if (stays) std::ranges::move(why_refitted_steps(pick, slot.pos), std::back_inserter(steps));
   if (stays) std::ranges::move(why_stored_steps(pick, slot.pos), std::back_inserter(steps));
   if (!steps.empty())
     if (WhyStep others = other_runs_step(snapshot, pick, slot.token); !others.lines.empty()) steps.push_back(std::move(others));
