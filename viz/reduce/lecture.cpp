@@ -25,7 +25,7 @@ Fact share(double v) { return std::isnan(v) ? Fact{std::string(kNotAvailableText
 constexpr std::string_view kNames =
     "head slots sinks heavy recent merged evicted new sinks_attention heavy_attention recent_attention merged_attention "
     "evicted_attention new_attention sinks_wanted heavy_wanted recent_wanted merged_wanted evicted_wanted new_wanted "
-    "first_attention lost lost_token votes votes_token member_token policy asked bytes full_bytes compared tokens prompt "
+    "first_attention lost lost_token lost_most votes votes_token member_token policy asked bytes full_bytes compared tokens prompt "
     "ratio limited kl apart mean_apart says reference_says fewest_slots most_slots habit habit_words habit_besides changed choice "
     "choice_p reference_choice reference_p reference_p_here after differ runs closest worst best_kl worst_kl several alike "
     "unlike heads layers kv_heads model";
@@ -92,6 +92,8 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   const int lost = largest(by_hand) >= 0 ? largest(by_hand) : largest(columns.lost);  // what a hand took away before what the policy did
   const double missed = lost < 0 ? 0 : or_zero(columns.lost[static_cast<std::size_t>(lost)]);
   f["lost"] = missed >= kMissed ? share(missed) : Fact{"", 0};
+  // The loss that explains a wrong answer is the largest of the step: others are losses, and no reasons.
+  f["lost_most"] = count(lost >= 0 && largest_loss_at(s, *pick.run, pick.step).token == lost ? 1 : 0);
   const auto name = [&](int t) { return numbered(s, quoted(token_text(s, t)), t, n); };
   f["lost_token"] = word(missed >= kMissed ? name(lost) : std::string());
   // The slot that stands for most tokens, and one of those that gave theirs up for it.

@@ -2,6 +2,7 @@
 #include "app/window/lecture/lecture_guide.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "app/lessons/scene_look.h"
@@ -10,6 +11,38 @@
 #include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
+
+namespace {
+
+/// What it says is true of the head and step that it leads to, not of any: of a category, which every head has, it speaks for any.
+bool about_its_head(const Scene& scene) {
+  const auto names_it = [](const std::string& text) { return text.find("{head}") != std::string::npos; };
+  return scene.look != Scene::Look::stay && !scene.emphasis &&
+         std::ranges::any_of(scene.variants, [&](const Scene::Variant& v) { return names_it(v.message) || names_it(v.text); });
+}
+
+/// Where not what the scene showed is on the screen. Its sentences give reasons: of another head, or of a run that was changed by hand,
+/// they would be false ones.
+std::optional<Caption> caption_of_something_else(const Scene& scene, const Workspace& workspace, const std::optional<viz::Selection>& shown,
+                                                 const viz::Facts& facts) {
+  const LaneSnapshot* lane = workspace.lane();
+  if (!scene.compare && lane != nullptr && lane->fork_of >= 0)
+    return Caption{
+        viz::fill_in("Changed by hand: it says {says}.", facts),
+        viz::fill_in("The full cache says {reference_says}. Ctrl+Z takes the change back; the dot leads back to the scene.", facts)};
+  const viz::Selection& now = workspace.selection();
+  const auto place = [](const viz::Selection& s) { return std::tie(s.lane, s.step, s.layer, s.kv_head); };
+  if (about_its_head(scene) && shown && place(now) != place(*shown))
+    return Caption{scene.name + ": you look elsewhere.",
+                   viz::fill_in("This scene is about {head}, in one step of one run. Its dot leads back there.",
+                                viz::lecture_facts(workspace.snapshot(), *shown))};
+  if (!scene.has_point(facts))
+    return Caption{scene.name + ": not any more.",
+                   "What this scene showed has changed under your hands. Its dot brings it back as it was."};
+  return std::nullopt;
+}
+
+}  // namespace
 
 LectureGuide::LectureGuide(Workspace& workspace, LessonStage& stage, QObject* parent)
     : QObject(parent), m_workspace(workspace), m_stage(stage) {
@@ -41,8 +74,8 @@ Caption LectureGuide::caption() const {
   if (m_running && !m_arrived && m_workspace.snapshot().phase == RunPhase::failed)
     return {at(m_scene).name + ": not here.", "What this scene brings cannot be computed; the words above say why."};
   const viz::Facts facts = viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection());
-  if (m_running && m_arrived && m_lesson.staged() && !at(m_scene).has_point(facts))
-    return {at(m_scene).name + ": not any more.", "What this scene showed has changed under your hands. Its dot brings it back as it was."};
+  if (m_running && m_arrived && m_lesson.staged())
+    if (const std::optional<Caption> other = caption_of_something_else(at(m_scene), m_workspace, m_shown, facts)) return *other;
   return caption_of(at(m_scene), facts);
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/rows/window_rows.h"
 
+#include <functional>
+#include <utility>
+
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMainWindow>
@@ -29,6 +33,21 @@ QString modelFacts(const Snapshot& snapshot, const viz::Theme& theme) {
       .arg(m.n_kv_heads)
       .arg(QString::fromStdString(snapshot.device).toHtmlEscaped(), toColor(theme.text).name());
 }
+
+/// Calls when the widget is moved: the pages are by what happens to the rows above them.
+class WhenMoved final : public QObject {
+ public:
+  WhenMoved(QWidget* widget, std::function<void()> call) : QObject(widget), m_call(std::move(call)) { widget->installEventFilter(this); }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() == QEvent::Move) m_call();
+    return QObject::eventFilter(watched, event);
+  }
+
+ private:
+  std::function<void()> m_call;
+};
 
 }  // namespace
 
@@ -72,6 +91,7 @@ WindowRows::WindowRows(QMainWindow& window, WindowModel& model, const std::share
   rows->addWidget(m_pages, 1);
   rows->addWidget(m_status);
   m_progress = new ProgressLine(model.workspace, m_central);
+  new WhenMoved(m_pages, [this] { placeOverlays(); });
 
   // What both bars would say stands once.
   connect(m_messages, &MessageBar::said, m_notices, &MessageBar::takeBack);
@@ -99,7 +119,6 @@ void WindowRows::replaceBy(QWidget* row) {
 }
 
 void WindowRows::placeOverlays() {
-  m_rows->activate();
   const QWidget* above = m_instead ? m_instead : m_crumbs;
   if (m_overlay) m_overlay->move(m_central->width() - m_overlay->width() - kGutter, above->geometry().bottom() + kGutter);
   m_progress->setGeometry(0, above->geometry().bottom() - 1, m_central->width(), 2);

@@ -199,6 +199,53 @@ TEST_F(LessonTest, WhatIsNotComputedYetOrNotTrueAnyMoreIsNotClaimed) {
   EXPECT_TRUE(mode().caption().text().contains("wants «8»")) << mode().caption().text().toStdString();
 }
 
+TEST_F(LessonTest, NothingStrikesThroughTheTitlesWhileItComputes) {
+  mode().openLesson(builtInLesson(2));
+  ASSERT_TRUE(guide().waiting());
+  QApplication::processEvents();
+  auto* line = window->rows().central()->findChild<ProgressLine*>();
+  ASSERT_NE(line, nullptr);
+  EXPECT_EQ(line->geometry().bottom(), mode().row().geometry().bottom());
+  open(builtInLesson(1));
+  EXPECT_EQ(line->geometry().bottom(), mode().row().geometry().bottom());
+  window->showPage(MainWindow::Page::inspect);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(line->geometry().bottom(), window->rows().crumbs().geometry().bottom());
+}
+
+/// "This head wants «8», and the run says 2": of another head, another step or a run changed by hand that is a false reason.
+TEST_F(LessonTest, NoReasonIsGivenForWhatASceneDoesNotShow) {
+  open(builtInLesson(1));
+  guide().goTo(QString("missed"));
+  ASSERT_TRUE(arrived());
+  const viz::Selection shown = selection();
+  const auto said = [&] { return mode().caption().text(); };
+  const QString reason = said();
+  ASSERT_TRUE(reason.contains("says «2» for «8»")) << reason.toStdString();
+  for (int head = 0; head < viz::n_heads_total(snapshot()); ++head) {
+    viz::Selection other = shown;
+    other.layer = head / snapshot().model.n_kv_heads;
+    other.kv_head = head % snapshot().model.n_kv_heads;
+    window->workspace().setSelection(other);
+    EXPECT_EQ(said() == reason, other == shown) << head;
+    EXPECT_EQ(said().contains("for «8»"), other == shown) << said().toStdString();
+    EXPECT_EQ(said().contains("ayer 4, head 3"), true) << "which it is about: " << said().toStdString();
+  }
+  guide().goTo(QString("question"));
+  ASSERT_TRUE(arrived());
+  ASSERT_TRUE(said().startsWith("The full cache answers «482».")) << said().toStdString();
+  viz::Selection before = selection();
+  before.step = *before.step - 1;
+  window->workspace().setSelection(before);
+  EXPECT_FALSE(said().contains("second digit")) << said().toStdString();
+  guide().goTo(QString("question"));
+  ASSERT_TRUE(arrived());
+  press(Qt::Key_E);
+  ASSERT_TRUE(QTest::qWaitFor([this] { return window->workspace().lane()->fork_of >= 0 && snapshot().phase == RunPhase::idle; }, 30000));
+  EXPECT_TRUE(said().startsWith("Changed by hand: it says «422».")) << said().toStdString();
+  EXPECT_FALSE(said().contains("answers")) << said().toStdString();
+}
+
 /// The text has room for a few lines, and most scenes end at its question.
 TEST_F(LessonTest, WhatASceneIsAboutStandsInTheTextThatOneSees) {
   window->resize(1280, 800);
