@@ -8,8 +8,7 @@
 namespace kvscope {
 
 std::string read_prompt_text(const std::string& path) {
-  constexpr std::size_t kMostBytes = std::size_t(8) << 20;  // larger ones are surely no prompt
-  std::string text = read_text(path, kMostBytes);
+  std::string text = read_text(path, kMostPromptBytes);
   if (!is_utf8(text) || text.find('\0') != std::string::npos)
     throw Error(
         path + ": expected text in UTF-8, got other bytes: the prompt stays as it was; save the file as UTF-8 text, or choose another one");

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace kvscope {
+
+inline constexpr std::size_t kMostPromptBytes = std::size_t(8) << 20;  // a larger text is surely no prompt
 
 /// Text of a file that is to be the prompt. Throws Error if it cannot be read, is larger than 8 MiB or is no text in UTF-8.
 std::string read_prompt_text(const std::string& path);

@@ -140,7 +140,7 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   m_sample = new WelcomeCard(WelcomeCard::Picture::sample, "See where it breaks",
                              "A tenth of the cache gets one digit wrong. Which head lost it?", workspace);
   m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open a lesson",
-                              "What a small cache costs, scene by scene. The menu Lecture has more.", workspace);
+                              "What a small cache costs, scene by scene. Its scene number opens eight more.", workspace);
   m_model = new WelcomeCard(WelcomeCard::Picture::model, "Open model",
                             "A GGUF file or a folder with config.json. Or drop one on the window.", workspace);
   m_recover = new WelcomeCard(WelcomeCard::Picture::recover, "Recover session", {}, workspace);
@@ -158,7 +158,7 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   cards->addStretch(1);
   auto* inspect = link("Go on with the sample text (Esc)", this);
   auto* tour = link("A tour in six steps", this);
-  m_at_start = new QCheckBox("Show this at the start", this);
+  m_at_start = new QCheckBox("Show this at every start", this);
   auto* links = new QHBoxLayout;
   links->setSpacing(16);
   links->addStretch(1);

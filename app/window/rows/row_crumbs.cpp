@@ -41,6 +41,18 @@ bool sameZoom(const viz::TokenWindow& a, const viz::TokenWindow& b) {
 
 }  // namespace
 
+/// A click takes away what it says only on its cross: beside it, it would be lost to whoever wants to see what it is.
+class Chip final : public QPushButton {
+ public:
+  using QPushButton::QPushButton;
+
+ protected:
+  bool hitButton(const QPoint& at) const override {
+    const int cross = 2 * iconSize().width() + 4;  // with the air around it
+    return rect().contains(at) && at.x() >= width() - cross;
+  }
+};
+
 /// The sentence of the row, in two lines where one is too short. It is what is to be read: in a narrow window the chips say less, then the
 /// questions.
 class CrumbSentence final : public ElidedLabel {
@@ -50,19 +62,22 @@ class CrumbSentence final : public ElidedLabel {
     QPushButton* of;
     QString full, brief;
   };
-  std::vector<Words> chips, questions;
+  /// A question and its answer stand in one place of one width: whoever goes from one to the next must not miss it.
+  struct Question {
+    Words says;
+    QStringList full, brief;  // what it may say: the room for it
+  };
+  std::vector<Words> chips;
+  std::vector<Question> questions;
 
   explicit CrumbSentence(QWidget* row) : ElidedLabel(row) { row->installEventFilter(this); }
 
   void fit() {
     // A left-to-right mark keeps a chip's own order inside the mirrored button.
-    const auto say = [](const std::vector<Words>& all, bool brief, const QString& mark) {
-      for (const auto& [of, full, words] : all) of->setText(mark + (brief ? words : full) + mark);
-    };
     QLayout& row = *parentWidget()->layout();
     for (int brief = 0; brief < 3; ++brief) {
-      say(chips, brief > 0, QChar(0x200E));
-      say(questions, brief > 1, {});
+      for (const auto& [of, full, words] : chips) of->setText(QChar(0x200E) + (brief > 0 ? words : full) + QChar(0x200E));
+      for (const Question& question : questions) ask(question, brief > 1);
       row.invalidate();
       if (fits(parentWidget()->width() - row.totalMinimumSize().width())) break;
     }
@@ -86,6 +101,22 @@ class CrumbSentence final : public ElidedLabel {
   }
 
  private:
+  static void ask(const Question& question, bool brief) {
+    QPushButton& button = *question.says.of;
+    int room = 0;
+    for (const QString& words : brief ? question.brief : question.full) {
+      button.setText(words);
+      room = std::max(room, button.sizeHint().width());
+    }
+    const QString& full = question.says.full;
+    button.setText(full);
+    if (button.sizeHint().width() > room) button.setText(question.says.brief);
+    if (const int lack = button.sizeHint().width() - room; lack > 0)
+      button.setText(button.fontMetrics().elidedText(button.text(), Qt::ElideRight,
+                                                     std::max(0, button.fontMetrics().horizontalAdvance(button.text()) - lack)));
+    button.setFixedWidth(room);
+    button.setAccessibleName(full);
+  }
   bool fits(int width) const {
     const QFontMetrics& metrics = fontMetrics();
     if (metrics.horizontalAdvance(text()) <= width) return true;
@@ -107,11 +138,11 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   };
   m_back = arrow("Back to the view before (Alt+Left)");
   m_forward = arrow("Forward (Alt+Right)");
-  m_head = chip({}, "Show all heads", false);
-  m_tokens = chip({}, "Select no tokens", false);
-  m_steps = chip({}, "Count all steps again (Esc)", true);
-  m_step = chip({}, "Go to the latest step", true);
-  m_lane = chip({}, "Go to the full cache", false);
+  m_head = chip({}, "× shows all heads", false);
+  m_tokens = chip({}, "× selects no tokens", false);
+  m_steps = chip({}, "× counts all steps again (Esc)", true);
+  m_step = chip({}, "× goes to the latest step", true);
+  m_lane = chip({}, "× goes to the full cache", false);
   m_sentence = new CrumbSentence(this);
   m_sentence->setObjectName("facts");
   m_which = new QPushButton("Which head?", this);
@@ -169,7 +200,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
 }
 
 QPushButton* CrumbRow::chip(const QString& text, const QString& help, bool active) {
-  auto* b = new QPushButton(text, this);
+  auto* b = new Chip(text, this);
   b->setObjectName(active ? "chipActive" : "chip");
   b->setToolTip(help);
   b->setLayoutDirection(Qt::RightToLeft);  // the cross stands behind the text
@@ -254,24 +285,30 @@ void CrumbRow::refreshQuestions() {
   const LaneSnapshot* lane = m_workspace.lane();
   const BreakPoint point = m_workspace.breakPoint(m_workspace.selection().lane);
   const bool asked = point.state != BreakPoint::State::unknown;
-  const bool differs = lane && lane->slots_asked >= 0 && viz::next_changed_step(m_workspace.snapshot(), *lane, -1) >= 0;
-  m_saved->setVisible(lane && (asked ? m_workspace.selection().lane > 0 : differs));
-  const QString saved = asked ? point.words : QString("What would have saved it?");
+  const bool wrong = lane && m_finding.of(m_workspace.snapshot(), *lane, m_workspace.step()).step >= 0;
+  const bool budgeted = lane && lane->slots_asked >= 0;
+  m_saved->setVisible(lane && (wrong || (asked && m_workspace.selection().lane > 0)));
+  m_saved->setEnabled(budgeted);
+  const QString saved = !budgeted ? QString("no budget to lower") : asked ? point.words : QString("What would have saved it?");
   const viz::CauseWords causes = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
   const QString which = causes.brief.empty() ? QString("Which head?") : QString::fromStdString(causes.brief);
   m_which->setToolTip(causes.whole.empty()
                           ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache")
                           : QString::fromStdString(causes.whole));
   m_which->setAccessibleDescription(QString::fromStdString(causes.whole));
-  m_sentence->questions = {{m_saved, saved, asked ? saved : QString("What saves it?")},
-                           {m_which, which, which.section(" alone", 0, 0)},
-                           {m_why, "Why did it leave?", "Why?"}};
+  m_sentence->questions = {
+      {{m_saved, saved, asked || !budgeted ? QString(saved).remove("answers ").remove(" slots") : QString("What saves it?")},
+       {"What would have saved it?", "answers from 99.9 % (999 of 9 999 slots)"},
+       {"What saves it?", "from 99.9 % (999 of 9 999)"}},
+      {{m_which, which, which.section(" alone", 0, 0)}, {"Which head?", "any of 99 heads alone brings it back"}, {"any of 99 heads"}},
+      {{m_why, "Why did it leave?", "Why?"}, {"Why did it leave?"}, {"Why?"}}};
   m_saved->setAccessibleDescription(point.how);
-  const QString click = point.state == BreakPoint::State::searching ? "Click: give up the search"
-                        : point.marked()                            ? "Click: give the run this budget"
-                        : asked                                     ? QString()
-                                                                    : "Searches the lowest budget at which each run still answers as the "
-                                                                      "full cache does, by runs beside those on screen";
+  const QString click = !budgeted ? QString("This run has no budget: there is none that would have saved the answer")
+                        : point.state == BreakPoint::State::searching ? "Click: give up the search"
+                        : point.marked()                              ? "Click: give the run this budget"
+                        : asked                                       ? QString()
+                                                                      : "Searches the lowest budget at which each run still answers as the "
+                                                                        "full cache does, by runs beside those on screen";
   m_saved->setToolTip(point.how.isEmpty() || click.isEmpty() ? point.how + click : point.how + '\n' + click);
   m_sentence->fit();
 }

@@ -285,7 +285,7 @@ void HandEdits::snapshotChanged() {
   if (m_done && m_wanted.empty() && lane && lane->spec == m_done->spec && snapshot.phase == RunPhase::idle) {
     const QString result = resultWords(*lane);
     const Done done = *std::exchange(m_done, std::nullopt);
-    if (!result.isEmpty()) Q_EMIT said(QString("%1, from step %2 on: %3").arg(done.edit).arg(done.from).arg(result));
+    if (!result.isEmpty()) Q_EMIT said(QString("%1, after step %2: %3").arg(done.edit).arg(done.from - 1).arg(result));
   }
   Q_EMIT changed();
 }
@@ -314,9 +314,9 @@ void HandEdits::add(WhatIf what_if) {
   const int n_steps = static_cast<int>(m_workspace.lane()->steps.size());
   const int shown = m_workspace.step(), from = what_if.step + 1;
   const Snapshot& snapshot = m_workspace.snapshot();
-  QString words = QString("%1 %2 by hand in %3, from step %4 on")
+  QString words = QString("%1 %2 by hand in %3, after step %4")
                       .arg(tokenWords(snapshot, what_if.positions), pastOf(what_if.kind), scopeWords())
-                      .arg(from);
+                      .arg(what_if.step);
   const QString edit = editWords(what_if).arg(quotedTokens(snapshot, what_if.positions), scopeWords());
   now.what_ifs.push_back(std::move(what_if));
   const LaneSpec spec = with_edits(request.lanes[static_cast<std::size_t>(selected)], now);

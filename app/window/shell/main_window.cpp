@@ -83,6 +83,13 @@ void MainWindow::makeActions() {
   m_help = new HelpDialog(m_model.workspace, m_model.controller, this, m_key_map.get());
 }
 
+/// As its panel's header does.
+static void choose(CanvasWidget& canvas, std::size_t option, int choice) {
+  canvas.view().choose(option, choice);
+  canvas.invalidate();
+  Q_EMIT canvas.factsChanged();
+}
+
 void MainWindow::connectParts() {
   connect(&m_model.workspace, &Workspace::snapshotChanged, this, &MainWindow::takeSnapshot);
   connect(&m_model.workspace, &Workspace::themeChanged, this, [this] { m_panels.applyTheme(); });
@@ -123,13 +130,13 @@ void MainWindow::connectParts() {
     showPage(Page::inspect);
     if (Panel* const maximised = m_inspect->maximised(); maximised && maximised->id() != "head_grid") m_inspect->toggleMaximised(maximised);
     if (!m_inspect->maximised()) m_inspect->open("head_grid");  // it may be a tab behind another, and measures only where it is seen
-    CanvasWidget& grid = *canvas("head_grid");
-    grid.view().choose(0, static_cast<int>(viz::HeadMetric::cause));
-    grid.invalidate();
-    Q_EMIT grid.factsChanged();
+    choose(*canvas("head_grid"), 0, static_cast<int>(viz::HeadMetric::cause));
   });
   connect(&m_rows->crumbs(), &CrumbRow::savedRequested, &m_model.breaks, &BreakPoints::proceed);
-  connect(&m_rows->crumbs(), &CrumbRow::whyRequested, this, [this] { showPage(Page::inspector); });
+  connect(&m_rows->crumbs(), &CrumbRow::whyRequested, this, [this] {
+    showPage(Page::inspector);
+    choose(*canvas("inspector"), 0, 2);
+  });
   connect(&m_first_steps->welcome(), &WelcomePage::sampleRequested, m_document.get(), &Document::openSample);
   m_lecture->stage().applyBy([this](const RunRequest& request) { m_document->stage(request); });
   connect(m_lecture.get(), &LectureMode::lessonBegins, m_document.get(), &Document::putAside);

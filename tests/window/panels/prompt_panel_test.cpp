@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <QClipboard>
+#include <QElapsedTimer>
 #include <QInputMethodEvent>
 #include <QMimeData>
 #include <QPushButton>
@@ -47,6 +48,22 @@ TEST_F(PromptPanelTest, KeepsEveryCharacterOfThePrompt) {
   panel.editor().setExactText(text);
   EXPECT_EQ(panel.editor().exactText(), text);
   EXPECT_EQ(controller.request().prompt, text.toStdString());
+}
+
+TEST_F(PromptPanelTest, ATextThatIsNoPromptIsRefusedAtOnceAndHarmsNothing) {
+  panel.editor().setExactText("my text");
+  QString why;
+  QObject::connect(&panel.editor(), &PromptEditor::refused, [&](const QString& words) { why = words; });
+  QApplication::clipboard()->setText(QString(10 << 20, 'a'));
+  QElapsedTimer clock;
+  clock.start();
+  panel.editor().paste();
+  EXPECT_LT(clock.elapsed(), 1000);
+  EXPECT_EQ(panel.editor().exactText(), "my text");
+  EXPECT_TRUE(why.contains("10.0 MiB")) << why.toStdString();
+  QApplication::clipboard()->setText("!");
+  panel.editor().paste();
+  EXPECT_TRUE(panel.editor().exactText().contains('!')) << "what is no more than a prompt is taken";
 }
 
 TEST_F(PromptPanelTest, CopiesBackExactlyWhatWasWritten) {

@@ -4,8 +4,12 @@
 #include <QElapsedTimer>
 
 #include "app/window/canvas/canvas_widget.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
+#include "app/window/session/hand_edits.h"
 #include "app/window/shell/panel.h"
+#include "app/window/shell/work_panels.h"
 #include "policy/catalog.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/finding.h"
@@ -82,6 +86,93 @@ TEST_F(CausesTest, ShowsItInTheGridAndSaysItInWords) {
   QPushButton* answer = buttonOf(window->rows().crumbs(), QString::fromStdString(words.brief));
   ASSERT_NE(answer, nullptr) << words.brief;
   EXPECT_EQ(answer->toolTip().toStdString(), words.whole);
+}
+
+/// Whoever clicks one question after the other must find each where it was.
+TEST_F(CausesTest, AnAnswerStandsWhereItsQuestionStood) {
+  for (const QSize& size : {QSize(1600, 1000), QSize(1100, 700)}) {
+    window->resize(size);
+    ASSERT_TRUE(settle());
+    std::vector<QRect> before, after;
+    const auto places = [this] {
+      std::vector<QRect> out;
+      for (const QPushButton* b : window->rows().crumbs().findChildren<QPushButton*>("chip"))
+        if (b->isVisible() && b->x() > window->rows().crumbs().findChild<ElidedLabel*>("facts")->x()) out.push_back(b->geometry());
+      return out;
+    };
+    before = places();
+    ASSERT_EQ(before.size(), 3u);
+    if (QPushButton* which = buttonOf(window->rows().crumbs(), "Which head?")) {
+      QTest::mouseClick(which, Qt::LeftButton);
+      ASSERT_TRUE(measured());
+      ASSERT_EQ(buttonOf(window->rows().crumbs(), "Which head?"), nullptr) << "it is answered";
+    }
+    QApplication::processEvents();
+    EXPECT_EQ(places(), before) << size.width();
+  }
+}
+
+TEST_F(CausesTest, AChipGoesByItsCrossOnly) {
+  CrumbRow& crumbs = window->rows().crumbs();
+  QPushButton* run = buttonOf(crumbs, "run B");
+  ASSERT_NE(run, nullptr);
+  QTest::mouseClick(run, Qt::LeftButton, {}, QPoint(12, run->height() / 2));
+  EXPECT_EQ(window->workspace().selection().lane, 1);
+  QTest::mouseClick(run, Qt::LeftButton, {}, QPoint(run->width() - 14, run->height() / 2));
+  EXPECT_EQ(window->workspace().selection().lane, 0);
+}
+
+TEST_F(CausesTest, NothingIsAskedOfARightAnswerAndOfARunWithoutABudget) {
+  CrumbRow& crumbs = window->rows().crumbs();
+  ASSERT_NE(buttonOf(crumbs, "What would have saved it?"), nullptr);
+  viz::Selection s = window->workspace().selection();
+  s.step = 0;
+  window->workspace().setSelection(s);
+  ASSERT_TRUE(window->workspace().stepRecord()->top1_same);
+  EXPECT_EQ(buttonOf(crumbs, "What would have saved it?"), nullptr);
+  s.lane = 0;
+  s.step = 1;
+  s.layer = 4;
+  s.kv_head = 3;
+  s.select({87, 87});
+  window->workspace().setSelection(s);
+  window->model().hand.edit(WhatIf::Kind::evict);
+  ASSERT_TRUE(settle());
+  s = window->workspace().selection();
+  s.step = 2;
+  window->workspace().setSelection(s);
+  if (window->workspace().stepRecord()->top1_same) return;
+  QPushButton* none = buttonOf(crumbs, "no budget to lower");
+  ASSERT_NE(none, nullptr) << "said instead";
+  EXPECT_FALSE(none->isEnabled());
+}
+
+TEST_F(CausesTest, TheQuestionWhyShowsItsAnswerWhateverRoomThereIs) {
+  window->resize(960, 600);
+  ASSERT_TRUE(settle());
+  window->rows().crumbs().askWhy();
+  ASSERT_TRUE(settle());
+  CanvasWidget* inspector = window->canvas("inspector");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector->settled(); }, 5000));
+  EXPECT_TRUE(std::ranges::any_of(inspector->view().marks(), [](const viz::Mark& m) { return m.kind == "card" && m.label == "Why"; }));
+}
+
+TEST_F(CausesTest, TheTextShowsTheLostTokenFromTheStart) {
+  window.reset();
+  options = {};
+  options.picture = "unused.png";
+  options.size = {960, 600};
+  options.size_given = true;
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  const viz::Finding finding = viz::finding_of(snapshot(), *window->workspace().lane(), window->workspace().step());
+  ASSERT_GE(finding.loss.token, 0);
+  ASSERT_FALSE(window->workspace().selection().tokens);
+  const PromptEditor& editor = window->work().prompt().editor();
+  const auto rects = editor.rectsOf(finding.loss.token);
+  ASSERT_FALSE(rects.empty());
+  EXPECT_TRUE(editor.viewport()->rect().contains(rects[0].center().toPoint()));
 }
 
 TEST_F(CausesTest, ABudgetThatSavesTheAnswerIsSaidToWhereTheFailureStood) {

@@ -312,7 +312,7 @@ TEST_F(WhatIfTest, TheStepShownSeesTheEditAndTheSentenceTellsWhatItDid) {
   EXPECT_EQ(static_cast<int>(snapshot().lanes[5].steps.size()), last + 1);
   const StepRecord &with = *snapshot().lanes[5].steps.back(), &without = *snapshot().lanes[4].steps.back();
   EXPECT_NE(with.kl, without.kl);
-  EXPECT_THAT(words.toStdString(), ::testing::HasSubstr("from step " + std::to_string(last) + " on"));
+  EXPECT_THAT(words.toStdString(), ::testing::HasSubstr("after step " + std::to_string(last - 1) + ":"));
   EXPECT_THAT(words.toStdString(),
               ::testing::HasSubstr("KL " + viz::format_number(without.kl) + " → " + viz::format_number(with.kl) + " nats."));
   EXPECT_THAT(words.toStdString(), ::testing::HasSubstr(with.top1 == without.top1 ? "stays" : with.top1_same ? "again" : "becomes"));

@@ -30,7 +30,7 @@ namespace {
 
 constexpr float kStripHeight = 436;                       // beside the cards
 constexpr float kCardsLeast = 250, kCards = 280;          // least and good height of the cards
-constexpr float kStripLeast = 280, kStrip = 360;          // and of the strip above them
+constexpr float kStripLeast = 262, kStrip = 360;          // and of the strip above them
 constexpr float kHintFrom = 220;                          // height from which that one of both is missing has room to be said
 constexpr float kFilterFrom = 300;                        // height from which the filters have room
 constexpr float kCaptionFrom = 420, kCaptionHeight = 24;  // what the head habitually does
@@ -79,7 +79,7 @@ class Inspector final : public View {
             {"low rows", {"statistic first", "agreement first"}, agreement_first_ ? 1 : 0}};
   }
   void choose(std::size_t option, int choice) override {
-    if (option == 0) beside_ = std::clamp(choice, 0, 3);
+    if (option == 0) beside_ = std::clamp(choice, 0, 3), cards_first_ = true;  // what was asked for is shown, whatever else has no room
     if (option == 2) agreement_first_ = choice == 1;
     if (option != 1) return;
     TokenFilter filter;

@@ -13,6 +13,7 @@
 #include <QToolTip>
 #include <QUrl>
 
+#include "app/lessons/prompt_text.h"
 #include "app/window/files/file_kind.h"
 #include "app/window/files/prompt_file.h"
 #include "app/window/panels/prompt/prompt_editor_layout.h"
@@ -21,6 +22,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "viz/draw/format.h"
+#include "viz/reduce/finding.h"
 
 namespace kvscope {
 
@@ -200,8 +202,11 @@ void PromptEditor::selectWordAt(const QPoint& point) {
 }
 
 void PromptEditor::showSelection() {
-  if (m_selecting || hasFocus() || !m_workspace.selection().tokens) return;
-  bringIntoSight(m_workspace.selection().tokens->first);
+  if (m_selecting || hasFocus()) return;
+  if (m_workspace.selection().tokens) return bringIntoSight(m_workspace.selection().tokens->first);
+  // The lost token that the sentence over the panels speaks of. In a lecture the scenes say where to look.
+  const LaneSnapshot* lane = m_workspace.lane();
+  if (lane != nullptr && !m_click_selects) bringIntoSight(viz::finding_of(m_workspace.snapshot(), *lane, m_workspace.step()).loss.token);
 }
 
 void PromptEditor::showEmphasis() {
@@ -363,7 +368,14 @@ bool PromptEditor::canInsertFromMimeData(const QMimeData* source) const {
 void PromptEditor::insertFromMimeData(const QMimeData* source) {
   const QString path = fileOf(source);
   if (path.isEmpty()) {
-    if (source->hasText()) textCursor().insertText(source->text());
+    const QString text = source->text();
+    if (static_cast<std::size_t>(text.size()) > kMostPromptBytes) {  // each takes a byte at least; Qt would lay them out for minutes
+      Q_EMIT refused(
+          QString("The text on the clipboard takes %1 and more, a prompt at most %2: the prompt stays as it was")
+              .arg(qs(viz::format_bytes(static_cast<double>(text.size()))), qs(viz::format_bytes(static_cast<double>(kMostPromptBytes)))));
+      return;
+    }
+    textCursor().insertText(text);
     ensureCursorVisible();
     return;
   }
