@@ -6,12 +6,16 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <utility>
 
+#include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/lineage_fixture.h"
 #include "viz/plain_token_count.h"
 #include "viz/reduce/compare.h"
 #include "viz/reduce/difference.h"
+#include "viz/reduce/run_look.h"
 #include "viz/synthetic.h"
 #include "viz/views/compare/compare_metrics.h"
 
@@ -63,6 +67,15 @@ TEST(RunColours, NoOtherRunLooksLikeTheReference) {
   for (int lane = 1; lane < 20; ++lane) EXPECT_NE(run_of_lane(lane), run_of_lane(0)) << lane;
   for (int lane = 1; lane <= 5; ++lane)
     for (int other = 1; other < lane; ++other) EXPECT_NE(run_of_lane(lane), run_of_lane(other));
+}
+
+TEST(RunColours, NoTwoRunsLookAlike) {
+  for (const Theme& theme : {dark_theme(), light_theme()})
+    for (int lane = 1; lane < 11; ++lane)
+      for (int other = 0; other < lane; ++other)
+        EXPECT_FALSE(lane_colour(theme, lane).value == lane_colour(theme, other).value) << lane << " and " << other;
+  std::set<std::pair<int, int>> seen;
+  for (int lane = 0; lane < 30; ++lane) EXPECT_TRUE(seen.emplace(run_of_lane(lane), marker_of_lane(lane) % 6).second) << lane;
 }
 
 TEST(LaneMetrics, MeanKlLeavesOutThePromptsStep) {

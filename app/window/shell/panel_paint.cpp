@@ -8,7 +8,7 @@
 #include <QFontMetrics>
 #include <QPainterPath>
 
-#include "viz/reduce/compare.h"
+#include "viz/reduce/run_look.h"
 
 namespace kvscope {
 
@@ -42,7 +42,7 @@ QFont typeFont(const QWidget& widget, Type type, bool bold, TypeFace face) {
 
 QColor laneColour(const viz::Theme& theme, int lane) {
   if (lane < 1) return toColor(theme.secondary);
-  return toColor(theme.runs[static_cast<std::size_t>(viz::run_of_lane(lane))]);
+  return toColor(viz::lane_colour(theme, lane));
 }
 
 QColor rampTint(const viz::Theme& theme, double t) {

@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 
 #include "viz/draw/format.h"
+#include "viz/reduce/run_look.h"
 
 namespace kvscope::viz {
 
 namespace {
 
 using namespace compare;
-constexpr int kManyRuns = 5;             // colours and markers beside those of the reference
 constexpr std::size_t kMostWaiting = 4;  // rows; how many more there are is said
 
 /// The button with a cross beside a row that ends at `right`.
@@ -86,13 +86,10 @@ void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
   const bool selected = p.frame().selection.lane == lane;
   const float height = row.height();
   const bool two = height >= p.px(kName);
-  const int n_rows = static_cast<int>(s.metrics->size());
   // Beside a tall strip the name stands at its top, as a heading; in a low row in the middle.
   const float y = two ? (height > p.px(62) ? row.y0 + s.plan.pad + p.px(10) : row.middle_y() - p.px(7)) : row.middle_y();
-  const bool grey = n_rows > kManyRuns + 1 && lane > kManyRuns && !selected;
   p.text({row.x0 + p.px(5), y}, lane_letter(lane), Face::body, t.secondary, Align::centre);
-  p.run_marker({row.x0 + p.px(24), y}, p.px(4.2f), run_of_lane(lane),
-               grey ? t.disabled : t.runs[static_cast<std::size_t>(run_of_lane(lane))]);
+  p.run_marker({row.x0 + p.px(24), y}, p.px(4.2f), marker_of_lane(lane), lane_colour(t, lane));
   const float x = row.x0 + p.px(38), room = p.px(kNames - 38 - 30);
   std::size_t n_differ = 0;
   const std::vector<std::string> parts = telling_params(*p.frame().snapshot, run, &n_differ);
