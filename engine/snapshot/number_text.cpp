@@ -10,6 +10,7 @@ namespace kvscope {
 
 namespace {
 
+constexpr double kNearZero = 1e-9;  // below it a figure is noise of rounding
 constexpr std::string_view kThinSpace = "\u2009", kMinus = "\u2212", kNotAvailableText = "n/a";
 
 std::string signed_text(std::string digits, bool negative) { return negative ? std::string(kMinus) + digits : digits; }
@@ -47,6 +48,7 @@ std::string format_number(double v, int digits) {
   if (std::isinf(v)) return signed_text("∞", v < 0);
   if (v == 0) return "0";
   const bool negative = v < 0;
+  if (std::abs(v) < kNearZero) return negative ? ">−1e−9" : "<1e−9";
   // Rounded first: 9.996 has one digit before the point and 10.0 two.
   const std::string rounded = fmt::format("{:.{}e}", std::abs(v), digits - 1);
   const std::size_t e = rounded.find('e');

@@ -31,6 +31,8 @@ TEST(Format, NumbersHaveThreeSignificantDigits) {
   EXPECT_EQ(format_number(12345.6), "12\u2009346");
   EXPECT_EQ(format_number(-0.523), "\u22120.523");
   EXPECT_EQ(format_number(1e-7), "1.00e\u22127");
+  EXPECT_EQ(format_number(3.43e-15), "<1e\u22129") << "noise of rounding";
+  EXPECT_EQ(format_number(-1.26e-15), ">\u22121e\u22129");
   EXPECT_EQ(format_number(3.367, 4), "3.367");
   EXPECT_EQ(format_number(0), "0");
   EXPECT_EQ(format_number(std::nan("")), "n/a");

@@ -123,7 +123,9 @@ class Cosines {
       p_.hline(x0, x1, line, t.line, 0.5);
       p_.disc({x, line}, p_.px(target ? 4.2f : 3.0f), target ? t.accent : t.disabled);
       const std::string number = fmt::format("{:.3f}", cos);
-      const bool left = x + p_.px(10) + p_.width_of(Face::caption, number) > x1 + p_.px(18);
+      const float begin = x + p_.px(8), end_of_number = begin + p_.width_of(Face::caption, number);
+      const float limit = std::isfinite(why_.threshold) ? x0 + along(why_.threshold) : x1 + p_.px(20);
+      const bool left = end_of_number + p_.px(2) > x1 + p_.px(18) || (limit > begin - p_.px(2) && limit < end_of_number + p_.px(2));
       p_.text({x + (left ? -p_.px(8) : p_.px(8)), line}, number, Face::caption, target ? t.text : t.secondary,
               left ? Align::right : Align::left);
       p_.mark("candidate", fmt::format("t{}", pos), {area.x0, line - p_.px(kRow) / 2, x1, line + p_.px(kRow) / 2}, number);
