@@ -291,7 +291,7 @@ TEST_F(HeadStripTest, TheLargestLostTokenIsCalledOut) {
   canvas.draw(*view);
   const Mark* callout = find_mark(*view, "callout", "L4 H1 t" + std::to_string(gone));
   ASSERT_NE(callout, nullptr);
-  EXPECT_THAT(callout->value, HasSubstr("attention in the reference: 0.999"));
+  EXPECT_THAT(callout->value, HasSubstr("attention of this query, every token in place: 0.999"));
   EXPECT_GE(callout->min.x, 84);
   EXPECT_LE(callout->max.x, 828);
 }

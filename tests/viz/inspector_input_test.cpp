@@ -79,8 +79,8 @@ TEST_F(InspectorTest, TooltipsRepeatTheRecord) {
   canvas.move(*view, centre(mark("fate", "L0 H0 t1")));
   EXPECT_THAT(canvas.last<HoverAt>()->tooltip,
               ::testing::ElementsAre("token 1 «t1» · L0 · H0", "merged into slot 2 at step 4",
-                                     "attention in the reference 0.125, not in this cache", "ranking score at its removal 0.100",
-                                     "cosine to the nearest kept key 0.900"));
+                                     "attention of this query, every token in place 0.125, not in this cache",
+                                     "ranking score at its removal 0.100", "cosine to the nearest kept key 0.900"));
 }
 
 TEST_F(InspectorTest, ButtonsOfTheSlotEditItByHand) {

@@ -118,7 +118,7 @@ std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& p
   if (std::isfinite(columns.attention[t])) {
     out.push_back(fmt::format("attention {}, {}", format_number(columns.attention[t]), rank_text(columns.attention, token)));
   } else if (std::isfinite(columns.lost[t])) {
-    out.push_back(fmt::format("attention in the reference {}, not in this cache", format_number(columns.lost[t])));
+    out.push_back(fmt::format("attention of this query, every token in place {}, not in this cache", format_number(columns.lost[t])));
   } else {
     out.push_back("attention n/a");
   }
@@ -189,7 +189,7 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
     const auto& reference = pick.values->reference_attention;
     if (static_cast<std::size_t>(facts.token) < reference.size())
       lost = static_cast<double>(reference[static_cast<std::size_t>(facts.token)]);
-    out.push_back({"attention in reference", format_number(lost)});
+    out.push_back({"attention, all in place", format_number(lost)});
     add_agreement(facts.token);
     out.push_back({"born", step_or_dash(facts.born)});
     return out;

@@ -413,7 +413,7 @@ function showAnswers(run) {
 /** Attention, score and votes of a token in a head: pairs of name and value. */
 function tokenFacts(run, head, token) {
   const at = cell(run, head, token), attention = run.attention(at), paid = page.numbers[attention >> 1], score = run.score(at), votes = run.votes(at), facts = [];
-  facts.push(attention & 1 ? ["attention in the reference", `${paid}, not in this cache`] : ["attention", paid]);
+  facts.push(attention & 1 ? ["attention of this query, every token in place", `${paid}, not in this cache`] : ["attention", paid]);
   if (score > 0) facts.push([votes > 0 ? "ranking score" : "ranking score at its removal", page.numbers[score]]);
   else if (votes > 0) facts.push(["ranking score", "n/a: not ranked in this step"]);
   if (votes > 0) facts.push([votes === 1 ? "vote" : "votes", String(votes)]);

@@ -101,7 +101,7 @@ std::vector<std::string> token_tooltip(const Snapshot& s, const LaneSnapshot& la
       if (e.pos == token && !std::isnan(e.score)) lines.push_back("score at its removal " + format_number(e.score));
     }
     if (static_cast<std::size_t>(token) < h.reference_attention.size()) {
-      lines.push_back("attention in the reference " +
+      lines.push_back("attention of this query, every token in place " +
                       format_number(static_cast<double>(h.reference_attention[static_cast<std::size_t>(token)])));
     }
   }
