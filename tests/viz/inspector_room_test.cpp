@@ -64,7 +64,7 @@ TEST_F(InspectorTest, WhatHasNoRoomIsSaidAndCanBeShownInstead) {
   canvas.draw(*view);
   EXPECT_EQ(count_marks(*view, "card"), 0);
   const Mark hint = mark("no room", "the slot, its lineage and why");
-  EXPECT_THAT(hint.value, HasSubstr("a window 60 px higher shows all"));
+  EXPECT_THAT(hint.value, HasSubstr("a window 42 px higher shows all"));
   for (const Mark& m : view->marks())
     EXPECT_TRUE(m.kind == "no room" || m.kind == "button" || m.max.y <= hint.min.y + 0.5f) << m.kind << " " << m.label;
   const Mark button = mark("button", "Show them instead (Enter)");
@@ -77,7 +77,7 @@ TEST_F(InspectorTest, WhatHasNoRoomIsSaidAndCanBeShownInstead) {
   canvas.draw(*view);
   EXPECT_GT(count_marks(*view, "fate"), 0);
   // The promise holds.
-  canvas.frame.size.y += 60;
+  canvas.frame.size.y += 42;
   canvas.draw(*view);
   EXPECT_GT(count_marks(*view, "fate"), 0);
   EXPECT_EQ(count_marks(*view, "card"), 3);
@@ -94,7 +94,7 @@ TEST_F(InspectorTest, ALowWindowGivesUpTheFiltersBeforeTheCards) {
 }
 
 TEST_F(InspectorTest, ReasonsWithoutRoomAreScrolledTo) {
-  canvas.frame.size = {1260, 592};
+  canvas.frame.size = {1260, 574};
   canvas.draw(*view);
   EXPECT_EQ(mark("why.hidden", "more of step 3: wheel").min.y, mark("cost", "compress_rel_l2").min.y);
   EXPECT_EQ(find_mark(*view, "why", "4"), nullptr);

@@ -75,9 +75,10 @@ class CrumbSentence final : public ElidedLabel {
   void fit() {
     // A left-to-right mark keeps a chip's own order inside the mirrored button.
     QLayout& row = *parentWidget()->layout();
-    for (int brief = 0; brief < 3; ++brief) {
+    for (int brief = 0; brief < 4; ++brief) {
       for (const auto& [of, full, words] : chips) of->setText(QChar(0x200E) + (brief > 0 ? words : full) + QChar(0x200E));
-      for (const Question& question : questions) ask(question, brief > 1);
+      for (const Question& question : questions)
+        ask(question, brief < 2 ? question.full : brief < 3 ? question.brief : question.brief.first(1));
       row.invalidate();
       if (fits(parentWidget()->width() - row.totalMinimumSize().width())) break;
     }
@@ -101,10 +102,10 @@ class CrumbSentence final : public ElidedLabel {
   }
 
  private:
-  static void ask(const Question& question, bool brief) {
+  static void ask(const Question& question, const QStringList& may_say) {
     QPushButton& button = *question.says.of;
     int room = 0;
-    for (const QString& words : brief ? question.brief : question.full) {
+    for (const QString& words : may_say) {
       button.setText(words);
       room = std::max(room, button.sizeHint().width());
     }

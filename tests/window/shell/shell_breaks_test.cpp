@@ -38,6 +38,8 @@ class BreaksTest : public WindowTest {
   void select(int run) {
     viz::Selection selection = window->workspace().selection();
     selection.lane = run;
+    const int wrong = viz::next_changed_step(snapshot(), snapshot().lanes[static_cast<std::size_t>(run)], -1);
+    if (wrong >= 0) selection.step = wrong;  // questions are asked of a wrong answer
     window->workspace().setSelection(selection);
     QApplication::processEvents();
   }
