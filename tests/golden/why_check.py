@@ -35,6 +35,14 @@ class Checks:
             self.failures.append(f"{where}: {name}")
 
 
+def check_fit(m, votes_bias, c, where):
+    """A slot that stays, with a bias and a value that were fitted."""
+    change, before, after = m["fit"]
+    c.true("a fitted slot is by itself and stands", m["members"] == [m["into"]] and m["weights"] == [], where)
+    c.near("its bias is what was fitted", votes_bias[m["into"]][1] if votes_bias else 0.0, m["extra"], EXACT, where)  # none: all are 0
+    c.true("its figures are relative errors", change >= 0 and before >= 0 and after >= 0, where)
+
+
 def check_merge(m, events, votes_bias, c, where):
     weights = dict(zip(m["members"], m["weights"]))
     spread = any(e["kind"] == "spread" and m["into"] in e["into"] for e in events)
@@ -144,6 +152,9 @@ def check_lane(trace, lane, c):
             c.true("every merge event has its numbers",
                    all(any(e["pos"] in m["members"] and e["into"] == m["into"] for m in head["merges"]) for e in head["events"] if e["kind"] == "merge"), spot)
             for m in head["merges"]:
+                if "fit" in m:
+                    check_fit(m, votes_bias, c, spot)
+                    continue
                 check_merge(m, head["events"], votes_bias, c, spot)
                 if m["T"]:
                     check_scores(m, trace["model"]["n_heads"] // trace["model"]["n_kv_heads"], c, spot)
