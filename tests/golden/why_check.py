@@ -47,8 +47,7 @@ def check_merge(m, events, votes_bias, c, where):
     weights = dict(zip(m["members"], m["weights"]))
     spread = any(e["kind"] == "spread" and m["into"] in e["into"] for e in events)
     forms = {e.get("form") for e in events if e["kind"] == "merge" and e["into"] == m["into"]}
-    fitted = len(m["members"]) == 1                                           # a value that is solved for: no mix, weights say nothing
-    if not spread and not fitted and (m["T"] or "code" not in forms):         # POLICIES.md section 7 names those that are not convex
+    if not spread and (m["T"] or "code" not in forms):                        # POLICIES.md section 7 names the two that are not convex
         c.near("weights of a merge add up to 1", sum(m["weights"]), 1.0, EXACT, where)
     c.true("a merge begins with its target", m["members"][0] == m["into"], where)
     own = [e for e in events if e["kind"] == "merge" and e["into"] == m["into"] and e["pos"] in weights]   # a target may be merged into several times

@@ -238,11 +238,11 @@ async function enterScene(index, place) {
   if (scene !== wanted) return;  // paged on meanwhile
   use(results);
   emphasis = lesson.scenes[scene].emphasis;
+  $("main").classList.toggle("comparing", lesson.scenes[scene].compare);  // all runs first, right below what is said of them
   chosen = place ? place() : placeOfScene();
   writeAddress();
   paintTheme();
-  if (lesson.scenes[scene].compare) document.querySelector(".figures-panel").scrollIntoView();
-  else if (!place) scrollTo(0, 0);
+  if (!place) scrollTo(0, 0);
 }
 
 function showScene() {

@@ -15,6 +15,7 @@
 #include <QLabel>
 #include <QMenu>
 #include <QMenuBar>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QStackedWidget>
 #include <QStandardPaths>
@@ -370,6 +371,13 @@ void LectureMode::writeHandout() {
       QFileDialog::getSaveFileName(m_rows.central()->window(), "Write handout", folder + "/handout.pdf", sheets + ";;" + page, &filter);
   if (path.isEmpty()) return;
   if (QFileInfo(path).suffix().isEmpty()) path += filter == page ? ".html" : ".pdf";
+  if (path.endsWith(".html", Qt::CaseInsensitive)) {
+    const share::PageLesson all{m_guide->lesson().name, std::vector<share::PageScene>(m_guide->scenes().size()), {}};
+    const QString told = qs(share::what_a_lesson_page_tells(all, QFileInfo(path).fileName().toStdString()));
+    if (QMessageBox::question(m_rows.central()->window(), "Write handout", told + ".", QMessageBox::Save | QMessageBox::Cancel) !=
+        QMessageBox::Save)
+      return;
+  }
   m_handout->write(path);
 }
 
