@@ -132,7 +132,8 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
           ->type_name("FILE.kvscope");
   app.add_flag("--trust-files", a.trust_files, "read files that the session's runs name, wherever they lie")->needs(session);
   for (const char* said_there : {"--lane", "--budget", "--what-if", "--prompt-mode", "--follow", "--temperature", "--seed"})
-    session->excludes(said_there);
+    for (CLI::Option* option : app.get_options([&](CLI::Option* o) { return o->check_name(said_there); }))
+      session->excludes(option);  // by its name CLI11 looks where nothing may be thrown, and memory may end there
 }
 
 void add_heads(CLI::App& app, Arguments& a) {

@@ -46,7 +46,10 @@ std::vector<std::string> lanes_for(Session& session, PromptMode mode) {
 }
 
 /// Of figures that are sums of float32; both may be "not available".
-bool near(double x, double y) { return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= 2e-3 * (1 + std::abs(x)); }
+constexpr double kNear = 2e-3;
+/// Where keys and values are stored as codes: one number that rounds to the code beside it.
+constexpr double kCodeApart = 5e-2;
+bool near(double x, double y, double most = kNear) { return std::isnan(x) ? std::isnan(y) : std::abs(x - y) <= most * (1 + std::abs(x)); }
 
 /// The same tokens went, into the same ones.
 bool alike(const std::vector<Event>& a, const std::vector<Event>& b) {
@@ -80,7 +83,8 @@ void compare(PromptMode mode, const Variant& variant, Detail detail) {
     const LaneSnapshot &a = expected.lanes[l], &b = got.lanes[l];
     ASSERT_EQ(a.steps.size(), b.steps.size()) << a.spec;
     bool same = true;  // so far, in all heads
-    const double most = a.stored_as.empty() ? 2e-3 : 5e-2;  // one number that rounds to the code beside
+    const double most = a.stored_as.empty() ? kNear : kCodeApart;
+    const auto alike_figures = [most](double x, double y) { return near(x, y, most); };
     for (std::size_t s = 0; s < a.steps.size() && same; ++s) {
       for (std::size_t i = 0; i < a.steps[s]->logits_top.size(); ++i) {
         const auto &x = a.steps[s]->logits_top[i], &y = b.steps[s]->logits_top[i];
@@ -95,12 +99,13 @@ void compare(PromptMode mode, const Variant& variant, Detail detail) {
           same = false;
           continue;
         }
-        EXPECT_TRUE(near(x.local_rel_l2, y.local_rel_l2) && near(x.compress_rel_l2, y.compress_rel_l2) &&
-                    near(x.attention_loss, y.attention_loss) && near(x.local_l1_wo, y.local_l1_wo) && near(x.theta, y.theta))
+        EXPECT_TRUE(alike_figures(x.local_rel_l2, y.local_rel_l2) && alike_figures(x.compress_rel_l2, y.compress_rel_l2) &&
+                    alike_figures(x.attention_loss, y.attention_loss) && alike_figures(x.local_l1_wo, y.local_l1_wo) &&
+                    alike_figures(x.theta, y.theta))
             << a.spec << " step " << s << " head " << h << ": " << x.compress_rel_l2 << " and " << y.compress_rel_l2;
-        EXPECT_TRUE(std::ranges::equal(x.attention, y.attention, near)) << a.spec << " step " << s << " head " << h;
+        EXPECT_TRUE(std::ranges::equal(x.attention, y.attention, alike_figures)) << a.spec << " step " << s << " head " << h;
       }
-      EXPECT_TRUE(std::ranges::equal(a.steps[s]->hidden_rel_l2, b.steps[s]->hidden_rel_l2, near)) << a.spec << " step " << s;
+      EXPECT_TRUE(std::ranges::equal(a.steps[s]->hidden_rel_l2, b.steps[s]->hidden_rel_l2, alike_figures)) << a.spec << " step " << s;
     }
     apart += !same;
   }

@@ -2,11 +2,13 @@
 #include "app/window/session/causal_heads.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "app/window/session/request_key.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "policy/catalog.h"
 #include "policy/text/lane_edits.h"
 
 namespace kvscope {
@@ -42,6 +44,20 @@ void CausalHeads::refresh() {
   publish();
 }
 
+/// The run in which this head keeps every token: by its budget, or, where the run has none and says itself what stays, by pinning them.
+static std::string keepingAll(const LaneSnapshot& lane, int layer, int head, int n_tokens) {
+  LaneEdits edits = edits_of(lane.spec);
+  const auto without_budget = [&lane](const PolicyInfo& policy) { return policy.name == lane.policy && !policy.takes_budget; };
+  if (lane.policy != given_policy().name && std::ranges::none_of(policies(), without_budget)) {
+    edits.budgets.push_back({.heads = {{layer}, {head}}, .slots = n_tokens + 1, .factor = {}});
+  } else {
+    WhatIf pins{.heads = {{layer}, {head}}, .positions = std::vector<int>(static_cast<std::size_t>(n_tokens))};
+    std::iota(pins.positions.begin(), pins.positions.end(), 0);
+    edits.what_ifs.insert(edits.what_ifs.begin(), std::move(pins));
+  }
+  return with_edits(lane.spec, edits);
+}
+
 void CausalHeads::start(const LaneSnapshot& lane) {
   m_queue.cancelBatch(m_batch);
   m_batch = 0;
@@ -52,9 +68,7 @@ void CausalHeads::start(const LaneSnapshot& lane) {
   std::vector<std::string> specs;
   for (int l = 0; l < snapshot.model.n_layers; ++l)
     for (int h = 0; h < snapshot.model.n_kv_heads; ++h) {
-      LaneEdits edits = edits_of(lane.spec);
-      edits.budgets.push_back({.heads = {{l}, {h}}, .slots = static_cast<int>(snapshot.tokens.size()) + 1, .factor = {}});
-      specs.push_back(with_edits(lane.spec, edits));
+      specs.push_back(keepingAll(lane, l, h, static_cast<int>(snapshot.tokens.size())));
       m_heads[specs.back()] = specs.size() - 1;
     }
   m_answers.resize(specs.size());

@@ -10,7 +10,9 @@
 #include <QTemporaryDir>
 
 #include "app/window/rows/rows.h"
+#include "app/window/shell/panel_paint.h"
 #include "io/kept_file_reader.h"
+#include "paths.h"
 #include "window/support/file_bytes.h"
 #include "window/support/window_fixture.h"
 
@@ -72,6 +74,28 @@ TEST_F(KeptTest, ADroppedFileBringsItsTextAndItsRunsByTheirNames) {
         EXPECT_EQ(held, step.kept[h]) << r << " " << step.step << " " << h;
       }
   EXPECT_GT(snapshot().lanes[1].steps.back()->kl, 0) << "measured, not told";
+}
+
+/// A run that says itself what stays has no budget to lift: its tokens are pinned instead.
+TEST_F(KeptTest, WhichHeadIsAskedOfAFilesRunAsOfOurOwn) {
+  const QString path = folder.filePath("kept.json");
+  QProcess cli;
+  cli.start(KVSCOPE_CLI, {"trace", "--prompt-file", qs(in_checkout("assets/prompts/needle.txt")), "--generate", "3", "--lane",
+                          "h2o:slots=17", "--out", folder.filePath("t.json"), "--out-kept", path, "--quiet"});
+  ASSERT_TRUE(cli.waitForFinished(60000));
+  ASSERT_EQ(cli.exitCode(), 0) << cli.readAllStandardError().toStdString();
+  drop(path);
+  ASSERT_TRUE(settle());
+  viz::Selection at = window->workspace().selection();
+  at.lane = 1;
+  window->workspace().setSelection(at);
+  window->model().causes.want(true);
+  const auto& causes = window->workspace().causes();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().causes().n_measured == 24; }, 60000));
+  int n_known = 0;
+  for (const double kl : causes.kl) n_known += std::isfinite(kl) ? 1 : 0;
+  EXPECT_EQ(n_known, 24);
+  EXPECT_LT(std::ranges::min(causes.kl), causes.kl_without) << "one head alone brings some of it back";
 }
 
 TEST_F(KeptTest, WhatTheFileDoesNotSayIsNotAvailable) {
