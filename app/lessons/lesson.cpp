@@ -86,7 +86,10 @@ std::string text_of_file(const JsonCursor& name, const std::string& lesson) {
   if (file.empty() || file.starts_with('.') || file.find_first_of("/\\") != std::string::npos)
     name.fail("the name of a file beside the lesson");
   const std::string beside = in_folder(folder_of(lesson), file), sample = asset("prompts/" + file);
-  return read_prompt_text(is_file(beside) || !is_file(sample) ? beside : sample);
+  std::string text = read_prompt_text(is_file(beside) || !is_file(sample) ? beside : sample);
+  // The one that editors put at the end of every file is no part of the text: what follows it would begin a line of its own.
+  if (text.ends_with('\n')) text.erase(text.size() - (text.ends_with("\r\n") ? 2 : 1));
+  return text;
 }
 
 /// `before`, with what `o` says instead.

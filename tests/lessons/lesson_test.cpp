@@ -63,8 +63,10 @@ TEST(LessonFiles, ATextBesideTheLessonComesBeforeASample) {
   const test::TempFolder folder;
   const std::string path = folder.write("s.json", with_scene(R"("stage":{"text":"needle.txt"},)"));
   EXPECT_NE(read_lesson(path).scenes.front().stage.text->find("482"), std::string::npos) << "the program's own";
-  folder.write("needle.txt", "mine");
-  EXPECT_EQ(read_lesson(path).scenes.front().stage.text, "mine");
+  for (const char* mine : {"mine", "mine\n", "mine\r\n"}) {
+    folder.write("needle.txt", mine);
+    EXPECT_EQ(read_lesson(path).scenes.front().stage.text, "mine") << "editors end a file with a line's end";
+  }
   folder.write("needle.txt", "\xff");
   EXPECT_THROW((void)read_lesson(path), Error) << "no text";
 }

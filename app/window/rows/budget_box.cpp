@@ -34,8 +34,9 @@ std::optional<Written> written(const QString& text) {
   static const QRegularExpression whole(R"(^(\d+(?:[.,]\d*)?|[.,]\d+)\s*(%|slots?)?$)");
   const auto match = whole.match(withoutUnit(text));
   const double number = match.captured(1).replace(',', '.').toDouble();
-  if (!match.hasMatch() || number <= 0) return std::nullopt;
-  return Written{match.captured(2) == "%" ? number / 100 : number, match.captured(2) == "%"};
+  const bool share = match.captured(2) == "%";
+  if (!match.hasMatch() || number <= 0 || (share && number > 100)) return std::nullopt;
+  return Written{share ? number / 100 : number, share};
 }
 
 /// It may become one yet.

@@ -134,7 +134,7 @@ TEST_F(BudgetFieldTest, SaysAtTheFieldWhatItDoesNotUnderstand) {
   ASSERT_TRUE(settle());
   const std::string run = lane(4);
   const int asked = snapshot().lanes[4].slots_asked;
-  for (const char* text : {"abc", "12x", "-4", "0"}) {
+  for (const char* text : {"abc", "12x", "-4", "0", "610%"}) {
     EXPECT_EQ(typed(text), asked) << text;
     EXPECT_TRUE(box().refusal().contains("is not a budget. Use 25 % or a number of slots.")) << text;
     EXPECT_TRUE(box().refusal().contains(text)) << box().refusal().toStdString();
