@@ -292,7 +292,8 @@ TEST_F(SmallRun, ScoreWithoutNumberIsSaidNotShownAsZero) {
   auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps[6]);
   step->heads[0].events[0].score = kNotAvailable;
   snapshot.lanes[1].steps[6] = step;
-  EXPECT_EQ(why_steps(snapshot, at(7), why_of(at(7), 0))[0].lines[0], "no ranking score: the policy chose without one");
+  EXPECT_EQ(why_steps(snapshot, at(7), why_of(at(7), 0))[0].lines[0],
+            "no ranking score is known: the policy chose without one, or its file does not say it");
 }
 
 TEST(MergedBias, IsLogOfAllVotesPlusExtra) {

@@ -62,7 +62,8 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
     }
     step.lines.push_back(std::move(line));
   } else {
-    step.lines.emplace_back(why.event.by_hand ? "no ranking score in this step" : "no ranking score: the policy chose without one");
+    step.lines.emplace_back(why.event.by_hand ? "no ranking score in this step"
+                                              : "no ranking score is known: the policy chose without one, or its file does not say it");
   }
   if (!why.protection.empty()) {
     step.lines.push_back(fmt::format("it was protected ({}){}", why.protection, why.event.by_hand ? " and was removed by hand" : ""));

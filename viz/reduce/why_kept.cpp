@@ -75,7 +75,7 @@ WhyStep selection_step(const WhyKept& kept) {
 WhyStep rank_step(const Snapshot& snapshot, const WhyKept& kept) {
   WhyStep step;
   if (!std::isfinite(kept.score)) {
-    step.title = kept.protection.empty() ? "It stays without a score: the policy chose without one"
+    step.title = kept.protection.empty() ? "It stays without a score: the policy chose without one, or its file does not say it"
                                          : fmt::format("It was protected ({}) and not ranked", kept.protection);
     return step;
   }

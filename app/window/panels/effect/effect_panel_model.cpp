@@ -102,7 +102,7 @@ QVariant EffectModel::headerData(int section, Qt::Orientation orientation, int r
       return brief ? "full" : "reference";
     case kLane:
       if (brief) return "run " + qs(viz::lane_letter(m_workspace.selection().lane));
-      return m_lane_title.isEmpty() ? QString("lane") : m_lane_title;
+      return m_lane_title.isEmpty() ? QString("run") : m_lane_title;
     case kBaseline:
       return "run " + qs(viz::lane_letter(m_baseline));
     default:
