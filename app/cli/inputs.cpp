@@ -62,11 +62,13 @@ std::string as_chat(const Arguments& a, const std::string& folder, const std::st
   return chat_text(*chat, {a.system, text});
 }
 
-ModelFiles open_model_of(const Arguments& arguments) {
-  std::string folder = arguments.model;
-  if (folder.empty() && arguments.session) folder = read_session_input(*arguments.session).model;
-  return open_model(folder.empty() ? embedded_model() : folder);
+std::string model_of(const Arguments& arguments) {
+  std::string model = arguments.model;
+  if (model.empty() && arguments.session) model = read_session_input(*arguments.session).model;
+  return model.empty() ? embedded_model() : model;
 }
+
+ModelFiles open_model_of(const Arguments& arguments) { return open_model(model_of(arguments)); }
 
 std::vector<int> parse_ids(const std::string& given, int vocab_size) {
   std::vector<int> ids;

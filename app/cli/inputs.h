@@ -28,7 +28,9 @@ std::size_t common_prefix(const std::vector<int>& whole, const std::vector<int>&
 /// What a user says as the chat template of a model folder writes it. Throws UsageError where it has none.
 std::string as_chat(const Arguments& arguments, const std::string& folder, const std::string& text);
 
-/// The model that --model names, else that of the session, opened. Throws Error.
+/// Folder or file of the model that --model names, else of the session's, else of the embedded one. Throws Error.
+std::string model_of(const Arguments& arguments);
+/// The same, opened. Throws Error.
 ModelFiles open_model_of(const Arguments& arguments);
 
 /// Token ids of "1,300,17". Throws UsageError naming the first part that is no id in [0, vocab_size).

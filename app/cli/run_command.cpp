@@ -16,7 +16,6 @@
 #include "app/cli/compute.h"
 #include "app/cli/inputs.h"
 #include "app/cli/interrupt.h"
-#include "app/cli/session_input.h"
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -238,8 +237,7 @@ void check_not_read(const Arguments& a, const std::string& path, const char* opt
   if (!a.texts.empty()) same(a.texts);
   if (!a.scenes.empty()) same(a.scenes);
   if (!a.text.empty()) same(a.text);
-  std::string folder = a.model.empty() && a.session ? read_session_input(*a.session).model : a.model;
-  if (folder.empty()) folder = embedded_model();
+  std::string folder = model_of(a);
   const auto of_model = [](const std::string& name) {
     return name.ends_with(".safetensors") || name.ends_with(".gguf") || name == "config.json" || name.ends_with(".index.json") ||
            name.starts_with("tokenizer");

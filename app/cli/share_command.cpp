@@ -9,7 +9,6 @@
 #include "app/cli/compute.h"
 #include "app/cli/inputs.h"
 #include "app/cli/interrupt.h"
-#include "app/cli/session_input.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "io/terminal_text.h"
@@ -46,17 +45,11 @@ Shared stored(const std::string& path) {
 
 Shared computed(const Arguments& a, const CancelToken& cancel) {
   PageFacts facts;
-  facts.asked = {0, a.temperature, a.seed};
-  std::string model = a.model;
-  if (a.session) {
-    const SessionInput session = read_session_input(*a.session);
-    facts.asked = {0, session.request.temperature, session.request.seed};
-    if (model.empty()) model = session.model;
-  }
-  Result result = compute(a, Detail::why, /*shadow=*/true, MeasureSet::all(), cancel);
-  facts.asked.n_generate = n_after_prompt(result.snapshot);
-  facts.files = model_hashes(model.empty() ? embedded_model() : model);
-  return {std::move(result.snapshot), std::move(facts)};
+  Runs runs(a, Detail::why, /*shadow=*/true, MeasureSet::all(), cancel);
+  Snapshot snapshot = runs.run(runs.request());
+  facts.asked = {n_after_prompt(snapshot), runs.request().temperature, runs.request().seed};
+  facts.files = model_hashes(model_of(a));
+  return {std::move(snapshot), std::move(facts)};
 }
 
 /// The results of every scene's stage, and what the scene says of them. `results_of` computes or has what is on stage.
@@ -98,7 +91,7 @@ Told told(const Arguments& a, const Lesson& lesson, const CancelToken& cancel) {
   }
   Runs runs(a, Detail::why, /*shadow=*/true, MeasureSet::all(), cancel);
   PageFacts facts;
-  facts.files = model_hashes(a.model.empty() ? embedded_model() : a.model);
+  facts.files = model_hashes(model_of(a));
   return told(lesson, [&](const Stage& stage) {
     const RunRequest request = staged(runs.request(), stage);
     if (request.prompt.empty() && request.prompt_ids.empty())

@@ -62,7 +62,7 @@ struct Lesson {
 /// A file { "kvscope": "scenes", "version": 1, "name": …, "scenes": […] } of at most 1 MiB. Throws Error (what, where, expected).
 Lesson read_lesson(const std::string& path);
 /// Files of those that come with the program, in the order in which they are taught; the first one is about whatever is on screen.
-std::vector<std::string> built_in_lessons();
+const std::vector<std::string>& built_in_lessons();
 
 struct Caption {
   std::string message, text;

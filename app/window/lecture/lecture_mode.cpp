@@ -100,7 +100,7 @@ void putToolsAway(bool away, const Panels& panels, std::initializer_list<const M
 }  // namespace
 
 QString builtInLesson(std::size_t place) {
-  const std::vector<std::string> all = built_in_lessons();
+  const std::vector<std::string>& all = built_in_lessons();
   return place < all.size() ? qs(all[place]) : QString();
 }
 
