@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a token is still there: the selection that it came through, also where later steps select nothing.
-#include "viz/reduce/why_kept.h"
+#include "viz/reduce/why/why_kept.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "viz/reduce/why_refitted.h"
+#include "viz/reduce/why/why_refitted.h"
 #include "viz/synthetic.h"
 
 namespace kvscope::viz {

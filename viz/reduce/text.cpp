@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "viz/draw/format.h"
-#include "viz/reduce/why_kept.h"
+#include "viz/reduce/why/why_kept.h"
 
 namespace kvscope::viz {
 

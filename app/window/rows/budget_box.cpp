@@ -9,7 +9,7 @@
 #include <QToolTip>
 
 #include "app/window/look/restyle.h"
-#include "app/window/session/undo_keys.h"
+#include "app/window/session/undo/undo_keys.h"
 #include "app/window/session/workspace.h"
 
 namespace kvscope {

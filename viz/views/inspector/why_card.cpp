@@ -16,9 +16,9 @@
 
 #include "viz/draw/format.h"
 #include "viz/reduce/text.h"
-#include "viz/reduce/why_kept.h"
-#include "viz/reduce/why_refitted.h"
-#include "viz/reduce/why_stored.h"
+#include "viz/reduce/why/why_kept.h"
+#include "viz/reduce/why/why_refitted.h"
+#include "viz/reduce/why/why_stored.h"
 #include "viz/views/inspector/inspector_cards.h"
 
 namespace kvscope::viz {

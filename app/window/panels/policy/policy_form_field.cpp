@@ -15,7 +15,7 @@
 #include <QToolButton>
 
 #include "app/window/look/restyle.h"
-#include "app/window/session/undo_keys.h"
+#include "app/window/session/undo/undo_keys.h"
 
 namespace kvscope {
 

@@ -17,7 +17,7 @@
 #include "app/window/files/file_kind.h"
 #include "app/window/files/prompt_file.h"
 #include "app/window/panels/prompt/prompt_editor_layout.h"
-#include "app/window/session/undo_keys.h"
+#include "app/window/session/undo/undo_keys.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"

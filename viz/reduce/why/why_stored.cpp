@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/reduce/why_stored.h"
+#include "viz/reduce/why/why_stored.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/session/runs_undo.h"
+#include "app/window/session/undo/runs_undo.h"
 
 #include <utility>
 
-#include "app/window/session/undo.h"
+#include "app/window/session/undo/undo.h"
 #include "app/window/session/window_model.h"
 
 namespace kvscope {

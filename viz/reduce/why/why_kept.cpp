@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/reduce/why_kept.h"
+#include "viz/reduce/why/why_kept.h"
 
 #include <algorithm>
 #include <cmath>
