@@ -161,7 +161,7 @@ int bench(const Arguments& a) {
   const ModelConfig c = s.model.config();
   const auto [contexts, left_out] = contexts_of(a, c);
   progress.show("limits", 0.1);
-  const SpeedLimits limits = measure_limits(*s.backend, s.weights);
+  const SpeedLimits limits = measure_limits(*s.backend, s.model);
   std::vector<Row> rows;
   for (const int context : contexts) {
     progress.show(fmt::format("decode at {}", context), 0.2);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "runtime/forward.h"
 #include "runtime/model/synthetic_model.h"
@@ -79,9 +80,17 @@ class FullCaches final : public AttentionSite {
   std::vector<AttentionJob> jobs_;
 };
 
+const Weight& largest_matrix(const LayerWeights& layer) {
+  const Weight* largest = &layer.wq;
+  layer.for_each([&](const Weight& w) {
+    if (static_cast<double>(w.in) * w.out > static_cast<double>(largest->in) * largest->out) largest = &w;
+  });
+  return *largest;
+}
+
 }  // namespace
 
-SpeedLimits measure_limits(Backend& backend, DType weights) {
+SpeedLimits measure_limits(Backend& backend, const Model& model) {
   const bool device = backend.name().starts_with("cuda");
   const CancelToken never;
   SpeedLimits out;
@@ -94,19 +103,20 @@ SpeedLimits measure_limits(Backend& backend, DType weights) {
     });
     out.copy_gb_per_s = 2.0 * static_cast<double>(bytes) / seconds * 1e-9;
   }
-  const int n = device ? 8192 : 512, rows = device ? 4096 : 128;
-  const Weight w = backend.synthetic_weight(weights, n, n, 1);
-  const std::size_t size = size_of(backend.dtype()) * static_cast<std::size_t>(rows) * static_cast<std::size_t>(n);
-  Buffer x = backend.allocate(size), y = backend.allocate(size);
-  const Weight some = backend.synthetic_weight(weights, rows, n, 2);
+  // the model's own matrix: quantised blocks can't be made up, and a kernel's rate depends on the shape
+  const Weight& w = largest_matrix(model.layers.at(0));
+  const int rows = device ? 4096 : 128;
+  const std::size_t row = size_of(backend.dtype()) * static_cast<std::size_t>(rows);
+  Buffer x = backend.allocate(row * static_cast<std::size_t>(w.in)), y = backend.allocate(row * static_cast<std::size_t>(w.out));
+  const Weight some = backend.synthetic_weight(DType::f32, rows, w.in, 2);
   std::vector<int> ids(static_cast<std::size_t>(rows));
-  for (int i = 0; i < rows; ++i) ids[static_cast<std::size_t>(i)] = i;
+  std::iota(ids.begin(), ids.end(), 0);
   backend.embed(some, ids, x.data());
   const double seconds = median_seconds(never, [&] {
     backend.linear(x.data(), w, rows, y.data(), false);
     wait(backend, y.data());
   });
-  out.products_tflops = 2.0 * rows * n * n / seconds * 1e-12;
+  out.products_tflops = 2.0 * rows * w.in * w.out / seconds * 1e-12;
   return out;
 }
 

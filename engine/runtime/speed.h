@@ -12,10 +12,11 @@ namespace kvscope {
 
 /// What the machine could do at best, measured with the same backend.
 struct SpeedLimits {
-  double copy_gb_per_s = 0;    // bytes read and written by a copy inside the backend's memory
-  double products_tflops = 0;  // of linear() with many rows and weights of the model's type; a product and a sum are two operations
+  double copy_gb_per_s = 0;  // bytes read and written by a copy inside the backend's memory
+  double products_tflops =
+      0;  // of linear() with many rows and the largest matrix of the model's first layer; a product and a sum are two operations
 };
-SpeedLimits measure_limits(Backend& backend, DType weights);
+SpeedLimits measure_limits(Backend& backend, const Model& model);
 
 /// A step of a full cache, without policies and records: how fast the model itself is.
 struct StepSpeed {

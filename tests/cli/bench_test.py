@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is measured is written down beside the limits of the same run; the figures themselves depend on the machine."""
 import json
+import os
 import unittest
 
-from program import TINY, CliTest
+from program import HERE, TINY, CliTest
 
 SMALL = ["bench", "--shape", "kvmini", "--device", "cpu", "--context", "32"]
 
@@ -30,6 +31,13 @@ class Bench(CliTest):
         text = self.succeeds("bench", "--model", TINY, "--context", "16", "--device", "cpu")
         for word in ("limits: copy", "matrix products", "decode", "prefill", "tokens/s"):
             self.assertIn(word, text)
+
+    def test_a_quantised_model_can_be_measured(self):
+        # its first layer has matrices of all quantised types, and the limit is measured with the largest of them
+        result = json.loads(self.succeeds("bench", "--model", os.path.join(HERE, "..", "data", "gguf", "tiny.gguf"), "--context", "16", "--device", "cpu",
+                                          "--json"))
+        self.assertGreater(result["limits"]["gemm_TFLOPs"], 0)
+        self.assertEqual({row["name"] for row in result["rows"]}, {"decode", "prefill", "run", "recorded run"})
 
     def test_contexts_without_positions_are_named_and_steps_end_at_the_last(self):
         result = json.loads(self.succeeds("bench", "--model", TINY, "--context", "4094,8192", "--device", "cpu", "--json"))
