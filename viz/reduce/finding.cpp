@@ -62,7 +62,7 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
   const std::string what = fmt::format("{} says {}, not {}", lane.title, quoted(finding.says), quoted(finding.reference));
   const Loss& loss = finding.loss;
   if (loss.step < 0) return fmt::format("{}: KL {} nats.", what, format_number(finding.kl));
-  return fmt::format("{}: L{} H{} evicted token {} {}, {} of its attention.", what, loss.layer, loss.kv_head, loss.token,
+  return fmt::format("{}: L{} H{} misses most, it evicted token {} {}, {} of its attention.", what, loss.layer, loss.kv_head, loss.token,
                      quoted(token_text(snapshot, loss.token)), format_percent(loss.attention));
 }
 
@@ -81,13 +81,13 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
   std::vector<int> heads(causes.kl.size());
   std::iota(heads.begin(), heads.end(), 0);
   std::ranges::stable_sort(heads, std::greater<>{}, [&](int h) { return causes.saved(h); });
-  const auto name = [&](int h) { return head_name(h / snapshot.model.n_kv_heads, h % snapshot.model.n_kv_heads); };
+  const auto name = [&](int h) { return fmt::format("L{} H{}", h / snapshot.model.n_kv_heads, h % snapshot.model.n_kv_heads); };
   const int best = heads.front();
   const std::string most = fmt::format("{} gains most: KL {} → {} nats.", name(best), format_number(causes.kl_without),
                                        format_number(causes.kl[static_cast<std::size_t>(best)]));
   std::erase_if(heads, [&](int h) { return !causes.answer_returns(h); });
   if (heads.empty())
-    return {"no head alone brings it back",
+    return {"no head alone", "No head alone brings it back.",
             fmt::format("With any one head in full and the others as they are, the answer stays wrong. {}", most)};
   std::string names;
   for (std::size_t i = 0; i < std::min(heads.size(), kNamed); ++i) names += (i == 0 ? "" : ", ") + name(heads[i]);
@@ -95,10 +95,13 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
   const std::string others =
       fmt::format("{} of {} heads do not by themselves.", causes.n_heads - static_cast<int>(heads.size()), causes.n_heads);
   if (heads.size() == 1)
-    return {fmt::format("{} alone brings it back", name(best)),
+    return {fmt::format("{} alone", name(best)), fmt::format("{} alone brings it back.", name(best)),
             fmt::format("If only {} keeps its full cache, the answer is the full cache's again. {} {}", names, most, others)};
-  return {fmt::format("any of {} heads alone brings it back", heads.size()),
-          fmt::format("Each of these is enough, if only it keeps its full cache: {}. {} {}", names, most, others)};
+  const std::string whole = fmt::format("Each of these is enough, if only it keeps its full cache: {}. {} {}", names, most, others);
+  if (heads.size() == 2)
+    return {fmt::format("{} or {}", name(heads[0]), name(heads[1])),
+            fmt::format("Either of {} and {} alone brings it back.", name(heads[0]), name(heads[1])), whole};
+  return {fmt::format("any of {} heads", heads.size()), fmt::format("Any of {} heads alone brings it back.", heads.size()), whole};
 }
 
 }  // namespace kvscope::viz

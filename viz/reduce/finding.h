@@ -37,8 +37,8 @@ class FindingOnce {
   Finding finding_;
 };
 
-/// "KeepKV says «2», not «8»: L4 H3 evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what that head pays to
-/// the token there. Empty without a finding.
+/// "KeepKV says «2», not «8»: L4 H3 misses most, it evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what
+/// that head pays to the token there. Other heads may miss enough, too. Empty without a finding.
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding);
 /// "KeepKV says «8», as the full cache does: KL 0.0201 nats." Empty where the choice differs, and for steps that predict the prompt.
 std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
@@ -46,7 +46,8 @@ std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lan
 /// What the question "which head?" came to, once every head is measured: in a few words, and the whole of it. Several heads may each be
 /// enough, and none of them has to be the one that misses most.
 struct CauseWords {
-  std::string brief;  // "any of 3 heads alone brings it back"; empty: not measured, or nothing is to be brought back
+  std::string brief;     // "L4 H1 or L4 H3", "any of 3 heads"; empty: not measured, or nothing is to be brought back
+  std::string sentence;  // "Either of L4 H1 and L4 H3 alone brings it back."
   std::string whole;
 };
 CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes);

@@ -8,10 +8,12 @@
 
 namespace kvscope::viz {
 
-/// What a step predicts after the prompt: the token that the full cache goes on with, and the run's own choice.
+/// What a step predicts after the prompt: the token that the text of the full cache goes on with (the given text's, where all runs are fed
+/// one), and the run's own choice.
 struct GeneratedToken {
   int step = 0;
   std::string reference, says;  // token texts
+  std::string choice;           // the full cache's: another one than `reference` where the text was given
   bool same = true;             // the run's choice is the full cache's
   double p = kNotAvailable;     // of the reference's token, in the run
 };

@@ -12,7 +12,9 @@ struct NoTokens {
   std::string title, sentence;
 };
 inline NoTokens no_tokens(const Snapshot* snapshot) {
-  if (snapshot == nullptr || snapshot->model.n_layers == 0) return {"No model", "open a model to see what its cache keeps"};
+  // The model of another machine is not known here before it has read the text.
+  const bool reading = snapshot != nullptr && (snapshot->phase == RunPhase::computing || snapshot->phase == RunPhase::loading);
+  if (snapshot == nullptr || (snapshot->model.n_layers == 0 && !reading)) return {"No model", "open a model to see what its cache keeps"};
   switch (snapshot->phase) {
     case RunPhase::failed:
       return {"Text not taken", "the line above says why"};

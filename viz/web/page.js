@@ -136,7 +136,7 @@ const headKey = head => `L${Math.floor(head / page.model.n_kv_heads)}H${head % p
 /** The head that pictures of one head show: the chosen one, else that with the largest error. */
 const shownHead = run => chosen.head >= 0 ? chosen.head : Math.max(0, stepOf(run).worst);
 const tokenText = (run, token) => run.ownText.get(token) ?? page.tokens[token];
-const stepName = (run, s) => page.prefill && s === 0 ? "prefill" : String(s);
+const stepName = (run, s) => page.prefill && s === 0 ? "0 (prefill)" : String(s);
 const numberOf = (column, run, head) => {
   const place = run.heads[column][stepIndex(run) * nHeads + head];
   return {text: page.numbers[place], value: page.values[place]};

@@ -13,6 +13,7 @@
 #include "app/window/rows/rows.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 #include "viz/reduce/range.h"
@@ -193,7 +194,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   });
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
   connect(&workspace, &Workspace::breakPointsChanged, this, [this] { refreshQuestions(); });
-  connect(&workspace, &Workspace::causesChanged, this, [this] { refreshQuestions(); });
+  connect(&workspace, &Workspace::causesChanged, this, [this] { refresh(); });
   connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
   remember();
   applyTheme();
@@ -243,13 +244,13 @@ void CrumbRow::refresh() {
   if (!lane) {
     m_why->hide();
     m_which->hide();
-    if (snapshot.model.n_layers == 0)
+    if (snapshot.phase == RunPhase::computing)  // elsewhere, maybe, where the model is not known yet
+      sentence = "the text is being read";
+    else if (snapshot.model.n_layers == 0)
       sentence =
           snapshot.phase == RunPhase::loading ? QString() : QString("no model yet: open one, or use the one that comes with the program");
     else if (snapshot.phase == RunPhase::failed)
       sentence = "the text was not taken: the line below says why";
-    else if (snapshot.phase == RunPhase::computing)
-      sentence = "the text is being read";
     else if (snapshot.tokens.empty() && snapshot.phase != RunPhase::loading)
       sentence = "no text yet: type a prompt on the left";
   } else {
@@ -261,7 +262,8 @@ void CrumbRow::refresh() {
     }
     const viz::Finding& finding = m_finding.of(snapshot, *lane, m_workspace.step());
     if (finding.step >= 0)
-      sentence = QString::fromStdString(viz::finding_sentence(snapshot, *lane, finding));
+      sentence =
+          qs(viz::finding_sentence(snapshot, *lane, finding) + ' ' + viz::cause_words(snapshot, m_workspace.causes()).sentence).trimmed();
     else if (const std::string same = viz::agreement_sentence(snapshot, *lane, m_workspace.step()); s.lane > 0 && !same.empty())
       sentence = QString::fromStdString(same);  // what a change of the run came to stands where the failure stood
     const viz::Loss& loss = finding.loss;
@@ -280,8 +282,8 @@ void CrumbRow::refresh() {
   m_forward->setEnabled(canGoForward());
 }
 
-/// Questions where the run answers otherwise in any step, and in their place what came of them: the head that misses most need not be the
-/// only one that is enough.
+/// Questions where the run answers otherwise in any step, and in their place what came of them, in few words: the sentence and the help
+/// have the whole.
 void CrumbRow::refreshQuestions() {
   const LaneSnapshot* lane = m_workspace.lane();
   const BreakPoint point = m_workspace.breakPoint(m_workspace.selection().lane);
@@ -299,9 +301,9 @@ void CrumbRow::refreshQuestions() {
   m_which->setAccessibleDescription(QString::fromStdString(causes.whole));
   m_sentence->questions = {
       {{m_saved, saved, asked || !budgeted ? QString(saved).remove("answers ").remove(" slots") : QString("What saves it?")},
-       {"What would have saved it?", "answers from 99.9 % (999 of 9 999 slots)"},
+       {"What would have saved it?", "from 99.9 % (999 of 9 999)"},
        {"What saves it?", "from 99.9 % (999 of 9 999)"}},
-      {{m_which, which, which.section(" alone", 0, 0)}, {"Which head?", "any of 99 heads alone brings it back"}, {"any of 99 heads"}},
+      {{m_which, which, which}, {"Which head?", "any of 99 heads"}, {"Which head?"}},
       {{m_why, "Why did it leave?", "Why?"}, {"Why did it leave?"}, {"Why?"}}};
   m_saved->setAccessibleDescription(point.how);
   const QString click = !budgeted ? QString("This run has no budget: there is none that would have saved the answer")

@@ -9,6 +9,7 @@
 #include "app/window/panels/effect/generated_strip.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
+#include "viz/draw/format.h"
 
 namespace kvscope {
 namespace {
@@ -44,6 +45,33 @@ TEST_F(PromptGeneratedTest, SaysWhichOfTheTokensAreShownAndNoMoreThanThereAre) {
   EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::ContainsRegex("12 tokens, first [0-9]+ shown"));
   selectStep(n);
   EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::ContainsRegex("12 tokens, [0-9]+–12 and the next shown"));
+}
+
+/// After a wrong token whoever reads on must know whose token the run was fed.
+TEST_F(PromptGeneratedTest, SaysWhichTokenTheRunsGoOnFrom) {
+  const std::pair<const char*, const char*> ways[] = {{"reference", "every run goes on from the reference's token"},
+                                                      {"self", "each run goes on from its own token"},
+                                                      {"file", "every run goes on from the given text"}};
+  for (const auto& [follow, words] : ways) {
+    Snapshot s = synthetic::make_snapshot();
+    s.follow = follow;
+    publish(std::move(s));
+    EXPECT_TRUE(panel.strip().heading().endsWith(words)) << panel.strip().heading().toStdString();
+    EXPECT_TRUE(panel.strip().helpOf(panel.strip().cells()[2]).endsWith(words));
+  }
+}
+
+TEST_F(PromptGeneratedTest, OfAGivenTextItSaysWhatWasFedAndWhatTheReferenceSays) {
+  Snapshot s = synthetic::make_snapshot();
+  s.follow = "file";
+  auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[2]);
+  step->top1_reference = s.tokens[3].id;
+  s.lanes[3].steps[2] = step;
+  const std::string fed = viz::token_text(s, 169), choice = viz::token_text(s, 3);
+  ASSERT_NE(fed, choice);
+  publish(std::move(s));
+  const std::string help = panel.strip().helpOf(panel.strip().cells()[2]).toStdString();
+  EXPECT_THAT(help, ::testing::HasSubstr("fed " + viz::quoted(fed) + "\nreference says " + viz::quoted(choice)));
 }
 
 TEST_F(PromptGeneratedTest, SkipsTheStepsOfAStreamedPrompt) {

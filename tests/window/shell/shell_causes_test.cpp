@@ -86,6 +86,8 @@ TEST_F(CausesTest, ShowsItInTheGridAndSaysItInWords) {
   QPushButton* answer = buttonOf(window->rows().crumbs(), QString::fromStdString(words.brief));
   ASSERT_NE(answer, nullptr) << words.brief;
   EXPECT_EQ(answer->toolTip().toStdString(), words.whole);
+  const std::string sentence = window->rows().crumbs().findChild<ElidedLabel*>("facts")->text().toStdString();
+  EXPECT_TRUE(sentence.ends_with(words.sentence)) << "not one head is blamed where others are enough, too: " << sentence;
 }
 
 /// Whoever clicks one question after the other must find each where it was.
@@ -103,6 +105,7 @@ TEST_F(CausesTest, AnAnswerStandsWhereItsQuestionStood) {
     before = places();
     ASSERT_EQ(before.size(), 3u);
     if (QPushButton* which = buttonOf(window->rows().crumbs(), "Which head?")) {
+      EXPECT_LT(which->width(), 2 * which->fontMetrics().horizontalAdvance(which->text())) << "a question is no bar";
       QTest::mouseClick(which, Qt::LeftButton);
       ASSERT_TRUE(measured());
       ASSERT_EQ(buttonOf(window->rows().crumbs(), "Which head?"), nullptr) << "it is answered";

@@ -82,9 +82,14 @@ void draw_step_columns(Painter& p, const TimelineLayout& l, const std::vector<St
     const float half_width = p.width_of(face, number) / 2;
     p.text({column.middle_x(), l.kl_y}, number, face, std::isnan(s.kl) ? t.disabled : ink, Align::centre);
     p.mark("kl number", name, {column.middle_x() - half_width, l.kl_y - half, column.middle_x() + half_width, l.kl_y + half}, number);
-    const bool prefill = is_prefill_step(*f.snapshot, s.step);
-    p.text({column.middle_x(), l.step_y}, prefill ? "prefill" : format_count(s.step), now ? Face::strong : Face::caption,
-           now ? t.accent : t.secondary, Align::centre);
+    // By the number that everything else names it by, whatever was read in it.
+    const Face step_face = now ? Face::strong : Face::caption;
+    std::string step_name = format_count(s.step);
+    if (const std::string said = step_name + " (prefill)";
+        is_prefill_step(*f.snapshot, s.step) && p.width_of(step_face, said) <= l.pitch - p.px(5))
+      step_name = said;
+    p.text({column.middle_x(), l.step_y}, step_name, step_face, now ? t.accent : t.secondary, Align::centre);
+    p.mark("step name", name, {x, l.step_y - half, column.x1, l.step_y + half}, step_name);
     if (now) {
       const Rect frame_rect{column.x0 - 3, l.top.y0 - 4, column.x1 + 3, l.step_y + half + 3};
       p.selection(frame_rect, 1.5f, 3);

@@ -9,7 +9,7 @@ namespace kvscope {
 std::vector<GeneratedCell> generatedCells(const Snapshot& snapshot, const LaneSnapshot& lane) {
   std::vector<GeneratedCell> cells;
   for (const viz::GeneratedToken& token : viz::generated_tokens(snapshot, lane))
-    cells.push_back({token.step, qs(token.reference), qs(token.says), token.same, token.p});
+    cells.push_back({token.step, qs(token.reference), qs(token.says), qs(token.choice), token.same, token.p});
   return cells;
 }
 

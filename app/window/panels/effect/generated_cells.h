@@ -13,6 +13,7 @@ namespace kvscope {
 struct GeneratedCell {
   int step = 0;
   QString reference, says;  // token texts; "" where there is none
+  QString choice;           // the reference's, also where another token was fed
   bool same = true;         // the lane's first choice is the reference's
   double p = 0;             // of the reference's token in the lane; NaN: not known
 };

@@ -23,6 +23,23 @@ namespace {
 constexpr int kCellWidth = 31;       // with the gap
 constexpr int kBox = 20, kBar = 24;  // heights of a token's box and of a bar of p = 1
 
+/// What the first two rows hold; "fed" is the one that every run goes on from.
+struct RowNames {
+  QString reference, says;
+};
+
+RowNames rowNames(const Snapshot& snapshot, const QString& run) {
+  const bool self = snapshot.follow == "self";
+  return {self ? "reference" : snapshot.follow == "file" ? "text, fed" : "reference, fed", run + (self ? " says, fed" : " says")};
+}
+
+/// The same in words: does a run go on from its own token, or from the reference's?
+QString goesOnFrom(const Snapshot& snapshot) {
+  return snapshot.follow == "self"   ? "each run goes on from its own token"
+         : snapshot.follow == "file" ? "every run goes on from the given text"
+                                     : "every run goes on from the reference's token";
+}
+
 }  // namespace
 
 GeneratedStrip::GeneratedStrip(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
@@ -86,7 +103,7 @@ QString GeneratedStrip::heading() const {
   text += m_n_differ == 0   ? QString(" · same top choices")
           : m_n_differ == 1 ? QString(" · 1 top choice differs")
                             : QString(" · %1 top choices differ").arg(m_n_differ);
-  return text;
+  return text + " · " + goesOnFrom(m_workspace.snapshot());
 }
 
 // ---- geometry
@@ -94,8 +111,9 @@ QString GeneratedStrip::heading() const {
 GeneratedStrip::Rows GeneratedStrip::rows() const {
   const auto u = [this](double v) { return px(*this, v); };
   QFontMetrics metrics(typeFont(*this, Type::body));
-  const int label = std::max({metrics.horizontalAdvance("reference"), metrics.horizontalAdvance(m_lane_title + " says"),
-                              metrics.horizontalAdvance("p, " + m_lane_title)});
+  const RowNames names = rowNames(m_workspace.snapshot(), m_lane_title);
+  const int label = std::max(
+      {metrics.horizontalAdvance(names.reference), metrics.horizontalAdvance(names.says), metrics.horizontalAdvance("p, " + m_lane_title)});
   Rows r{};
   r.left = std::min(label + u(6), std::max(u(72), width() * 2 / 5));
   r.reference = u(34);
@@ -167,8 +185,9 @@ void GeneratedStrip::paintLabels(QPainter& painter, const Rows& r) const {
   const auto label = [&](int y, int height, std::initializer_list<QString> words) {
     paintLine(painter, QRect(0, y, room, height), Qt::AlignLeft, fitting(painter.fontMetrics(), room, words));
   };
-  label(r.reference, px(*this, kBox), {"reference"});
-  label(r.says, px(*this, kBox), {m_lane_title + " says", m_lane_title});
+  const RowNames names = rowNames(m_workspace.snapshot(), m_lane_title);
+  label(r.reference, px(*this, kBox), {names.reference, names.reference.section(',', 0, 0)});
+  label(r.says, px(*this, kBox), {names.says, m_lane_title + " says", m_lane_title});
   label(r.bar, px(*this, kBar) + px(*this, 4), {"p, " + m_lane_title, "p"});
 }
 
@@ -299,12 +318,19 @@ bool GeneratedStrip::event(QEvent* event) {
     return true;
   }
   const Cell& cell = m_cells[static_cast<std::size_t>(i)];
-  QString words = QString("step %1\nreference %2\n%3 says %4\np of the reference's token %5")
-                      .arg(cell.step)
-                      .arg(qs(viz::quoted(cell.reference.toStdString())), m_lane_title, qs(viz::quoted(cell.says.toStdString())),
-                           qs(viz::format_probability(cell.p)));
-  QToolTip::showText(help->globalPos(), words.toHtmlEscaped().replace("\n", "<br>"), this);
+  QToolTip::showText(help->globalPos(), helpOf(cell).toHtmlEscaped().replace("\n", "<br>"), this);
   return true;
+}
+
+QString GeneratedStrip::helpOf(const Cell& cell) const {
+  const auto token = [](const QString& text) { return qs(viz::quoted(text.toStdString())); };
+  const bool given = m_workspace.snapshot().follow == "file";
+  QStringList lines{QString("step %1").arg(cell.step)};
+  if (given) lines << "fed " + token(cell.reference);
+  lines << "reference says " + token(given ? cell.choice : cell.reference) << m_lane_title + " says " + token(cell.says);
+  lines << QString("p of the %1 token %2").arg(given ? "fed" : "reference's", qs(viz::format_probability(cell.p)));
+  lines << goesOnFrom(m_workspace.snapshot());
+  return lines.join('\n');
 }
 
 }  // namespace kvscope

@@ -25,8 +25,10 @@ class GeneratedStrip : public QWidget {
   explicit GeneratedStrip(Workspace& workspace, QWidget* parent = nullptr);
 
   const std::vector<Cell>& cells() const { return m_cells; }
-  /// "12 tokens, first 9 shown · 1 top choice differs"
+  /// "12 tokens, first 9 shown · 1 top choice differs · every run goes on from the reference's token"
   QString heading() const;
+  /// Of a cell at the mouse: the tokens, and which of them the run goes on from.
+  QString helpOf(const Cell& cell) const;
   QRect rectOf(int cell) const;  // empty: scrolled away
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
