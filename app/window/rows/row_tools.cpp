@@ -92,7 +92,6 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_add->setMenu(policies);
   m_add->setPopupMode(QToolButton::InstantPopup);
   m_slider = new BudgetSlider(workspace, this);
-  m_slider->setFixedWidth(120);
   m_slider->setAccessibleName("Budget");
   m_slots = new BudgetBox(workspace, this);
   m_slots->setFixedWidth(78);
@@ -186,6 +185,8 @@ void ToolRow::fit() {
     for (QLabel* label : findChildren<QLabel*>("secondary", Qt::FindDirectChildrenOnly))
       if (label != m_budget_facts) label->setVisible(shown);
   };
+  m_slider->setFixedWidth(
+      std::clamp(120 + (width() - 1280) / 3, 120, 300));  // by the window alone: words beside it change while it is dragged
   show_words(true);
   show_captions(true);
   m_budget_facts->show();
@@ -219,6 +220,7 @@ void ToolRow::refresh() {
   if (budgeted && !(dragging && m_wanted_lane == m_workspace.selection().lane)) {
     const int max = std::max({1, snapshot.n_prompt, lane->slots_asked});
     m_slider->setRange(1, max);
+    m_slider->setPageStep(std::max(1, max / 10));
     m_slots->setRange(1, max);
     m_slider->setValue(lane->slots_asked);
     m_slots->setValue(lane->slots_asked);
@@ -241,7 +243,7 @@ void ToolRow::refresh() {
     m_budget_facts->setText(facts);
     fit();
   }
-  QStringList tip{"Budget of the selected run, in slots per head, on a linear scale", facts};
+  QStringList tip{"Budget of the selected run, in slots per head, on a linear scale; one slot by wheel or arrows", facts};
   if (lane && lane->bytes > 0)
     tip << QString("keys and values of its slots: %1, allocated for them: %2")
                .arg(qs(viz::format_bytes(lane->kv_bytes)), qs(viz::format_bytes(lane->bytes)));

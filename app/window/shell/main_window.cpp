@@ -19,6 +19,7 @@
 #include "app/window/lecture/lecture_page.h"
 #include "app/window/lecture/lecture_row.h"
 #include "app/window/lecture/lesson_stage.h"
+#include "app/window/look/file_dialogs.h"
 #include "app/window/panels/policy/policy_panel.h"
 #include "app/window/panels/policy/policy_panel_card.h"
 #include "app/window/panels/prompt/prompt_editor.h"
@@ -40,6 +41,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start) : m_mode
   setAcceptDrops(true);
   setMinimumSize(860, 460);  // 1366 x 768 at 150 %, less the frame and a bar of the desktop
   m_theme = std::make_unique<ThemeMode>(m_model);
+  new FileDialogs(this);
   m_rows = std::make_unique<WindowRows>(*this, m_model, m_canvases.zoom());
   m_pages = std::make_unique<Pages>(*m_rows);
   makePanels();

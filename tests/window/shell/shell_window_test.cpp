@@ -7,15 +7,19 @@
 #include <QComboBox>
 #include <QDropEvent>
 #include <QFile>
+#include <QFileDialog>
 #include <QMenu>
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSlider>
 #include <QSpinBox>
+#include <QStyleOptionSlider>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
+#include <QTreeView>
+#include <QWheelEvent>
 
 #include "app/window/diagnostics/script.h"
 #include "app/window/help/help_dialog.h"
@@ -137,6 +141,47 @@ TEST_F(WindowTest, TheThemeChangesEveryPixelOfThePanelsAndBack) {
   press(Qt::Key_T, Qt::ControlModifier);
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->exports().picture().toImage().pixelColor(400, 500), dark);
+}
+
+TEST_F(WindowTest, AFileDialogShowsSizeKindAndDateWhole) {
+  QTemporaryDir folder;
+  QFile file(folder.filePath("a lesson with a name.json"));
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(QByteArray(123456, ' '));
+  file.close();
+  QFileDialog dialog(window.get(), "Open", folder.path());
+  dialog.setOption(QFileDialog::DontUseNativeDialog);
+  dialog.setViewMode(QFileDialog::Detail);
+  dialog.show();
+  auto* files = dialog.findChild<QTreeView*>("treeView");
+  ASSERT_NE(files, nullptr);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return files->model()->rowCount(files->rootIndex()) > 0; }, 5000));
+  QTest::qWait(50);
+  const QAbstractItemView& view = *files;
+  for (int column = 1; column < files->model()->columnCount(); ++column)
+    EXPECT_GE(files->columnWidth(column), view.sizeHintForColumn(column)) << column;
+}
+
+/// Whoever takes the knob at its edge, or just beside it, moves it from where it was.
+TEST_F(WindowTest, TheKnobOfTheBudgetMovesFromWhereItWasTaken) {
+  QSlider* slider = window->rows().tools().budgetSlider();
+  const int before = slider->value();
+  QStyleOptionSlider option;
+  option.initFrom(slider);
+  option.minimum = slider->minimum(), option.maximum = slider->maximum(), option.sliderPosition = before;
+  const QRect knob = slider->style()->subControlRect(QStyle::CC_Slider, &option, QStyle::SC_SliderHandle, slider);
+  const QPoint beside(knob.right() + 6, knob.center().y());
+  QTest::mousePress(slider, Qt::LeftButton, {}, beside);
+  EXPECT_EQ(slider->value(), before);
+  QTest::mouseMove(slider, beside + QPoint(30, 0));
+  EXPECT_GT(slider->value(), before);
+  QTest::mouseMove(slider, beside);
+  EXPECT_EQ(slider->value(), before);
+  QTest::mouseRelease(slider, Qt::LeftButton, {}, beside);
+  QWheelEvent notch(QPointF(5, 5), slider->mapToGlobal(QPointF(5, 5)), {}, QPoint(0, 120), Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase,
+                    false);
+  QApplication::sendEvent(slider, &notch);
+  EXPECT_EQ(slider->value(), before + 1) << "a slot";
 }
 
 TEST_F(WindowTest, ABudgetIsChangedByItsSliderAndTakenBackByUndo) {
