@@ -9,6 +9,7 @@
 #include "viz/headless.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
+#include "viz/views/atlas/atlas_scene.h"
 
 namespace kvscope::viz {
 namespace {
@@ -296,12 +297,35 @@ TEST(AtlasRows, ShrinkGracefullyAndFallBackToLayers) {
   EXPECT_TRUE(layout_rows(0, 4, {}, area, 1).rows.empty());
 }
 
+/// Rows before all else: in a low panel first the minimap gives way to them, then the legend.
+TEST(AtlasRows, EveryHeadKeepsARowInALowPanel) {
+  const Snapshot snapshot = synthetic::make_snapshot();
+  const int n_heads = snapshot.model.n_layers * snapshot.model.n_kv_heads;
+  const float bare = kAtlasAxis + least_rows_height(snapshot.model.n_layers, snapshot.model.n_kv_heads);
+  const float legend = kAtlasLegend + kAtlasLegendGap, minimap = kAtlasMinimap + kAtlasMinimapGap;
+  const auto marks_at = [&snapshot](float height, const char* kind) {
+    const auto view = make_atlas(std::make_shared<TokenWindow>());
+    Headless canvas(snapshot, {828, height});
+    canvas.draw(*view);
+    return count_marks(*view, kind);
+  };
+  for (const float height : {bare + legend + minimap, bare + legend, bare}) EXPECT_EQ(marks_at(height, "row"), n_heads) << height;
+  EXPECT_EQ(marks_at(bare + legend + minimap, "minimap"), 1);
+  EXPECT_EQ(marks_at(bare + legend, "minimap"), 0);
+  EXPECT_EQ(marks_at(bare - 1, "row"), 0) << "then a row a layer, and all that explains it";
+  EXPECT_EQ(marks_at(bare - 1, "minimap"), 1);
+}
+
 TEST(AtlasEmpty, NothingToShowIsSaid) {
   Snapshot snapshot;
   Headless canvas(snapshot);
   const auto view = make_atlas(std::make_shared<TokenWindow>());
   canvas.draw(*view);
   ASSERT_NE(find_mark(*view, "empty", "No model"), nullptr);
+  snapshot.phase = RunPhase::computing;  // elsewhere: the model is known with the first result
+  canvas.draw(*view);
+  ASSERT_NE(find_mark(*view, "empty", "Reading the text"), nullptr);
+  snapshot.phase = RunPhase::idle;
   snapshot.model = synthetic::model({});
   canvas.draw(*view);
   ASSERT_NE(find_mark(*view, "empty", "0 tokens"), nullptr);

@@ -24,8 +24,8 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kLeastTab = 150;                    // px with the header
-constexpr int kBareAtlas = 150;                   // px in which it has rows, if not the room that it asks for
+constexpr int kLeastTab = 162;                    // px with the header
+constexpr int kBareAtlas = 170;                   // px in which every head has a row, if not the room that it asks for
 constexpr int kColumnWidths[] = {392, 828, 348};  // of the design at 1600 x 1000, in proportion elsewhere
 constexpr int kColumnHeight = 840;                // there
 constexpr double kTabShare = 0.27;                // of the column's height
@@ -132,7 +132,12 @@ void InspectPage::shareHeights() {
     if (m_area->tabifiedDockWidgets(dock).contains(docks.back())) continue;  // in one place
     take(dock, tabs ? place.share_beside_tabs : place.share, place.least_height);
   }
-  if (tabs) take(*tab, kTabShare, kLeastTab);
+  if (tabs) {
+    take(*tab, kTabShare, kLeastTab);
+    const int given = std::clamp(kBareAtlas - heights.front(), 0, heights.back() - kLeastTab);  // a table scrolls, rows do not
+    heights.front() += given;
+    heights.back() -= given;
+  }
   heights.front() = std::max(1, heights.front());
   if (stands(docks.front())) m_area->resizeDocks(docks, heights, Qt::Vertical);
 }

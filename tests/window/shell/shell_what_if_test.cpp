@@ -89,6 +89,31 @@ TEST_F(WhatIfTest, AnEditOfManyWordsLeavesTheMeasuredColumnsInSight) {
   EXPECT_LE(table->horizontalHeader()->length(), table->viewport()->width());
 }
 
+/// On a small screen the panel must leave the atlas its rows, and show what was done.
+TEST_F(WhatIfTest, OnASmallScreenTheHeadsAndTheEditStayInSight) {
+  window->resize(1280, 800);
+  ASSERT_TRUE(settle());
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 0);
+  select(token, token, 1);
+  key("atlas", Qt::Key_E);
+  ASSERT_TRUE(settle());
+  CanvasWidget* atlas = window->canvas("atlas");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return atlas->settled(); }, 5000));
+  int n_rows = 0;
+  for (const viz::Mark& m : atlas->view().marks()) {
+    if (m.kind != "row") continue;
+    ++n_rows;
+    EXPECT_GE(m.max.y - m.min.y, 3) << m.label;
+  }
+  EXPECT_EQ(n_rows, 24);
+  const auto* table = panel()->findChild<QTableView*>();
+  ASSERT_TRUE(table->isVisible());
+  const QRect row = table->visualRect(panel()->model().index(0, 0));
+  EXPECT_TRUE(table->viewport()->rect().contains(QPoint(row.left() + 1, row.bottom() - 1)))
+      << row.bottom() << " " << table->viewport()->height();
+}
+
 TEST_F(WhatIfTest, EEvictsTheSelectedTokenInAForkBesideTheRunAndUndoDropsTheFork) {
   const int token = keptEverywhere(1);
   ASSERT_GT(token, 0);

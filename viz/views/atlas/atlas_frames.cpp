@@ -109,6 +109,7 @@ void draw_atlas_selection(Painter& p, const AtlasScene& s, const AtlasCell& curs
 }
 
 void draw_atlas_legend(Painter& p, const AtlasScene& s) {
+  if (s.legend.height() <= 0) return;
   const Theme& t = p.theme();
   p.hline(0, p.canvas().x1, s.legend.y0, t.line, 0.6);
   const float y = s.legend.y0 + p.px(17);

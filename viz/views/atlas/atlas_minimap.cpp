@@ -11,6 +11,7 @@
 namespace kvscope::viz {
 
 void AtlasMinimap::draw(Painter& p, const AtlasScene& s, const Represented& represented, bool zoomed) {
+  if (s.minimap.height() <= 0) return;
   const Theme& t = p.theme();
   fill(p.frame(), s, represented);
   const ImTextureID image = heads_.texture(p.frame());

@@ -15,12 +15,13 @@ struct Pitch {
 };
 
 constexpr float kLargestCell = 40;  // px at 100 %: large screens are filled, too
+constexpr float kLeastCell = 3;     // px: a row in less is none
 
 Pitch pitch_of(float cell) { return {cell, cell >= 6 ? 1.0f : 0.0f, cell >= 9 ? 4.0f : cell >= 6 ? 3.0f : 2.0f}; }
 
-// Largest cell that fits, in whole pixels; less than 3: none does.
+// Largest cell that fits, in whole pixels; less than the least: none does.
 float fitting_cell(int n_layers, int n_kv_heads, float height, float largest) {
-  for (float cell = std::floor(largest); cell >= 3; --cell) {
+  for (float cell = std::floor(largest); cell >= kLeastCell; --cell) {
     if (pitch_of(cell).height(n_layers, n_kv_heads) <= height) return cell;
   }
   return height / static_cast<float>(n_layers * n_kv_heads);
@@ -32,6 +33,10 @@ float ideal_rows_height(int n_layers, int n_kv_heads, float scale) {
   return pitch_of(std::floor(11 * scale)).height(std::max(1, n_layers), std::max(1, n_kv_heads));
 }
 
+float least_rows_height(int n_layers, int n_kv_heads) {
+  return pitch_of(kLeastCell).height(std::max(1, n_layers), std::max(1, n_kv_heads));
+}
+
 AtlasRows layout_rows(int n_layers, int n_kv_heads, const AtlasRowView& view, const Rect& area, float scale) {
   AtlasRows result;
   if (n_layers < 1 || n_kv_heads < 1 || area.height() < 1) return result;
@@ -39,7 +44,7 @@ AtlasRows layout_rows(int n_layers, int n_kv_heads, const AtlasRowView& view, co
   const int first_layer = single ? view.only_layer : 0, shown = single ? 1 : n_layers;
   const float fit = fitting_cell(shown, n_kv_heads, area.height(), kLargestCell * scale);
   const float wanted = static_cast<float>(fit * std::max(1.0, view.zoom));
-  result.by_layer = wanted < 3;
+  result.by_layer = wanted < kLeastCell;
   const Pitch pitch = pitch_of(std::floor(wanted));
   const float layer_pitch = wanted * static_cast<float>(n_kv_heads);  // by layer
   result.cell = result.by_layer ? std::max(1.0f, layer_pitch - (layer_pitch >= 4 ? 1.0f : 0.0f)) : pitch.cell;

@@ -32,5 +32,7 @@ AtlasRows layout_rows(int n_layers, int n_kv_heads, const AtlasRowView& view, co
 
 /// Height that shows every head at its ideal size.
 float ideal_rows_height(int n_layers, int n_kv_heads, float scale);
+/// In which every head just has a row of its own, px.
+float least_rows_height(int n_layers, int n_kv_heads);
 
 }  // namespace kvscope::viz

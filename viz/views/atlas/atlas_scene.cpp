@@ -10,6 +10,20 @@ namespace {
 
 constexpr float kCategoriesHeight = 22;
 
+struct PartsBelow {
+  bool minimap, legend;
+};
+
+/// The rows are what an atlas is for: where every head can have one of its own once they go, first the minimap gives way, then the legend.
+PartsBelow parts_below(const Painter& p, float height) {
+  const ModelConfig& m = p.frame().snapshot->model;
+  const bool plain = p.frame().plain;
+  const float needed = least_rows_height(m.n_layers, m.n_kv_heads);
+  const float legend = p.px(kAtlasLegend + kAtlasLegendGap), minimap = plain ? 0 : p.px(kAtlasMinimap + kAtlasMinimapGap);
+  if (plain || height - legend - minimap >= needed || height < needed) return {!plain, true};
+  return {false, height - legend >= needed};
+}
+
 }  // namespace
 
 bool has_cells(const Frame& frame) {
@@ -29,11 +43,12 @@ std::optional<AtlasScene> make_atlas_scene(const Painter& p, AtlasColour colour)
   s.n_tokens = std::max(s.lane->fates->n_tokens, s.seen);
   Rect rest = p.canvas();
   s.axis_strip = rest.cut_top(p.px(kAtlasAxis));
-  s.legend = rest.cut_bottom(p.px(kAtlasLegend));
+  const auto [minimap, legend] = parts_below(p, rest.height());
+  s.legend = rest.cut_bottom(legend ? p.px(kAtlasLegend) : 0);
   if (frame.plain && frame.alone) s.categories = rest.cut_bottom(p.px(kCategoriesHeight));
-  rest.cut_bottom(p.px(kAtlasLegendGap));
-  s.minimap = rest.cut_bottom(frame.plain ? 0 : p.px(kAtlasMinimap));
-  if (!frame.plain) rest.cut_bottom(p.px(kAtlasMinimapGap));
+  rest.cut_bottom(legend ? p.px(kAtlasLegendGap) : 0);
+  s.minimap = rest.cut_bottom(minimap ? p.px(kAtlasMinimap) : 0);
+  if (minimap) rest.cut_bottom(p.px(kAtlasMinimapGap));
   s.area = rest;
   s.colour = colour;
   if (s.by_score()) s.scores = score_range(*s.record);

@@ -25,6 +25,8 @@ namespace kvscope {
 
 namespace {
 
+constexpr int kLowPanel = 190;  // px at 100 %, without the header
+
 /// "'moon' .31" of a lane's most likely next token at a step.
 QString choice(const Snapshot& snapshot, const StepRecord& step, bool reference) {
   const int id = reference ? step.top1_reference : step.top1;
@@ -99,6 +101,7 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   connect(&edits, &HandEdits::said, this, [this](const QString& words) {
     m_said->setText(words);
     m_said->setVisible(!words.isEmpty());
+    refresh();
   });
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &WhatIfPanel::refresh);
   connect(m_model, &QAbstractItemModel::modelReset, this, &WhatIfPanel::refresh);
@@ -123,6 +126,11 @@ bool WhatIfPanel::eventFilter(QObject* watched, QEvent* event) {
     return QWidget::eventFilter(watched, event);
   event->ignore();
   return true;
+}
+
+void WhatIfPanel::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  refresh();
 }
 
 QString WhatIfPanel::facts() const {
@@ -160,7 +168,8 @@ void WhatIfPanel::refresh() {
   const bool any = m_model->rowCount() > 0;
   m_table->setVisible(any);
   m_empty->setVisible(!any);
-  m_answer->setVisible(any);
+  // In a low panel the sentence of the edit made last says it; the rows of the edits need the room.
+  m_answer->setVisible(any && (height() >= px(*this, kLowPanel) || m_said->isHidden()));
   m_drop->setEnabled(any && m_edits.changeable());
   const int row = m_table->currentIndex().row();
   m_remove->setEnabled(m_edits.changeable() && any && row >= 0 && row + 1 < m_model->rowCount());
@@ -170,6 +179,7 @@ void WhatIfPanel::refresh() {
     const int free = m_table->viewport()->width() - m_table->horizontalHeader()->length();
     // The edit's words take what is left, or give way (they are whole in the tooltip): the measured columns stay in sight.
     m_table->setColumnWidth(0, std::max(px(*this, 110), m_table->columnWidth(0) + free));
+    if (row < 0) m_table->scrollTo(m_model->index(m_model->rowCount() - 2, 0));  // the edit made last; below it are all together
   }
   Q_EMIT factsChanged();
 }
