@@ -102,10 +102,32 @@ TEST(LectureFactsTest, RankOnlyRunsWithOneBudget) {
   EXPECT_EQ(facts().at("worst_kl").number, std::max(kl(2), kl(3)));
   hold(3, 21);
   EXPECT_EQ(facts().at("alike").text, "20 to 21 slots") << "a slot more or less is no other budget";
+  EXPECT_EQ(holds(facts(), "tie"), facts().at("best_kl").text == facts().at("worst_kl").text);
   hold(3, 30);
   EXPECT_FALSE(holds(facts(), "several")) << "nobody is compared with nobody";
+  EXPECT_FALSE(holds(facts(), "tie"));
   EXPECT_EQ(facts().at("unlike").text,
             fmt::format("{} holds 40, {} 20, {} 30 slots", s.lanes[1].title, s.lanes[2].title, s.lanes[3].title));
+}
+
+/// "Less than 0.001 than less than 0.001" is said of no two runs.
+TEST(LectureFacts, RunsWhoseDistanceReadsTheSameAreATie) {
+  Snapshot s = synthetic::make_snapshot();
+  const auto stay_within = [&s](std::size_t lane, double kl) {
+    for (StepPtr& step : s.lanes[lane].steps) {
+      auto copy = std::make_shared<StepRecord>(*step);
+      for (HeadRecord& head : copy->heads) head.n_slots = 20;
+      copy->kl = kl;
+      step = copy;
+    }
+  };
+  stay_within(1, 1.96e-5);
+  stay_within(2, 4.69e-5);
+  stay_within(3, 3e-5);
+  EXPECT_TRUE(holds(lecture_facts(s, at(1, 2)), "tie"));
+  EXPECT_EQ(lecture_facts(s, at(1, 2)).at("best_kl").text, lecture_facts(s, at(1, 2)).at("worst_kl").text);
+  stay_within(3, 0.5);
+  EXPECT_FALSE(holds(lecture_facts(s, at(1, 2)), "tie"));
 }
 
 TEST(LectureFactsTest, AreFilledInWithTheFittingWord) {

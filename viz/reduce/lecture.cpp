@@ -27,7 +27,7 @@ constexpr std::string_view kNames =
     "evicted_attention new_attention sinks_wanted heavy_wanted recent_wanted merged_wanted evicted_wanted new_wanted "
     "first_attention lost lost_token lost_most votes votes_token member_token policy asked bytes full_bytes compared tokens prompt "
     "ratio limited kl apart mean_apart says reference_says fewest_slots most_slots habit habit_words habit_besides changed choice "
-    "choice_p reference_choice reference_p reference_p_here after differ runs closest worst best_kl worst_kl several alike "
+    "choice_p reference_choice reference_p reference_p_here after differ runs closest worst best_kl worst_kl several tie alike "
     "unlike heads layers kv_heads model";
 
 double or_zero(double v) { return std::isnan(v) ? 0 : v; }
@@ -235,6 +235,8 @@ void comparison_facts_of(Facts& f, const Snapshot& s, int step) {
   f["best_kl"] = {nats_for_people(best->kl), best->kl};
   f["worst_kl"] = {nats_for_people(worst->kl), worst->kl};
   f["several"] = count(group.size() > 1 ? 1 : 0);
+  // "Less than 0.001 than less than 0.001" is no difference that can be seen.
+  f["tie"] = count(group.size() > 1 && f["best_kl"].text == f["worst_kl"].text ? 1 : 0);
 }
 
 }  // namespace

@@ -39,7 +39,9 @@ void setEdge(Workspace& workspace, bool first) {
 void fillTimeMenu(Commands& commands, QMenu* menu, WindowModel& model) {
   Playback& playback = model.playback;
   Workspace& workspace = model.workspace;
-  QAction* play = commands.add(menu, {"&Play the steps\tSpace", {}, [&playback] { playback.toggle(); }});
+  QAction* play = commands.add(
+      menu,
+      {"&Play the steps", {Qt::Key_F8}, [&playback] { playback.toggle(); }, "Also Space, but in a lecture, where it is the next scene"});
   play->setCheckable(true);
   QObject::connect(&playback, &Playback::playingChanged, play, &QAction::setChecked);
   fillSpeeds(commands, menu->addMenu("Sp&eed of play"), playback);

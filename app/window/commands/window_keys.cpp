@@ -3,6 +3,7 @@
 
 #include <QKeyEvent>
 
+#include "app/window/lecture/lecture_guide.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/budget_box.h"
@@ -24,24 +25,39 @@ bool leaveText(MainWindow& w) {
   return true;
 }
 
-/// Esc: text or field, maximised panel, range of steps, page, play, computing.
+/// Esc: text or field, maximised panel, range of steps, page, play, computing. A lecture it leaves where it is, on every page of it: a key
+/// too many must neither page nor end one.
 void back(MainWindow& w) {
   if (leaveText(w)) return;
   Playback& playback = w.model().playback;
+  const bool lecture = w.lectureMode().on();
   if (w.inspect().maximised())
     w.inspect().toggleMaximised(w.inspect().maximised());
   else if (w.workspace().selection().steps)
     limitSteps(w.workspace(), std::nullopt);
-  else if (w.lectureMode().on() && w.page() == Page::compare)
-    w.lectureMode().toggleCompare();
   else if (w.firstSteps().touring())
     w.firstSteps().endTour();
-  else if (w.page() != Page::inspect && w.page() != Page::lecture)  // a key too many must not end a lecture
+  else if (w.page() != Page::inspect && !lecture)
     w.showPage(Page::inspect);
   else if (playback.playing())
     playback.play(false);
   else
     w.runActions().stop();
+}
+
+/// What a presenter's remote control sends besides Page Up and Page Down.
+bool takeLectureKey(LectureMode& lecture, int key) {
+  switch (key) {
+    case Qt::Key_Space:
+      lecture.guide().next();
+      return true;
+    case Qt::Key_B:
+    case Qt::Key_Period:
+      lecture.blackOut();
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -51,6 +67,7 @@ bool takeKey(MainWindow& w, const QKeyEvent& event) {
   const int key = event.key(), far = modifiers == Qt::ShiftModifier ? 10 : 1;
   if (modifiers != Qt::NoModifier && (modifiers != Qt::ShiftModifier || (key != Qt::Key_Left && key != Qt::Key_Right))) return false;
   if (w.whatIf().key(key)) return true;
+  if (w.lectureMode().on() && takeLectureKey(w.lectureMode(), key)) return true;
   Playback& playback = w.model().playback;
   switch (key) {
     case Qt::Key_Space:

@@ -73,9 +73,22 @@ Handout::Handout(LectureGuide& guide, WindowModel& model, std::function<QImage()
   m_timer.setInterval(kLookMs);
   connect(&m_timer, &QTimer::timeout, this, &Handout::take);
   connect(&m_page, &SharePage::written, this, [this](const QString& path, const QString& why) {
-    why.isEmpty() ? Q_EMIT written(path, static_cast<int>(m_scenes.size())) : Q_EMIT failed(why);
+    why.isEmpty() ? Q_EMIT written(path, static_cast<int>(m_scenes.size()), m_left_out) : Q_EMIT failed(why);
     m_scenes.clear();
   });
+  connect(&guide, &LectureGuide::leftOut, this, [this](const QString& words) {
+    if (!running()) return;
+    m_left_out = m_left_out.isEmpty() ? words : m_left_out + ", " + words.section(": ", 1);
+  });
+}
+
+void Handout::cancel() {
+  if (!running()) return;
+  m_timer.stop();
+  m_scenes.clear();
+  m_parts.clear();
+  m_guide.goTo(m_before);
+  Q_EMIT ended();
 }
 
 void Handout::write(const QString& path) {
@@ -83,6 +96,7 @@ void Handout::write(const QString& path) {
   m_path = path;
   m_scenes.clear();
   m_parts.clear();
+  m_left_out.clear();
   m_before = m_guide.scene();
   Q_EMIT begun();
   m_guide.goTo(0);
@@ -108,6 +122,7 @@ void Handout::take() {
       {{at.name, caption.message, caption.text, at.notes, part, m_model.workspace.selection(), at.emphasis, at.compare}, picture});
   if (scene + 1 >= m_guide.nScenes()) return finish();
   m_guide.next();
+  Q_EMIT reached(m_guide.scene());
 }
 
 void Handout::finish() {
@@ -117,7 +132,7 @@ void Handout::finish() {
   if (m_path.endsWith(".html", Qt::CaseInsensitive)) return writePage();
   QString why;
   if (writeHandout(qs(m_guide.lesson().name), m_scenes, m_path, &why))
-    Q_EMIT written(m_path, static_cast<int>(m_scenes.size()));
+    Q_EMIT written(m_path, static_cast<int>(m_scenes.size()), m_left_out);
   else
     Q_EMIT failed(why);
   m_scenes.clear();

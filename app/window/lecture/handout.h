@@ -36,11 +36,15 @@ class Handout : public QObject {
   /// path: .html is a page, whatever else sheets.
   void write(const QString& path);
   bool running() const { return m_timer.isActive(); }
+  /// Nothing is written; the guide goes back to where it was.
+  void cancel();
 
  Q_SIGNALS:
   void begun();
+  void reached(int scene);
   void ended();  // before written() or failed()
-  void written(const QString& path, int nScenes);
+  /// leftOut: which scenes had nothing to show, in words; empty: none.
+  void written(const QString& path, int nScenes, const QString& leftOut);
   void failed(const QString& why);
 
  private:
@@ -53,7 +57,7 @@ class Handout : public QObject {
   WindowModel& m_model;
   std::function<QImage()> m_picture;
   QTimer m_timer;
-  QString m_path;
+  QString m_path, m_left_out;
   std::vector<HandoutScene> m_scenes;
   std::vector<share::PagePart> m_parts;
   SharePage m_page;

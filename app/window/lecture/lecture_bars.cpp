@@ -60,7 +60,7 @@ int LectureBars::labelWidth() const {
   const QFontMetrics labels(typeFont(*this, Type::text, true, TypeFace::tabular));
   int label = px(*this, 40);
   for (const viz::PairRow& row : m_shown) label = std::max(label, labels.horizontalAdvance(qs(row.label)) + 1);  // an advance is rounded
-  return std::min(label, width() / 4) + px(*this, 14);
+  return std::min(label, width() * 3 / 10) + px(*this, 14);
 }
 
 /// Where the name of the left column would stand.

@@ -16,6 +16,7 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QProgressDialog>
 #include <QPushButton>
 #include <QStackedWidget>
 #include <QStandardPaths>
@@ -25,6 +26,7 @@
 #include "app/window/canvas/canvases.h"
 #include "app/window/commands/command_table.h"
 #include "app/window/files/export.h"
+#include "app/window/lecture/black_screen.h"
 #include "app/window/lecture/handout.h"
 #include "app/window/lecture/lecture_caption.h"
 #include "app/window/lecture/lecture_dialogs.h"
@@ -157,6 +159,8 @@ void LectureMode::takeLesson(const QString& path) {
 void LectureMode::openLesson(const QString& path) {
   try {
     const Lesson lesson = read_lesson(path.toStdString());
+    const std::vector<std::string>& own = built_in_lessons();
+    if (std::ranges::find(own, path.toStdString()) == own.end()) m_folder = QFileInfo(path).absolutePath();
     m_rows.notices().clear();
     if (lesson.staged()) Q_EMIT lessonBegins();  // while the page is still the user's
     m_pages.show(Page::lecture);
@@ -180,14 +184,7 @@ void LectureMode::setAside(bool on) {
 
 void LectureMode::connectGuide() {
   connect(m_caption, &LectureCaption::backRequested, this, &LectureMode::backRequested);
-  connect(m_handout, &Handout::begun, this, [this] {  // paper is light
-    m_theme_before = &m_model.workspace.theme();
-    m_model.workspace.setTheme(viz::light_theme());
-  });
-  connect(m_handout, &Handout::ended, this, [this] { m_model.workspace.setTheme(*m_theme_before); });
-  connect(m_handout, &Handout::failed, this, [this](const QString& why) { m_rows.notices().show(why, why); });
-  connect(m_handout, &Handout::written, this,
-          [this](const QString& path, int n) { m_rows.say(QString("%1 scenes written to %2").arg(n).arg(path)); });
+  followHandout();
   // Where no token is meant, the words that are answered are, and the category that is spoken of: a long text hides them beyond its edge.
   connect(m_guide, &LectureGuide::arrived, this, [this] {
     PromptEditor& editor = m_page->prompt().editor();
@@ -195,7 +192,9 @@ void LectureMode::connectGuide() {
     if (m_guide->at(m_guide->scene()).answer) editor.showEnd();
     editor.showEmphasis();
   });
-  connect(m_guide, &LectureGuide::leftOut, this, [this](const QString& words) { m_rows.say(words); });
+  connect(m_guide, &LectureGuide::leftOut, this, [this](const QString& words) {
+    if (!m_handout->running()) m_rows.say(words);
+  });
   connect(m_guide, &LectureGuide::sceneChanged, this, [this] {
     if (!m_on || m_guide->scene() >= m_guide->nScenes()) return;
     m_rows.messages().clear();  // what was said of the scene before
@@ -205,11 +204,45 @@ void LectureMode::connectGuide() {
   });
 }
 
+/// Writing turns through the scenes on the screen: that this is what happens stands in a window of its own, which is in no picture.
+void LectureMode::followHandout() {
+  connect(m_handout, &Handout::begun, this, [this] {  // paper is light
+    m_theme_before = &m_model.workspace.theme();
+    m_model.workspace.setTheme(viz::light_theme());
+    m_writing = new QProgressDialog("Writing the handout: every scene is shown once …", "Cancel", 0, m_guide->nScenes(),
+                                    m_rows.central()->window());
+    m_writing->setWindowTitle("Write handout");
+    m_writing->setMinimumDuration(0);
+    m_writing->setValue(0);
+    connect(m_writing, &QProgressDialog::canceled, m_handout, &Handout::cancel);
+  });
+  connect(m_handout, &Handout::ended, this, [this] {
+    m_model.workspace.setTheme(*m_theme_before);
+    std::exchange(m_writing, nullptr)->deleteLater();
+  });
+  connect(m_handout, &Handout::reached, this, [this](int scene) { m_writing->setValue(scene); });
+  connect(m_handout, &Handout::failed, this, [this](const QString& why) { m_rows.notices().show(why, why); });
+  connect(m_handout, &Handout::written, this, [this](const QString& path, int n, const QString& left_out) {
+    const QString words = QString("%1 scenes written to %2").arg(n).arg(path);
+    if (left_out.isEmpty()) return m_rows.say(words);
+    const QString all = words + "; " + left_out;
+    m_rows.notices().show(all, all);  // it stays until it has been read
+    m_rows.notices().markNews();
+  });
+}
+
 bool LectureMode::atCompareScene() const { return m_guide->scene() < m_guide->nScenes() && m_guide->at(m_guide->scene()).compare; }
 
 void LectureMode::takePage(Page page) {
-  if (page == Page::lecture && atCompareScene()) m_guide->goTo(m_scene_before_compare);  // the scene of the comparison belongs to its page
   set(page == Page::lecture || (m_on && page == Page::compare));
+  // The scene of the comparison belongs to its page: whoever asks for the lecture is led there, not to another scene.
+  if (page != Page::lecture || !atCompareScene()) return;
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        if (m_on && atCompareScene() && m_pages.shows(Page::lecture)) m_pages.show(Page::compare);
+      },
+      Qt::QueuedConnection);
 }
 
 void LectureMode::set(bool on) {
@@ -349,8 +382,8 @@ void LectureMode::fillLessonMenu(Commands& commands, QMenu* menu) {
   commands.add(menu, {"&Open lesson…",
                       {},
                       [this] {
-                        const QString path =
-                            QFileDialog::getOpenFileName(m_rows.central()->window(), "Open lesson", {}, "Lessons (*.json);;All files (*)");
+                        const QString path = QFileDialog::getOpenFileName(m_rows.central()->window(), "Open lesson", m_folder,
+                                                                          "Lessons (*.json);;All files (*)");
                         if (!path.isEmpty()) openLesson(path);
                       },
                       "A text file with scenes, as app/README.md describes it; a drop on the window does the same"});
@@ -364,7 +397,7 @@ void LectureMode::showNotes() {
 }
 
 void LectureMode::writeHandout() {
-  const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
+  const QString folder = m_folder.isEmpty() ? QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation) : m_folder;
   const QString sheets = "PDF, A4 sheets (*.pdf)", page = "Web page that moves (*.html)";
   QString filter;
   QString path =
@@ -392,8 +425,16 @@ void LectureMode::setGhostSteps(int steps) { m_model.workspace.setGhostSteps(m_g
 
 void LectureMode::toggleGhosts() { m_model.workspace.setGhostSteps(m_model.workspace.ghostSteps() > 0 ? 0 : m_ghost_choice); }
 
+void LectureMode::blackOut() {
+  if (m_black == nullptr) m_black = new BlackScreen(*m_rows.central()->window());
+  m_black->begin();
+}
+
 void LectureMode::toggleCompare() {
-  if (m_pages.shows(Page::compare)) return m_pages.show(m_on ? Page::lecture : Page::inspect);
+  if (m_pages.shows(Page::compare)) {
+    if (m_on && atCompareScene()) return m_guide->goTo(m_scene_before_compare);
+    return m_pages.show(m_on ? Page::lecture : Page::inspect);
+  }
   if (m_on) {
     m_scene_before_compare = m_guide->scene();
     m_guide->goTo("compare");

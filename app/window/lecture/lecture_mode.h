@@ -12,9 +12,11 @@
 
 class QAction;
 class QMenu;
+class QProgressDialog;
 
 namespace kvscope {
 
+class BlackScreen;
 class Canvases;
 class CanvasWidget;
 class Commands;
@@ -64,6 +66,8 @@ class LectureMode : public QObject {
   /// From its text and its row to its picture, where keys act; false: neither has the focus.
   bool leaveText();
   void setGhostSteps(int steps);
+  /// Until any key.
+  void blackOut();
   /// What the user had waits while a lesson is on stage, and is back afterwards.
   void setAside(bool on);
 
@@ -87,6 +91,7 @@ class LectureMode : public QObject {
   void fillLessonMenu(Commands& commands, QMenu* menu);
   void showNotes();
   void writeHandout();
+  void followHandout();
   QImage picture() const;
   void sayAside();
   void set(bool on);
@@ -109,10 +114,13 @@ class LectureMode : public QObject {
   LecturePage* m_page = nullptr;
   LectureRow* m_row = nullptr;
   LectureCaption* m_caption = nullptr;
-  SpeakerNotes* m_notes = nullptr;  // made when they are first asked for
+  SpeakerNotes* m_notes = nullptr;       // made when they are first asked for
+  BlackScreen* m_black = nullptr;        // made when it is first asked for
+  QProgressDialog* m_writing = nullptr;  // while a handout is written
   std::vector<QWidget*> m_enlarged;
   std::vector<QAction*> m_actions;  // enabled there only
   std::string m_text;               // whose end has been shown
+  QString m_folder;                 // of the user's own lesson that was opened last; files beside it are meant
   bool m_on = false, m_aside = false;
   double m_scale = 1;
   int m_ghost_choice = 8, m_ghosts_before = 0, m_scene_before_compare = 0;

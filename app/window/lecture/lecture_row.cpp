@@ -51,7 +51,7 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
   m_slider->setToolTip("Budget of the selected run, in slots per head");
   // In the order in which they stand: Tab goes from one to the next.
   m_back = button("One step back (Left)");
-  m_play = button("Play the steps (Space)");
+  m_play = button("Play the steps (F8)");
   m_forward = button("One step forward (Right)");
   m_ghosts = button("Hatch what leaves next (G)");
   m_ghosts->setCheckable(true);
@@ -157,7 +157,7 @@ void LectureRow::applyType() {
   // As wide as the longest name: a list cuts what is longer without a sign.
   int names = px(*this, 80);
   for (int i = 0; i < m_policy->count(); ++i) names = std::max(names, m_policy->fontMetrics().horizontalAdvance(m_policy->itemText(i)));
-  m_policy->setFixedWidth(std::min(names + px(*this, 36), px(*this, 150)));
+  m_policy->setFixedWidth(std::min(names + px(*this, 40), px(*this, 180)));
   for (QToolButton* b : {m_ghosts, m_back, m_play, m_forward, m_menu, m_leave}) b->setIconSize(QSize(px(*this, 15), px(*this, 15)));
   m_applying = false;
   applyTheme();
@@ -172,7 +172,7 @@ void LectureRow::applyTheme() {
   m_ghosts->setIcon(icon(Icon::ghosts, ink, faint));
   m_menu->setIcon(icon(Icon::menu, ink, faint));
   m_leave->setIcon(icon(Icon::close, ink, faint));
-  const QString play = m_playback.playing() ? "Pause (Space)" : "Play the steps (Space)";
+  const QString play = m_playback.playing() ? "Pause (F8)" : "Play the steps (F8)";  // Space is the next scene here
   m_play->setToolTip(play);
   m_play->setAccessibleName(play);
 }
@@ -204,7 +204,6 @@ void LectureRow::refresh() {
     m_slot_words = {"no limit"};
   }
   m_slots->setToolTip(help);
-  fitSlots();
   const viz::Selection& s = m_workspace.selection();
   const bool head = selectedHead(snapshot, s.layer, s.kv_head).has_value();
   m_head->setText(head ? QString("layer %1, head %2").arg(*s.layer).arg(*s.kv_head) : QString("all heads"));
@@ -216,6 +215,7 @@ void LectureRow::refresh() {
   m_step->setText(clock);
   m_step->setAccessibleName("step: " + clock);
   m_step->setToolTip(m_workspace.atLatestStep() ? "The latest step is shown" : "An older step is shown: click for the latest (End)");
+  fitSlots();  // when all else has its words
 }
 
 }  // namespace kvscope

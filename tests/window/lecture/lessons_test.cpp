@@ -8,6 +8,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLabel>
+#include <QProgressDialog>
 #include <QPushButton>
 
 #include "app/window/help/welcome_page.h"
@@ -366,6 +367,9 @@ TEST_F(LessonTest, AHandoutHasEveryScene) {
   int n_scenes = 0;
   QObject::connect(&mode().handout(), &Handout::written, [&](const QString&, int n) { n_scenes = n; });
   mode().handout().write(path);
+  auto* writing = window->findChild<QProgressDialog*>();
+  ASSERT_NE(writing, nullptr) << "scenes that turn by themselves need a word";
+  EXPECT_TRUE(writing->labelText().startsWith("Writing the handout")) << writing->labelText().toStdString();
   ASSERT_TRUE(QTest::qWaitFor([&] { return n_scenes > 0; }, 60000));
   EXPECT_EQ(n_scenes, guide().nScenes());
   EXPECT_EQ(guide().scene(), 0) << "where it was";
@@ -379,6 +383,34 @@ TEST_F(LessonTest, AHandoutHasEveryScene) {
   mode().handout().write(folder.filePath("nowhere/h.pdf"));
   ASSERT_TRUE(QTest::qWaitFor([&] { return !why.isEmpty(); }, 60000));
   EXPECT_TRUE(why.contains("nowhere")) << why.toStdString();
+}
+
+TEST_F(LessonTest, AHandoutThatIsGivenUpIsNotWritten) {
+  open(builtInLesson(8));
+  QTemporaryDir folder;
+  bool ended = false;
+  QObject::connect(&mode().handout(), &Handout::ended, [&] { ended = true; });
+  mode().handout().write(folder.filePath("h.pdf"));
+  window->findChild<QProgressDialog*>()->cancel();
+  EXPECT_TRUE(ended);
+  EXPECT_FALSE(mode().handout().running());
+  EXPECT_EQ(guide().scene(), 0);
+  EXPECT_FALSE(QFile::exists(folder.filePath("h.pdf")));
+}
+
+TEST_F(LessonTest, AHandoutSaysWhichScenesItLeftOut) {
+  QTemporaryDir folder;
+  QFile file(folder.filePath("mine.json"));
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(R"({"kvscope":"scenes","version":1,"name":"Mine","stage":{"prompt":"The cat sat on the mat because it","runs":["h2o:slots=6"],
+    "generate":2},"scenes":[{"id":"one","name":"One","run":"B","variants":[{"message":"One."}]},
+    {"id":"merge","name":"Merge","run":"B","needs":["merged"],"variants":[{"message":"Merged."}]},
+    {"id":"two","name":"Two","run":"B","variants":[{"message":"Two."}]}]})");
+  file.close();
+  open(file.fileName());
+  mode().handout().write(folder.filePath("h.pdf"));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window->notices().text().contains("2 scenes written to "); }, 60000));
+  EXPECT_TRUE(window->notices().text().endsWith("left out, there is nothing of it here: Merge")) << window->notices().text().toStdString();
 }
 
 /// What is in the element `id` of a page, as its script reads it.

@@ -166,7 +166,7 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   EXPECT_EQ(Playback::kSpeeds[static_cast<std::size_t>(window->model().playback.speed())], 2)
       << "steps a second, unless somebody wants it faster";
   window->model().playback.setSpeed(5);
-  press(Qt::Key_Space);
+  press(Qt::Key_F8);
   ASSERT_TRUE(window->model().playback.playing());
   std::vector<int> greys;
   ASSERT_TRUE(QTest::qWaitFor(
@@ -231,7 +231,7 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   EXPECT_EQ(window->page(), MainWindow::Page::compare);
   EXPECT_TRUE(window->lectureMode().on()) << "still in large type";
   picture("s1-6-compare");
-  press(Qt::Key_Escape);
+  press(Qt::Key_C);
   EXPECT_EQ(window->page(), MainWindow::Page::lecture);
   handOut([this](bool save) { press(save ? Qt::Key_S : Qt::Key_E, Qt::ControlModifier); });
 }

@@ -15,6 +15,7 @@
 #include "app/window/help/welcome_page.h"
 #include "app/window/lecture/lecture_bars.h"
 #include "app/window/lecture/lecture_caption.h"
+#include "app/window/lecture/lecture_guide.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/passing_words.h"
@@ -304,6 +305,55 @@ TEST_F(LectureTest, ABookmarkAndAnExportAreSaid) {
   EXPECT_TRUE(window->rows().passing().text().startsWith("Exported to ")) << window->rows().passing().text().toStdString();
   EXPECT_GE(QFontInfo(window->rows().passing().font()).pixelSize(), 18);
   ASSERT_TRUE(QTest::qWaitFor([this] { return !window->rows().passing().isVisible(); }, 8000)) << "they go by themselves";
+}
+
+/// A key too many must neither page nor end a lecture, on whichever of its pages it is.
+TEST_F(LectureTest, EscapeStaysAtItsSceneOnTheComparisonToo) {
+  window->lectureMode().openLesson(builtInLesson(3));
+  LectureGuide& guide = window->lectureMode().guide();
+  const auto arrived = [&] {
+    return QTest::qWaitFor([&] { return !guide.waiting() && snapshot().phase == RunPhase::idle; }, 60000) && settle();
+  };
+  ASSERT_TRUE(arrived());
+  const int last = guide.nScenes() - 1;
+  while (guide.scene() < last) {
+    press(Qt::Key_Space);
+    ASSERT_TRUE(arrived());
+  }
+  ASSERT_TRUE(guide.at(last).compare);
+  EXPECT_EQ(window->page(), MainWindow::Page::compare);
+  press(Qt::Key_Escape);
+  EXPECT_EQ(guide.scene(), last);
+  EXPECT_EQ(window->page(), MainWindow::Page::compare);
+  press(Qt::Key_5, Qt::AltModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(guide.scene(), last) << "who asks for the lecture is in it";
+  EXPECT_EQ(window->page(), MainWindow::Page::compare);
+  press(Qt::Key_C);
+  EXPECT_EQ(guide.scene(), last - 1) << "back from the comparison";
+  EXPECT_EQ(window->page(), MainWindow::Page::lecture);
+  press(Qt::Key_Escape);
+  EXPECT_EQ(guide.scene(), last - 1);
+}
+
+TEST_F(LectureTest, ARemoteControlTurnsTheScreenBlackUntilItsNextKey) {
+  openSample();
+  const int scene = window->lectureMode().guide().scene();
+  const auto n_marks = window->model().bookmarks.all().size();
+  for (const int key : {Qt::Key_B, Qt::Key_Period}) {
+    press(key);
+    auto* black = window->findChild<QWidget*>("blackScreen");
+    ASSERT_NE(black, nullptr);
+    EXPECT_TRUE(black->isVisible());
+    EXPECT_EQ(black->size(), window->size());
+    window->resize(window->width() + 10, window->height());
+    EXPECT_EQ(black->size(), window->size());
+    press(Qt::Key_PageDown);
+    EXPECT_FALSE(black->isVisible());
+    EXPECT_EQ(window->lectureMode().guide().scene(), scene) << "the key does nothing else";
+    EXPECT_TRUE(window->lectureMode().atlas().hasFocus()) << "and keys act as before";
+  }
+  EXPECT_EQ(window->model().bookmarks.all().size(), n_marks);
 }
 
 TEST_F(LectureTest, EscapeLeavesTheBudget) {
