@@ -10,6 +10,18 @@ namespace {
 
 using namespace testing;
 
+/// Cut in the middle, "ExpectedAttentionPress" and "Expected Attention" look alike.
+TEST_F(CompareTest, ALongNameHasTwoLinesInATallRow) {
+  snapshot.lanes[1].title = "ExpectedAttentionOfAnotherPress";
+  snapshot.lanes[2].title = "Short";
+  canvas.draw(*view);
+  EXPECT_EQ(mark("name", "lane 2").value, "Short");
+  const std::string lines = mark("name", "lane 1").value;
+  const std::size_t bar = lines.find('|');
+  ASSERT_NE(bar, std::string::npos) << lines;
+  EXPECT_EQ(lines.substr(0, bar) + lines.substr(bar + 1), snapshot.lanes[1].title) << "nothing is left out";
+}
+
 TEST_F(CompareTest, SaysWhichColumnsFoundNoRoom) {
   canvas.draw(*view);
   EXPECT_EQ(count_marks(*view, "columns hidden"), 0);

@@ -89,10 +89,11 @@ class Search {
   std::string why_not_;
 };
 
-/// As text, if that is read as the same tokens.
+/// As text; alone, if that is read as the same tokens, else beside them, to be read by people.
 void set_text(RunRequest& request, const ModelFiles& model) {
   if (!model.has_tokenizer) return;
   std::vector<int> ids = request.prompt_ids;
+  request.prompt = model.tokenizer->decode(ids);
   if (model.config.bos_id >= 0) {
     if (ids.front() != model.config.bos_id) return;
     ids.erase(ids.begin());

@@ -19,6 +19,7 @@
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/panels/prompt/prompt_panel_legend.h"
+#include "app/window/panels/prompt/sample_prompts.h"
 #include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
@@ -42,6 +43,39 @@ class PromptPanelTest : public PanelTest {
 
 const char* const kHardText =
     "a\u00A0b\u2028c \u200D👩‍👩‍👧 日本語 سلام e\u0301 ﬁ \U0001F1EB\U0001F1F7\tend\nline two\n";
+
+/// The line that says what to look for goes with the first letter, and the text grows: its frame must follow.
+TEST_F(PromptPanelTest, TheFrameAroundTheTextIsWholeWhenTheLineBelowItGoes) {
+  ASSERT_FALSE(samplePrompts().empty());
+  panel.editor().setExactText(samplePrompts().front().text);
+  panel.editor().setFocus();
+  QTest::qWait(50);
+  const int before = panel.editor().geometry().bottom();
+  QTest::keyClick(&panel.editor(), Qt::Key_X);
+  QTest::qWait(100);
+  const QRect editor = panel.editor().geometry();
+  ASSERT_GT(editor.bottom(), before);
+  ASSERT_TRUE(panel.editor().writing());
+  const QPoint edge(editor.center().x(), editor.bottom() + 3);
+  const QPoint on_screen = panel.mapToGlobal(edge);
+  const QImage screen = panel.screen()->grabWindow(0, on_screen.x(), on_screen.y() - 1, 1, 3).toImage();
+  const QColor frame = toColor(workspace.theme().accent);
+  bool found = false;
+  for (int y = 0; y < screen.height(); ++y) found |= std::abs(screen.pixelColor(0, y).hue() - frame.hue()) < 12;
+  EXPECT_TRUE(found) << screen.pixelColor(0, 1).name().toStdString() << " " << frame.name().toStdString();
+}
+
+TEST_F(PromptPanelTest, TheLegendCallsWhatTheFullCacheHoldsKept) {
+  publish(synthetic::make_snapshot());
+  const CategoryLegend& legend = *panel.findChild<CategoryLegend*>();
+  ASSERT_GT(workspace.selection().lane, 0);
+  EXPECT_EQ(legend.wordOf(Category::kept), "heavy");
+  viz::Selection full = workspace.selection();
+  full.lane = 0;
+  workspace.setSelection(full);
+  EXPECT_EQ(legend.wordOf(Category::kept), "kept") << "nothing was ranked";
+  EXPECT_EQ(legend.wordOf(Category::sink), "sink");
+}
 
 TEST_F(PromptPanelTest, KeepsEveryCharacterOfThePrompt) {
   const QString text = QString::fromUtf8(kHardText);

@@ -9,6 +9,8 @@
 #include <QProcess>
 #include <QTemporaryDir>
 
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
 #include "app/window/shell/panel_paint.h"
 #include "io/kept_file_reader.h"
@@ -102,6 +104,8 @@ TEST_F(KeptTest, WhatTheFileDoesNotSayIsNotAvailable) {
   drop(written("kvmini", 6, 4));
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->controller().request().prompt_ids, (std::vector<int>{300, 301, 302, 303})) << "without a start token it is no text";
+  EXPECT_EQ(window->work().prompt().editor().exactText().toStdString(), snapshot().prompt) << "which people can read nevertheless";
+  EXPECT_FALSE(snapshot().prompt.empty());
   EXPECT_EQ(window->controller().request().n_generate, 4) << "as before: nothing is said of what followed";
   ASSERT_EQ(snapshot().lanes.size(), 2u);
   EXPECT_EQ(snapshot().lanes[1].title, "my method");

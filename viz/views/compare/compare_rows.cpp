@@ -6,6 +6,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "viz/draw/format.h"
 #include "viz/reduce/run_look.h"
@@ -80,6 +81,18 @@ std::string short_title(const Painter& p, const LaneSnapshot& run, float room) {
   return p.width_of(Face::strong, title) <= room ? title : title.substr(0, title.find(": "));
 }
 
+/// In two lines where one is too short and there is room for both: names are alike at their ends as often as at their beginnings. Broken
+/// between words, of which a capital letter begins one.
+std::vector<std::string> name_lines(const Painter& p, const std::string& name, float room, bool two) {
+  if (!two || p.width_of(Face::strong, name) <= room) return {name};
+  for (std::size_t at = name.size() - 1; at > 0; --at) {
+    const bool blank = name[at] == ' ', capital = name[at] >= 'A' && name[at] <= 'Z' && name[at - 1] >= 'a' && name[at - 1] <= 'z';
+    if ((blank || capital) && p.width_of(Face::strong, name.substr(0, at)) <= room)
+      return {name.substr(0, at), name.substr(blank ? at + 1 : at)};
+  }
+  return {name};
+}
+
 void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
   const Theme& t = p.theme();
   const LaneSnapshot& run = p.frame().snapshot->lanes[static_cast<std::size_t>(lane)];
@@ -95,7 +108,16 @@ void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
   const std::vector<std::string> parts = telling_params(*p.frame().snapshot, run, &n_differ);
   const bool told = !two && lane > 0 && n_differ > 0;  // runs of one policy are told apart by what differs, and that before its name
   const float name = told ? std::max(0.4f * room, room - p.px(8) - p.width_of(Face::caption, parts[0])) : room;
-  const float end = x + p.text_fit({x, y}, short_title(p, run, name), Face::strong, selected ? t.accent : t.text, name);
+  const bool tall = height > p.px(62);
+  const std::vector<std::string> title = name_lines(p, short_title(p, run, name), name, tall);
+  const Rgb ink = selected ? t.accent : t.text;
+  const float end = x + p.text_fit({x, y}, title[0], Face::strong, ink, name);
+  float below = y + p.px(15);
+  if (title.size() > 1) {
+    p.text_fit({x, below}, title[1], Face::strong, ink, name);
+    below += p.px(15);
+  }
+  p.mark("name", fmt::format("lane {}", lane), {x, y - p.px(7), x + room, below - p.px(8)}, fmt::format("{}", fmt::join(title, "|")));
   if (!two) {
     if (!told) return;
     const float left = x + room - end - p.px(8);
@@ -110,7 +132,7 @@ void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
     return;
   }
   if (lane == 0) {
-    p.text_fit({x, y + p.px(15)}, "reference", Face::caption, t.secondary, room);
+    p.text_fit({x, below}, "reference", Face::caption, t.secondary, room);
     return;
   }
   // As many parameters as fill one line, two beside a tall strip; the specification in the tooltip has them all.
@@ -120,14 +142,14 @@ void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
     const std::string longer = lines.empty() ? part : lines.back() + " · " + part;
     if (!lines.empty() && p.width_of(Face::caption, longer) <= room) {
       lines.back() = longer;
-    } else if (lines.size() < (height > p.px(62) ? 2u : 1u)) {
+    } else if (lines.size() < (tall ? 3u - title.size() : 1u)) {
       lines.push_back(part);
     } else {
       break;
     }
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    p.text_fit({x, y + p.px(15) + p.px(14) * static_cast<float>(i)}, lines[i], Face::caption, t.secondary, room);
+    p.text_fit({x, below + p.px(14) * static_cast<float>(i)}, lines[i], Face::caption, t.secondary, room);
   }
 }
 

@@ -43,6 +43,7 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
   column->addWidget(m_look_for);
   column->addWidget(m_strip);
   setFocusProxy(m_editor);
+  m_editor->installEventFilter(this);
   m_editor->setPlaceholderText("Type or paste a prompt, or drop a text file here.");
   connect(m_editor, &PromptEditor::edited, this, [this] { sendPrompt(); });
   connect(m_editor, &PromptEditor::focusChanged, this, [this] {
@@ -97,6 +98,12 @@ void PromptPanel::setPlain() {
   m_editor->setClickSelects(true);
   column->addWidget(new LectureAnswer(m_workspace, this));
   column->addWidget(m_legend);
+}
+
+/// The frame around the text grows with it, where a line below it goes.
+bool PromptPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == m_editor && event->type() == QEvent::Resize) update();
+  return QWidget::eventFilter(watched, event);
 }
 
 void PromptPanel::resizeEvent(QResizeEvent* event) {

@@ -37,6 +37,7 @@ class PromptPanel : public QWidget {
   void factsChanged();
 
  protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
 

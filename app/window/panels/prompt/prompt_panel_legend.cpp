@@ -35,6 +35,11 @@ QString CategoryLegend::unreadWords() const {
   return step && step->position + 1 < m_workspace.snapshot().n_prompt ? QString("not read yet") : QString();
 }
 
+/// The full cache ranks nothing: what it holds is no heavy hitter.
+QString CategoryLegend::wordOf(Category category) const {
+  return category == Category::kept && m_workspace.selection().lane == 0 ? QString("kept") : QString(viz::category_name(category));
+}
+
 QSize CategoryLegend::sizeHint() const { return {px(*this, 360), px(*this, kLine) * lay().lines}; }
 
 void CategoryLegend::resizeEvent(QResizeEvent* event) {
@@ -48,7 +53,7 @@ CategoryLegend::Entries CategoryLegend::lay() const {
   const viz::Selection& selection = m_workspace.selection();
   if (!selectedHead(m_workspace.snapshot(), selection.layer, selection.kv_head)) return out;
   QStringList words;
-  for (const Category category : kShown) words << viz::category_name(category);
+  for (const Category category : kShown) words << wordOf(category);
   words << unreadWords();
   const int side = px(*this, 10), n_gaps = words.back().isEmpty() ? 5 : 6;
   std::vector<int> widths;
@@ -95,7 +100,7 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
       const QPoint at = entries.at[i];
       paintSwatch(painter, QRectF(at.x(), at.y() + middle - side / 2, side, side), theme, kShown[i]);
       const int x = at.x() + side + entries.after_swatch;
-      painter.drawText(QRect(x, at.y(), width() - x, line), Qt::AlignVCenter | Qt::AlignLeft, viz::category_name(kShown[i]));
+      painter.drawText(QRect(x, at.y(), width() - x, line), Qt::AlignVCenter | Qt::AlignLeft, wordOf(kShown[i]));
     }
     painter.setPen(TokenColours::unreadInk(m_workspace));
     const QPoint at = entries.at.back();

@@ -6,6 +6,8 @@
 #include <QPoint>
 #include <QWidget>
 
+#include "snapshot/fates.h"
+
 namespace kvscope {
 
 class Workspace;
@@ -20,6 +22,7 @@ class CategoryLegend : public QWidget {
   QSize minimumSizeHint() const override { return {120, sizeHint().height()}; }
   /// The words for text that was not read yet at the shown step, in its own ink; empty: all of the prompt was.
   QString unreadWords() const;
+  QString wordOf(Category category) const;
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
