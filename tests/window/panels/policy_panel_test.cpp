@@ -51,6 +51,20 @@ TEST_F(PolicyPanelTest, SplitsTheSlotsOfAHead) {
   EXPECT_EQ(panel.facts(), "KeepKV");
 }
 
+/// With a budget of 50 and a window of 64 another program keeps the newest 50 tokens, and this one chooses half of them.
+TEST_F(PolicyPanelTest, AWindowWiderThanHalfOfTheBudgetIsSaidToBeCut) {
+  Snapshot s = synthetic::make_snapshot();
+  s.lanes[3].policy = "snapkv";
+  s.lanes[3].sees_question = true;
+  s.lanes[3].slots_asked = 50;
+  s.lanes[3].params = {{"window", "64"}};
+  publish(s);
+  EXPECT_EQ(fact("question"), "seen: the last 25 queries take part, half of the budget, not all 64");
+  s.lanes[3].params = {{"window", "25"}};
+  publish(std::move(s));
+  EXPECT_EQ(fact("question"), "seen: the last queries of the prompt take part");
+}
+
 TEST_F(PolicyPanelTest, WarningsAreOneLineWithAllOfThemOnHover) {
   EXPECT_EQ(fact("1 warning"), "(none)");
   Snapshot s = synthetic::make_snapshot();
