@@ -71,7 +71,6 @@ CLASS_LINES, CLASS_FILES, FUNCTION_LINES = 600, 3, 80
 # What is longer today: (lines, files) of a class, lines of a function. Ceilings: these can only shrink, and nothing comes to them.
 LONG_CLASSES = {
     "CudaBackend": (756, 6),
-    "Lane": (969, 8),
 }
 LONG_FUNCTIONS = {
     "engine/backend/cuda/attention.cu: decode_chunk": 122,

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/lane/lane_compression.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "cache/stored_rows.h"
+#include "core/slot_runs.h"
+#include "measure/perturbation.h"
+#include "policy/apply_plan.h"
+#include "runtime/lane/head_hindsight.h"
+#include "runtime/lane/layer_window.h"
+#include "runtime/lane/plan_records.h"
+#include "runtime/stopwatch.h"
+
+namespace kvscope {
+
+void LaneCompression::begin_step() {
+  if (lane_.finishes_at_the_end()) lookups_ = std::make_unique<KeyLookups>(lane_.backend, lane_.config.head_dim);
+}
+
+void LaneCompression::compress(int layer, const PromptRun* prompt, const void* q, std::span<const double> o) {
+  const bool after_prompt = prompt, reloaded = !after_prompt && caches_.reload(layer);
+  Layer& work = layers_[layer];
+  work = {.reloaded = reloaded, .after_prompt = after_prompt, .q = q, .o = {o.begin(), o.end()}};
+  const bool later = lane_.finishes_at_the_end() && !after_prompt;
+  KeyLookups lookups(lane_.backend, lane_.config.head_dim);
+  if (lane_.config.window(layer) > 0) {
+    work.plans = leave_window(caches_.heads(layer), lane_.first_kept(layer));
+    if (later) return;
+  } else {
+    const Stopwatch watch(lane_.ms[layer]);
+    view_layer(layer, prompt, later ? lookups_.get() : lane_.backend.workers() > 0 ? nullptr : &lookups, work.view);
+    if (later) {
+      work.decision = lane_.policy->decide(work.view.heads, lane_.record->step, reloaded);
+      return;
+    }
+    work.plans = lane_.policy->plan(work.view.heads, lane_.record->step, after_prompt || reloaded);
+  }
+  record_plans(layer);
+  CacheChanges changes;
+  add_changes(layer, changes);
+  {
+    const Stopwatch watch(lane_.ms[layer]);
+    changes.make(lane_.backend);
+  }
+  update_slots(layer);
+  measures_.measure_changes();
+  if (reloaded) caches_.fit(layer);
+  work = {};
+}
+
+void LaneCompression::view_layer(int layer, const PromptRun* prompt, KeyLookups* lookups, LayerView& view) const {
+  view.coming = hindsight(lane_, caches_, layer);
+  for (int h = 0; h < lane_.config.n_kv_heads; ++h) view.pins.push_back(lane_.edits.pinned(layer, h, lane_.record->step));
+  view.show(lane_.backend, lane_.model, layer, caches_.heads(layer), prompt, lane_.policy->needs(layer), lookups);
+}
+
+void LaneCompression::merge(int layer) {
+  Layer& work = layers_[layer];
+  if (work.decision) {
+    const Stopwatch watch(lane_.ms[layer]);
+    work.plans = lane_.policy->merge(*work.decision, lane_.record->step);
+  }
+  record_plans(layer);
+}
+
+void LaneCompression::record_plans(int layer) {
+  const std::vector<Plan>& plans = layers_[layer].plans;
+  for (int h = 0; h < lane_.config.n_kv_heads; ++h)
+    if (!plans[h].removals.empty())
+      record_plan(lane_.backend, caches_.head(layer, h), plans[h], lane_.setup.record, lane_.head_record(layer, h));
+}
+
+void LaneCompression::add_changes(int layer, CacheChanges& changes) {
+  const std::vector<Plan>& plans = layers_[layer].plans;
+  for (int h = 0; h < lane_.config.n_kv_heads; ++h) {
+    if (plans[h].removals.empty()) continue;
+    HeadCache& head = caches_.head(layer, h);
+    if (lane_.policy->positions() == Positions::cache && lane_.config.window(layer) == 0) unrotate_keys(lane_.backend, head);
+    changes.add(head, plans[h]);
+  }
+}
+
+void LaneCompression::change_caches() {
+  const Stopwatch watch(lane_.ms[0]);
+  CacheChanges changes;
+  for (int l = 0; l < lane_.config.n_layers; ++l) add_changes(l, changes);
+  changes.make(lane_.backend);
+}
+
+void LaneCompression::update_slots(int layer) {
+  for (int h = 0; h < lane_.config.n_kv_heads; ++h) update_head(layer, h);
+}
+
+void LaneCompression::update_head(int layer, int h) {
+  Layer& work = layers_[layer];
+  const bool windowed = lane_.config.window(layer) > 0;
+  HeadCache& head = caches_.head(layer, h);
+  Plan& plan = work.plans[h];
+  HeadRecord& record = lane_.head_record(layer, h);
+  record_rules(layer, h, plan, record);
+  if (plan.changes_slots()) update_statistics(layer, head, plan, record);  // marks alone are the host's
+  bool changed = edit_by_hand(layer, h, record) || work.reloaded || (!windowed && !plan.removals.empty());
+  if (const Storage* const storage = lane_.policy->storage(); storage && !windowed) {
+    const Stopwatch watch(lane_.ms[layer]);
+    const PromptQueries* const queries = work.after_prompt ? work.view.asked[h].get() : nullptr;
+    changed |= store_rows(lane_.backend, head, *storage, {lane_.config.head_dim, lane_.config.group(), queries}, work.after_prompt);
+  }
+  if (changed && lane_.setup.record.measures.local)
+    measures_.add_changed(layer, h, lane_.at(work.q, lane_.group_size(), h),
+                          std::span(work.o).subspan(h * lane_.group_size(), lane_.group_size()));
+  else if (changed)
+    record.compress_rel_l2 = kNotAvailable;
+  describe(head, record);
+}
+
+void LaneCompression::record_rules(int layer, int h, Plan& plan, HeadRecord& record) const {
+  const Policy& policy = *lane_.policy;
+  const int window = lane_.config.window(layer);
+  record.layer = layer;
+  record.kv_head = h;
+  const std::optional<int> budget = window > 0 ? std::nullopt : policy.budget(layer, h);
+  // without a limit beside limited ones, or with none at all where yet something goes: the outcome
+  record.budget = budget.value_or(policy.limits() ? caches_.head(layer, h).slots.size() - static_cast<int>(plan.removals.size()) : -1);
+  if (const std::span<const double> p = attention_.layer(layer).heads[h].p_seen;
+      lane_.setup.record.measures.agreement && record.budget > 0 && !p.empty())
+    record.agreement = agreement(p, lane_.config.group(), record.budget);
+  record.overridden = window == 0 && policy.overridden(layer, h);
+  record.pinned = lane_.edits.pinned(layer, h, lane_.record->step + 1);
+  record.recent = window > 0 ? window : policy.recent(layer, h);
+  record.score = std::move(plan.score);
+  record.merge_theta = plan.theta;
+}
+
+void LaneCompression::update_statistics(int layer, HeadCache& head, const Plan& plan, HeadRecord& record) {
+  std::vector<int> gone;
+  {
+    const Stopwatch watch(lane_.ms[layer]);
+    gone = apply_in_layer(lane_.config.layer(layer), head, lane_.policy->needs(layer), plan);
+  }
+  if (!record.score.empty()) remove_entries(record.score, gone);
+  for (std::size_t i = 0; i < record.score.size() && !gone.empty(); ++i)
+    if (const double s = record.score[i]; !std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
+}
+
+bool LaneCompression::edit_by_hand(int layer, int h, HeadRecord& record) {
+  return lane_.edits.carry_out({.backend = lane_.backend,
+                                .config = lane_.config,
+                                .policy = *lane_.policy,
+                                .options = lane_.setup.record,
+                                .step = lane_.record->step,
+                                .position = lane_.record->position,
+                                .layer = layer,
+                                .kv_head = h,
+                                .head = caches_.head(layer, h),
+                                .history = caches_.history(layer),
+                                .record = record});
+}
+
+void LaneCompression::describe(const HeadCache& head, HeadRecord& record) const {
+  const RecordOptions& options = lane_.setup.record;
+  record.n_slots = head.slots.size();
+  describe_stored(*lane_.policy, lane_.config, lane_.backend.dtype(), head, options.captures, record);
+  if (!options.slots) record.score.clear();
+  if (options.slots) {
+    record.pos = head.slots.pos;
+    record.votes = head.slots.votes;
+  }
+  record.evicted_votes = head.slots.evicted_votes;
+  if (!options.captures) return;
+  record.statistic = lane_.policy->statistic(head.slots);
+  record.bias = bias_of(head.slots, lane_.policy->bias());
+}
+
+void LaneCompression::end_step() {
+  for (int l = 0; l < lane_.config.n_layers && lane_.finishes_at_the_end(); ++l)
+    if (layers_[l].reloaded) caches_.fit(l);
+  for (Layer& work : layers_) work = {};
+  lookups_.reset();
+}
+
+}  // namespace kvscope

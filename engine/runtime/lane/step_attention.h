@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "runtime/forward.h"
+#include "runtime/lane/lane_caches.h"
+#include "runtime/lane/lane_context.h"
+#include "runtime/lane/slot_segments.h"
+#include "runtime/prompt/prompt_run.h"
+
+namespace kvscope {
+
+/// The attention of a lane in the step in work: what its heads have computed, and what comes of it, statistics and the record's attention.
+class StepAttention {
+ public:
+  struct Head {  // buffers and results
+    SlotSegments cache;
+    std::vector<KvSegment> shadow;
+    std::vector<double> bias;
+    Buffer p, z, p_full, sinks;
+    std::vector<double> host_p, host_z, host_p_full;
+    std::span<const double> p_seen;  // this step's attention to the full history, [group, tokens]; empty: not had
+    bool removed_before = false;     // or left unread in this step: the output may differ from that over the full history
+    std::vector<int> unread = {};    // slots that this step's query does not read, ascending
+  };
+  struct Layer {
+    std::vector<Head> heads;  // [n_kv_heads]
+    Buffer q;                 // [n_heads, head_dim], where caches want their queries rotated otherwise
+    Buffer o_full;            // output over the full history
+    Buffer key_norms;         // double [n_kv_heads] of the step's keys before rotation, where somebody asks
+  };
+  StepAttention(LaneContext& lane, LaneCaches& caches);
+
+  const Layer& layer(int layer) const { return layers_[layer]; }
+
+  /// The prompt's last row instead of a step's. `prompt` stays until the layer is finished.
+  void read_prompt(const PromptRun& prompt, int layer);
+  void before_rotation(const LayerRows& rows, int row);
+  /// Opens the slots of the step's token, whose rows the caches have, and adds the attention of all heads to `jobs`.
+  void prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs);
+  /// When it is done: statistics, then the record.
+  void read(int layer);
+
+ private:
+  void read_key_norms(int layer);
+  void observe(int layer, int kv_head);
+  void record(int layer, int kv_head);
+
+  LaneContext& lane_;
+  LaneCaches& caches_;
+  PerLayer<Layer> layers_;
+};
+
+}  // namespace kvscope
