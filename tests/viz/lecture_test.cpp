@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "viz/draw/format.h"
@@ -325,6 +326,39 @@ TEST(PlainAtlasTest, NamesLayersFramesTheSelectionAndHasNoSmallType) {
     EXPECT_GE(std::lround(c.em), 18) << c.text;
   }
   EXPECT_GT(texts, 8);
+}
+
+/// Names of layers, as far as there is room: none may run into that of the selected one.
+TEST(ManyLayersTest, NoNameOfALayerRunsIntoThatOfTheSelectedOne) {
+  const Snapshot s = synthetic::make_snapshot({.n_layers = 28, .n_heads = 16, .n_kv_heads = 8});
+  for (const bool plain : {true, false}) {
+    for (const int layer : {4, 5, 6, 17}) {
+      Headless canvas(s, {720, 300});
+      canvas.frame.plain = plain;
+      canvas.frame.selection = at(3, 2);
+      canvas.frame.selection.layer = layer;
+      Scene scene;
+      SceneTextures kept(scene, &canvas.textures);
+      canvas.frame.scene = &scene;
+      canvas.frame.textures = &kept;
+      canvas.frame.scene_textures = &kept;
+      const auto view = make_atlas(std::make_shared<TokenWindow>());
+      canvas.draw(*view);
+      std::vector<float> middles;
+      float em = 0;
+      bool selected = false;
+      for (const SceneCommand& c : scene.commands) {
+        if (c.kind != SceneCommand::Kind::text || c.text.size() < 2 || c.text[0] != 'L' || std::isdigit(c.text[1]) == 0) continue;
+        middles.push_back(c.points[0].y);
+        em = std::max(em, c.em);
+        selected = selected || c.text == "L" + std::to_string(layer);
+      }
+      EXPECT_TRUE(selected) << layer;
+      EXPECT_LT(middles.size(), 28u) << "there is no room for all: else this shows nothing";
+      std::ranges::sort(middles);
+      for (std::size_t i = 1; i < middles.size(); ++i) EXPECT_GE(middles[i] - middles[i - 1], 0.8f * em) << plain << ' ' << layer;
+    }
+  }
 }
 
 TEST(PlainAtlasTest, APictureThatLeavesThePageExplainsItsColours) {
