@@ -20,10 +20,17 @@ inline NoTokens no_tokens(const Snapshot* snapshot) {
       return {"Text not taken", "the line above says why"};
     case RunPhase::computing:
     case RunPhase::loading:
-      return {"Reading the text", "it becomes tokens first"};
+      return {"Reading the text", snapshot->tokens.empty() || snapshot->activity.empty() ? "it becomes tokens first" : snapshot->activity};
     default:
+      if (!snapshot->tokens.empty()) return {"Stopped", "the text was not read to its end: Generate goes on"};
       return {"0 tokens", "type a prompt to see what the cache keeps"};
   }
+}
+
+/// What stands where a run would, as long as there is none.
+inline std::string no_run(const Snapshot* snapshot) {
+  const bool reading = snapshot != nullptr && snapshot->model.n_layers > 0 && snapshot->phase == RunPhase::computing;
+  return reading ? "the text is being read" : "no run yet";
 }
 
 }  // namespace kvscope::viz

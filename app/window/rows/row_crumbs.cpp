@@ -253,8 +253,13 @@ void CrumbRow::refresh() {
       sentence = "the text was not taken: the line below says why";
     else if (snapshot.tokens.empty() && snapshot.phase != RunPhase::loading)
       sentence = "no text yet: type a prompt on the left";
+    else if (snapshot.phase == RunPhase::idle)
+      sentence = "stopped: the text was not read to its end; Generate goes on from there";
   } else {
-    sentence = snapshot.prefill_mode ? "Prompt read at once, then token by token." : "Prompt read token by token.";
+    const StepRecord* record = m_workspace.stepRecord();
+    sentence = record && record->top1 < 0 ? "The text is being read: every head still keeps all of it."
+               : snapshot.prefill_mode    ? "Prompt read at once, then token by token."
+                                          : "Prompt read token by token.";
     if (snapshot.lanes.size() > 1) {
       sentence += snapshot.follow == "self"   ? " Every run is fed its own text."
                   : snapshot.follow == "file" ? " Every run is fed the given text."

@@ -60,6 +60,9 @@ class PromptRun {
   void replay(int layer, const History& history, std::span<const std::shared_ptr<const Buffer>> queries, const PromptNeeds& needs);
 
   int size() const { return static_cast<int>(tokens_.size()); }
+  /// While update() is under way: tokens that are through all layers, and those with them that come next.
+  int n_done() const { return done_; }
+  int n_in_work() const { return in_work_; }
   const std::vector<int>& tokens() const { return tokens_; }
   const PromptNeeds& needs() const { return needs_; }
   const History& history(int layer) const { return layers_[layer].history; }
@@ -69,7 +72,8 @@ class PromptRun {
   PromptStats stats(int layer, int kv_head, const StatNeeds& needs) const;
   /// Rotated query at one of the last needs().queries positions: backend memory [n_heads, head_dim].
   const void* query(int layer, int position) const;
-  /// Last query of the prompt, rotated: backend memory [n_heads, head_dim]; its output; its attention [n_heads, n] in host doubles.
+  /// Last query of the prompt, or in a layer that layer_done was told of the last that is in work, rotated: backend memory [n_heads,
+  /// head_dim]; its output; its attention [n_heads, n] in host doubles.
   void* last_query(int layer) { return layers_[layer].last_q.data(); }
   const void* last_output(int layer) const { return layers_[layer].last_o.data(); }
   std::span<const double> last_attention(int layer) const { return layers_[layer].last_attention; }
@@ -114,6 +118,7 @@ class PromptRun {
   PromptNeeds needs_;
   std::vector<int> tokens_;
   int done_ = 0;  // tokens whose rows are in the sums and histories
+  int in_work_ = 0;
   std::vector<Layer> layers_;
   std::map<int, std::vector<double>> saved_;  // sums after so many tokens
   std::vector<double> logits_;

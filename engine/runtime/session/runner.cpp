@@ -12,6 +12,7 @@
 
 #include "core/failure.h"
 #include "runtime/model/loading.h"
+#include "runtime/session/reading.h"
 
 namespace kvscope {
 
@@ -141,6 +142,7 @@ struct Runner::Impl {
 
   void publish_phase(RunPhase phase, const std::string& activity, std::uint64_t of) {
     put_changed(of, [&](Snapshot& s) {
+      drop_unread(s);
       s.phase = phase;
       s.activity = activity;
     });
@@ -148,6 +150,7 @@ struct Runner::Impl {
 
   void put_failure(const std::string& sentence, std::uint64_t of, const PromptCut& cut = {}) {
     put_changed(of, [&](Snapshot& s) {
+      drop_unread(s);
       s.phase = RunPhase::failed;
       s.failure = sentence;
       s.cut = cut;

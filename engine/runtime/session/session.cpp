@@ -299,16 +299,22 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
     needs.value_norms |= lane->wants_value_norms();
     if (lane->policy().reload() > 0) needs.queries = static_cast<int>(ids.size());
   }
-  int layers_done = 0;
   const int n_layers = model.config().n_layers, n_prompt = static_cast<int>(ids.size());
   const auto start = Clock::now();
-  const double all_layers = n_layers * (ids.size() / backend->prompt_rows() + 1.0) * (1.0 + static_cast<double>(needs.probes.size()));
-  const Forward::LayerDone layer_done = [&](int layer) {  // probes take about as long as the prompt
-    const double share = std::min(1.0, ++layers_done / all_layers);
-    report(fmt::format("prompt, layer {} of {}", layer + 1, n_layers), kReadingShare * prompt_share * share);
-  };
-  prompt.update(ids, needs, forward, cancel, layer_done);
-  probes.update(prompt, needs.probes, forward, cancel, layer_done);
+  const double parts = 1.0 + static_cast<double>(needs.probes.size());  // a probe takes about as long as the prompt
+  Reading reading(model.config(), prompt, n_prompt, backend->dtype(), record_options(request));
+  reading.show_to(
+      publish_, [&] { return partial(request, n_steps); }, /*first=*/!std::exchange(any_shown, true));
+  prompt.update(ids, needs, forward, cancel, [&](int layer) {
+    reading.layer_done(layer);
+    report(reading.words(), kReadingShare * prompt_share * reading.share() / parts);
+  });
+  double layers_done = 0;
+  probes.update(prompt, needs.probes, forward, cancel, [&](int layer) {
+    const double all_layers = n_layers * (n_prompt / backend->prompt_rows() + 1.0) * (parts - 1);
+    report(fmt::format("prompt, probing, layer {} of {}", layer + 1, n_layers),
+           kReadingShare * prompt_share * (1 + (parts - 1) * std::min(1.0, ++layers_done / all_layers)) / parts);
+  });
   for (int l = 0; l < n_layers && horizon > 0; ++l)
     for (int p = std::max(0, n_prompt - horizon); p < n_prompt; ++p) tape.put(l, p, prompt.query(l, p));
   std::vector<Lane*> fresh;
@@ -333,6 +339,7 @@ void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const C
   std::vector<double> took(order.size(), 0.0);
   std::mutex telling;  // lanes are loaded by several threads
   int layers_done = 0;
+  const auto start = Clock::now();
   const auto reported = [&](const Lane* lane) { return lane != lanes.front().get(); };  // it has nothing to compress
   const int n_layers = model.config().n_layers * static_cast<int>(std::ranges::count_if(order, reported));
   const auto layer_done = [&](const Lane* lane) {
@@ -340,8 +347,11 @@ void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const C
     if (!reported(lane)) return;
     const std::lock_guard lock(telling);
     ++layers_done;
-    report(fmt::format("prompt, compressing, layer {} of {}", layers_done, n_layers),
-           prompt_share * (kReadingShare + (1 - kReadingShare) * layers_done / n_layers));
+    const double share = static_cast<double>(layers_done) / n_layers;
+    const double so_far = ms_since(start);
+    report(fmt::format("prompt, compressing, layer {} of {}{}", layers_done, n_layers,
+                       so_far < Reading::Pace().tell ? "" : ", " + time_left(so_far, share) + " left"),
+           prompt_share * (kReadingShare + (1 - kReadingShare) * share));
   };
   for (Lane* lane : order) lane->broken = true;  // until all of them are through
   backend->for_each(static_cast<int>(order.size()), [&](int i) {
@@ -556,15 +566,19 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   return out;
 }
 
+Snapshot Session::Impl::partial(const RunRequest& request, int n_steps) {
+  Snapshot out = snapshot(request, n_steps);
+  out.phase = RunPhase::computing;
+  return out;
+}
+
 void Session::Impl::report(const std::string& activity, double fraction) {
   if (progress_) progress_(activity, fraction);
 }
 
 void Session::Impl::publish_partial(const RunRequest& request, int n_steps, bool now) {
   if (!publish_ || (!now && ms_since(published) < kPublishEveryMs)) return;
-  Snapshot partial = snapshot(request, n_steps);
-  partial.phase = RunPhase::computing;
-  publish_(std::move(partial));
+  publish_(partial(request, n_steps));
   published = Clock::now();
 }
 

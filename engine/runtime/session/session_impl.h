@@ -15,6 +15,7 @@
 #include "runtime/prompt/prompt_run.h"
 #include "runtime/session/policy_cache.h"
 #include "runtime/session/prompt_tokens.h"
+#include "runtime/session/reading.h"
 #include "runtime/session/reference_steps.h"
 #include "runtime/session/session.h"
 #include "runtime/session/snapshot_builder.h"
@@ -75,6 +76,7 @@ struct Session::Impl {
   void save_checkpoint(Lane& lane);
 
   Snapshot snapshot(const RunRequest& request, int n_steps);
+  Snapshot partial(const RunRequest& request, int n_steps);
   void report(const std::string& activity, double fraction);
   const std::string& add_notice(const std::string& words) { return notice += (notice.empty() ? "" : "; ") + words; }
   void publish_partial(const RunRequest& request, int n_steps, bool now);
@@ -111,6 +113,7 @@ struct Session::Impl {
   int decode_rows = 0;
   std::chrono::steady_clock::time_point started, published;
   RecordSink* sink_ = nullptr;  // of the request in work
+  bool any_shown = false;       // of this model
   bool handed_out = false;      // the records of the state above are somewhere else
   Progress progress_;
   Publish publish_;

@@ -106,7 +106,7 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   out.steps.assign(lane.steps.begin(), lane.steps.begin() + n_steps);
   if (n_steps == static_cast<int>(lane.steps.size())) {
     if (lane.n_fates_steps != n_steps || !lane.fates) {
-      const bool extend = lane.fates && lane.n_fates_steps < n_steps;
+      const bool extend = lane.fates && lane.n_fates_steps > 0 && lane.n_fates_steps < n_steps;
       lane.fates = std::make_shared<LaneFates>(extend ? extend_fates(*lane.fates, lane.n_fates_steps, lane.steps)
                                                       : derive_fates(lane.steps, n_heads));
       lane.n_fates_steps = n_steps;

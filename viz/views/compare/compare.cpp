@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "viz/draw/format.h"
+#include "viz/reduce/no_tokens.h"
 #include "viz/views/compare/compare_text.h"
 
 namespace kvscope::viz {
@@ -121,7 +122,7 @@ void Compare::draw(const Frame& frame, std::vector<Intent>& intents) {
   Painter p(frame, marks_);
   if (frame.snapshot == nullptr || frame.snapshot->lanes.empty()) {
     hover_.none(intents);
-    p.empty("Runs on the same prompt, one below the other", "no run yet");
+    p.empty("Runs on the same prompt, one below the other", no_run(frame.snapshot));
     p.finish();
     return;
   }

@@ -8,6 +8,7 @@
 
 #include "viz/draw/format.h"
 #include "viz/reduce/filter.h"
+#include "viz/reduce/no_tokens.h"
 #include "viz/reduce/text.h"
 #include "viz/views.h"
 #include "viz/views/inspector/inspector_bars.h"
@@ -53,7 +54,7 @@ class HeadStrip final : public View {
     const HeadPick pick = frame.snapshot == nullptr ? HeadPick{} : pick_head(*frame.snapshot, frame.selection);
     if (pick.values == nullptr) {
       hover_.none(intents);
-      p.empty("Attention of the selected head, one bar per token", "no run yet");
+      p.empty("Attention of the selected head, one bar per token", no_run(frame.snapshot));
       p.finish();
       return;
     }
@@ -143,7 +144,7 @@ class HeadStrip final : public View {
     // A full unit where anything comes near it, so that strips of different heads can be compared; else as far as the bars reach.
     const double high = bars.values[static_cast<std::size_t>(peak)];
     const ValueScale scale{0, high > 0.3 ? 1.0 : std::max(high, 1e-9), true};
-    rows.row_label(rows.value_axis(at.chart, scale, rows.p.px(20), true), "attention", rows.axis.px < 1 ? "√, max of px" : "√ scale");
+    rows.row_label(rows.value_axis(at.chart, scale, rows.p.px(20), true), "attention", rows.axis.px < 1 ? "√, max" : "√ scale");
     rows.bars(at.chart, scale, bars, "attention");
     return scale;
   }

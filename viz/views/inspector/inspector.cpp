@@ -10,6 +10,7 @@
 
 #include "viz/draw/format.h"
 #include "viz/reduce/characters.h"
+#include "viz/reduce/no_tokens.h"
 #include "viz/reduce/text.h"
 #include "viz/views.h"
 #include "viz/views/inspector/inspector_cards.h"
@@ -128,7 +129,7 @@ class Inspector final : public View {
     if (pick.values == nullptr) {
       drag_ = {};
       hover_.none(intents);
-      p.empty("Every token of one head: score, votes, attention, fate, and why", "no run yet");
+      p.empty("Every token of one head: score, votes, attention, fate, and why", no_run(frame.snapshot));
       p.finish();
       return;
     }

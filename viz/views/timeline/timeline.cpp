@@ -31,7 +31,8 @@ std::vector<std::string> tooltip(const Snapshot& snapshot, const LaneSnapshot& l
   lines.push_back(fmt::format("step {} · reads token {} {}", is_prefill_step(snapshot, step) ? "0 (prefill)" : format_count(step),
                               format_count(r.position), quoted(token_text(snapshot, r.position))));
   lines.push_back("KL(full ‖ this run) " + format_number(r.kl) + " nats");
-  lines.push_back(r.top1_same
+  lines.push_back(r.top1 < 0 ? "the text is being read: no next token yet"
+                  : r.top1_same
                       ? "top choice " + token_of_id(snapshot, r.top1) + ", as in the reference"
                       : "top choice " + token_of_id(snapshot, r.top1) + ", the reference has " + token_of_id(snapshot, r.top1_reference));
   lines.push_back(fmt::format("evicted {} · merged {}, {} heads", format_count(s.evicted), format_count(s.merged),

@@ -101,10 +101,16 @@ EffectHeadline::EffectHeadline(Workspace& workspace, QWidget* parent) : QWidget(
   setAccessibleName("effect on the output");
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::dimmedChanged}) {
     connect(&workspace, signal, this, [this] {
-      if (const StepRecord* step = m_workspace.stepRecord()) setAccessibleDescription(QString("KL %1 nats").arg(nats(step->kl)));
+      if (const StepRecord* step = m_workspace.stepRecord())
+        setAccessibleDescription(step->top1 < 0 ? emptyText() : QString("KL %1 nats").arg(nats(step->kl)));
       update();
     });
   }
+}
+
+QString EffectHeadline::emptyText() const {
+  return m_workspace.snapshot().phase == RunPhase::computing ? "The text is being read. What comes next is known at its end."
+                                                             : "Run a prompt to see the effect on the next token.";
 }
 
 QSize EffectHeadline::sizeHint() const { return {px(*this, 320), px(*this, 57)}; }
@@ -114,10 +120,10 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   const viz::Theme& theme = m_workspace.theme();
   const StepRecord* step = m_workspace.stepRecord();
   const auto u = [this](double v) { return px(*this, v); };
-  if (!step) {
+  if (!step || step->top1 < 0) {
     painter.setPen(toColor(theme.secondary));
     painter.setFont(typeFont(*this, Type::control));
-    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, "Run a prompt to see the effect on the next token.");
+    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, emptyText());
     return;
   }
   painter.setOpacity(1 - m_workspace.dim());
@@ -309,7 +315,7 @@ QSize EffectFooter::sizeHint() const { return {px(*this, 320), px(*this, 71)}; }
 void EffectFooter::paintEvent(QPaintEvent*) {
   const StepRecord* step = m_workspace.stepRecord();
   const LaneSnapshot* lane = m_workspace.lane();
-  if (!step || !lane) return;
+  if (!step || !lane || step->top1 < 0) return;
   QPainter painter(this);
   const viz::Theme& theme = m_workspace.theme();
   const Snapshot& snapshot = m_workspace.snapshot();

@@ -16,6 +16,8 @@ class EffectHeadline : public QWidget {
  public:
   explicit EffectHeadline(Workspace& workspace, QWidget* parent = nullptr);
   QSize sizeHint() const override;
+  /// What stands there while no next token is known.
+  QString emptyText() const;
 
  protected:
   void paintEvent(QPaintEvent* event) override;

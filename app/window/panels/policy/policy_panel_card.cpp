@@ -69,7 +69,9 @@ void BudgetBars::paintEvent(QPaintEvent*) {
   if (!budget.known) {
     painter.setFont(typeFont(*this, Type::control));
     painter.setPen(secondary);
-    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, "Run a prompt to see how slots are used.");
+    painter.drawText(
+        rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap,
+        m_workspace.snapshot().phase == RunPhase::computing ? "The text is being read." : "Run a prompt to see how slots are used.");
     return;
   }
   painter.setOpacity(1 - m_workspace.dim());

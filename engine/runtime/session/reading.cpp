@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/session/reading.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "core/group_reduce.h"
+#include "runtime/model/devices.h"
+
+namespace kvscope {
+
+namespace {
+
+constexpr double kPictures = 0.05;  // of the time, at most
+
+}  // namespace
+
+std::string time_left(double ms, double share) {
+  const double seconds = std::max(1.0, ms / share * (1 - share) / 1000);
+  return seconds < 99.5 ? fmt::format("about {:.0f} s", seconds) : fmt::format("about {:.0f} min", seconds / 60);
+}
+
+void drop_unread(Snapshot& snapshot) {
+  const auto unread = [](const LaneSnapshot& lane) { return lane.steps.empty() || lane.steps.front()->top1 < 0; };
+  if (!snapshot.lanes.empty() && unread(snapshot.lanes.front())) snapshot.lanes.clear();
+  std::erase_if(snapshot.lanes, unread);
+}
+
+Reading::Reading(const ModelConfig& config, const PromptRun& prompt, int n_tokens, DType precision, const RecordOptions& record,
+                 const Pace& pace)
+    : config_(config), prompt_(prompt), n_tokens_(n_tokens), precision_(precision), record_(record), pace_(pace) {}
+
+void Reading::show_to(const std::function<void(Snapshot)>& publish, const Picture& picture, bool first) {
+  if (!publish || !record_.slots) return;
+  publish_ = publish;
+  picture_ = picture;
+  if (first) {
+    Snapshot text = picture_();
+    text.lanes.clear();  // they have nothing yet
+    publish_(std::move(text));
+  }
+  shown_ = first;
+  show_after_ = ms() + pace_.show;
+}
+
+double Reading::cost(double n) const {
+  // the attention of a token grows with those before it, what its weights cost does not
+  const double weights = 2.0 * config_.dim * (config_.q_dim() + config_.kv_dim()) + 3.0 * config_.dim * config_.hidden_dim;
+  return weights * n + config_.q_dim() * n * n;
+}
+
+double Reading::share() const {
+  if (layer_ < 0) return 0;
+  const double before = prompt_.n_done(), now = prompt_.n_in_work();
+  const double at = before + (now - before) * (layer_ + 1) / config_.n_layers;
+  return std::clamp((cost(at) - cost(first_)) / (cost(n_tokens_) - cost(first_)), 0.0, 1.0);
+}
+
+std::string Reading::words() const {
+  std::string out = fmt::format("prompt, {} of {} tokens, layer {} of {}", prompt_.n_in_work(), n_tokens_, layer_ + 1, config_.n_layers);
+  if (ms() >= pace_.tell) out += ", " + time_left(ms(), share()) + " of reading left";
+  return out;
+}
+
+void Reading::layer_done(int layer) {
+  if (first_ < 0) first_ = prompt_.n_done();
+  layer_ = layer;
+  const bool whole = layer + 1 == config_.n_layers, last = prompt_.n_in_work() == n_tokens_;
+  if (whole && !last && publish_ && ms() >= show_after_) show();
+}
+
+void Reading::show() {
+  const double before = ms(), done = share();
+  if (!shown_ && before / done * (1 - done) < pace_.show_left) return;
+  shown_ = true;
+  Snapshot out = picture_();
+  out.activity = words();
+  const StepPtr step = record();
+  LaneFates all;
+  all.n_tokens = n_tokens_;  // those to come have their place on the axis
+  all.heads.resize(step->heads.size());
+  const auto fates = std::make_shared<const LaneFates>(extend_fates(std::move(all), 0, {step}));
+  for (LaneSnapshot& lane : out.lanes) {
+    if (!lane.steps.empty()) continue;
+    lane.steps = {step};
+    lane.fates = fates;
+    lane.slots = prompt_.n_in_work();
+    lane.kv_bytes = full_cache_bytes(config_, precision_, prompt_.n_in_work());
+  }
+  publish_(std::move(out));
+  const double took = ms() - before;
+  show_after_ = ms() + std::max(pace_.every, took / kPictures);
+}
+
+StepPtr Reading::record() const {
+  const int n = prompt_.n_in_work(), group = config_.group();
+  auto out = std::make_shared<StepRecord>();
+  out->position = n - 1;
+  out->kl = kNotAvailable;
+  out->top1 = out->top1_reference = -1;
+  std::vector<int> pos(static_cast<std::size_t>(n));
+  std::iota(pos.begin(), pos.end(), 0);
+  const std::vector<int> votes(pos.size(), 1);
+  std::vector<double> mean(pos.size());
+  for (int l = 0; l < config_.n_layers; ++l) {
+    for (int h = 0; h < config_.n_kv_heads; ++h) {
+      HeadRecord& head = out->heads.emplace_back();
+      head.layer = l;
+      head.kv_head = h;
+      head.n_slots = n;
+      head.pos = pos;
+      head.votes = votes;
+      head.compress_rel_l2 = kNotAvailable;
+      if (!record_.captures) continue;
+      const auto rows = prompt_.last_attention(l).subspan(static_cast<std::size_t>(h) * group * pos.size(), group * pos.size());
+      reduce_group(rows.data(), pos.size(), group, GroupReduce::mean, mean);
+      head.attended = pos;
+      head.attention.assign(mean.begin(), mean.end());
+    }
+  }
+  return out;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "runtime/lane/record_options.h"
+#include "runtime/prompt/prompt_run.h"
+#include "snapshot/snapshot.h"
+
+namespace kvscope {
+
+/// "about 40 s": so much is left of something that took `ms` for a share of it.
+std::string time_left(double ms, double share);
+
+/// Takes out of the picture of a prompt that was not read to its end the runs that have nothing but that: they are no results.
+void drop_unread(Snapshot& snapshot);
+
+/// A prompt that is being read, for those who wait for it: how far it is, and a picture that grows with it.
+class Reading {
+ public:
+  /// With the lanes as they are, those that wait for the prompt without a step.
+  using Picture = std::function<Snapshot()>;
+
+  struct Pace {               // ms
+    double tell = 500;        // when to say how long it takes: earlier guesses jump about
+    double show = 400;        // when to show what is read so far
+    double show_left = 1000;  // if so much is left
+    double every = 500;       // time between two pictures, at least
+  };
+
+  Reading(const ModelConfig& config, const PromptRun& prompt, int n_tokens, DType precision, const RecordOptions& record)
+      : Reading(config, prompt, n_tokens, precision, record, Pace()) {}
+  Reading(const ModelConfig& config, const PromptRun& prompt, int n_tokens, DType precision, const RecordOptions& record, const Pace& pace);
+
+  /// publish: may be empty. first: there is no picture of this model yet, so the text is shown at once.
+  void show_to(const std::function<void(Snapshot)>& publish, const Picture& picture, bool first);
+
+  /// The tokens that prompt.update() has in work have left this layer.
+  void layer_done(int layer);
+  /// Of the reading, in [0, 1].
+  double share() const;
+  /// "prompt, 2048 of 8192 tokens, layer 3 of 28, about 40 s of reading left"
+  std::string words() const;
+
+ private:
+  double cost(double n_tokens) const;
+  double ms() const { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count(); }
+  /// What every head of the full cache holds, and how the newest token that was read attends to it. No figures: nothing is predicted yet.
+  StepPtr record() const;
+  void show();
+
+  const ModelConfig& config_;
+  const PromptRun& prompt_;
+  const int n_tokens_;
+  const DType precision_;
+  const RecordOptions record_;
+  const Pace pace_;
+  std::function<void(Snapshot)> publish_;
+  Picture picture_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  int first_ = -1, layer_ = -1;
+  bool shown_ = false;
+  double show_after_ = 0;
+};
+
+}  // namespace kvscope
