@@ -112,6 +112,7 @@ TEST_F(LongTextTest, StoppedBeforeItsEndTheWindowSaysHowToGoOn) {
   show(s);
   EXPECT_NE(words("atlas").find("not read to its end"), std::string::npos) << words("atlas");
   EXPECT_EQ(words("atlas").find("type a prompt"), std::string::npos) << words("atlas");
+  EXPECT_TRUE(window->work().prompt().facts().contains("not read to the end")) << window->work().prompt().facts().toStdString();
 }
 
 TEST_F(LongTextTest, WhileItIsReadTheHeadsShowWhatIsReadAndNoAnswer) {

@@ -141,7 +141,9 @@ QString PromptPanel::facts() const {
     facts += QString(" · last %1 characters not read").arg(qs(viz::format_count(unread)));
   }
   if (snapshot.lanes.empty() && snapshot.model.n_layers > 0 && !m_editor->document()->isEmpty())
-    facts = snapshot.phase == RunPhase::failed ? "text not taken" : "reading the text";
+    facts = snapshot.phase == RunPhase::failed                             ? "text not taken"
+            : snapshot.phase == RunPhase::idle && !snapshot.tokens.empty() ? facts + ", not read to the end"
+                                                                           : "reading the text";
   else if (snapshot.phase == RunPhase::failed && other)
     facts = "text before: " + facts;
   else if (m_workspace.dimmed() && other)
