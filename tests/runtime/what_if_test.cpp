@@ -235,6 +235,16 @@ TEST_P(WhatIf_, AForkFromACheckpointEqualsAForkFromTheStart) {
   expect_same_run(run(session, request), run(fresh, request));
 }
 
+TEST_P(WhatIf_, AForkOfARunWithAMergeByHandHasItsOwnBound) {
+  RunRequest request = request_of({"h2o:slots=12@merge=39,into=38,step=65"}, GetParam(), 40, 75);
+  request.measures = MeasureSet::all();
+  Session session = open_session(tiny_model());
+  run(session, request);
+  request.lanes.push_back(parse_lane_spec("h2o:slots=12@evict=39,step=70"));
+  Session fresh = open_session(tiny_model());
+  expect_same_run(run(session, request), run(fresh, request));
+}
+
 TEST_P(WhatIf_, ThreadsChangeNothing) {
   std::vector<std::string> lanes = policies_with("12", GetParam());
   for (std::string& lane : lanes) lane += "@restore=3-9,step=1@merge=20,into=30,step=1,heads=0@pin=4@slots=20,layers=1";

@@ -78,7 +78,7 @@ class Lane {
   /// As it was at one of its own checkpoints. The history is shared, copy on write.
   std::unique_ptr<Lane> restored(const LaneCheckpoint& saved) const;
   /// The same as a lane of another specification: same policy and budgets, its what-ifs of steps that have not run may differ.
-  /// nullptr where the other one keeps a history that this one does not have.
+  /// nullptr where the other one keeps a history, or norms of its values, that this one does not have.
   std::unique_ptr<Lane> fork(const LaneCheckpoint& saved, const LaneSpec& spec) const;
 
   CacheSizes sizes() const { return caches_.sizes(); }

@@ -56,7 +56,9 @@ std::unique_ptr<Lane> Lane::fork(const LaneCheckpoint& saved, const LaneSpec& sp
   copy->context_.setup.spec = spec;
   copy->context_.edits = HandChanges(spec.edits);
   copy->record_bytes = 0;  // those it begins with are this lane's
-  return copy->context_.keeps_history() == context_.keeps_history() ? std::move(copy) : nullptr;
+  const LaneContext &now = copy->context_, &before = context_;
+  const bool has_all = now.keeps_history() == before.keeps_history() && (before.keeps_value_norms() || !now.keeps_value_norms());
+  return has_all ? std::move(copy) : nullptr;
 }
 
 }  // namespace kvscope
