@@ -88,28 +88,24 @@ def measure(files):
     return classes, functions
 
 
-def check(files, class_limits, function_lines, long_classes, long_functions):
-    """(errors, warnings). class_limits: lines, files. long_*: what is over a limit today, with its size as its ceiling."""
+def check(files, class_limits, function_lines, long_functions):
+    """(errors, warnings). class_limits: lines, files. long_functions: what is over the limit today, with its length as its ceiling."""
     classes, functions = measure(files)
     sizes = {name: (c.n_lines, len(c.files)) for name, c in classes.items()}
     over = {name: size for name, size in sizes.items() if any(a > b for a, b in zip(size, class_limits))}
     longest = defaultdict(int)
     for path, name, n_lines in functions:
         longest[f"{path}: {name}"] = max(n_lines, longest[f"{path}: {name}"])
-    too_long = {name: (n,) for name, n in longest.items() if n > function_lines}
-
-    def words(size):
-        return f"{size[0]} lines" + (f" in {size[1]} files" if len(size) > 1 else "")
-
     errors, warnings = [], []
-    for found, limits, known in ((over, class_limits, dict(long_classes)), (too_long, (function_lines,), dict(long_functions))):
-        known = {name: size if isinstance(size, tuple) else (size,) for name, size in known.items()}
-        for name, size in sorted(found.items()):
-            if name not in known:
-                errors.append(f"{name}: {words(size)}, at most {words(limits)}: one idea each")
-            elif any(a > b for a, b in zip(size, known[name])):
-                errors.append(f"{name}: {words(size)}, was {words(known[name])}: an exception may only shrink")
-            else:
-                warnings.append(f"{name}: {words(size)}, at most {words(limits)} but for a known exception")
-        warnings += [f"{name}: gone or within the limits: take it off the list of exceptions" for name in sorted(set(known) - set(found))]
+    for name, (n_lines, n_files) in sorted(over.items()):
+        errors.append(f"{name}: {n_lines} lines in {n_files} files, at most {class_limits[0]} lines in {class_limits[1]} files: one idea each")
+    too_long = {name: n for name, n in longest.items() if n > function_lines}
+    for name, n in sorted(too_long.items()):
+        if name not in long_functions:
+            errors.append(f"{name}: {n} lines, at most {function_lines} lines: one idea each")
+        elif n > long_functions[name]:
+            errors.append(f"{name}: {n} lines, was {long_functions[name]} lines: an exception may only shrink")
+        else:
+            warnings.append(f"{name}: {n} lines, at most {function_lines} lines but for a known exception")
+    warnings += [f"{name}: gone or within the limits: take it off the list of exceptions" for name in sorted(set(long_functions) - set(too_long))]
     return errors, warnings

@@ -26,12 +26,18 @@ namespace kvscope::cuda {
 /// process. Every function may be called from any thread that holds lock().
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  /// type, head_dim: of the caches that combine() and remove() change. graphs: launches that come again and again become graphs. Throws
+  /// type: of activations and caches; head_dim: of a slot's key. graphs: launches that come again and again become graphs. Throws
   /// Error where the device cannot be used.
   Device(int index, DType type, int head_dim, bool graphs);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
+
+  /// Of activations and caches, and how many bytes numbers of it take, or the key of one slot.
+  DType type() const { return type_; }
+  int head_dim() const { return head_dim_; }
+  std::size_t bytes(std::size_t numbers) const { return numbers * size_of(type_); }
+  std::size_t row_bytes() const { return bytes(static_cast<std::size_t>(head_dim_)); }
 
   /// While it lives, this thread talks to this device and no other thread does.
   std::unique_lock<std::recursive_mutex> lock();

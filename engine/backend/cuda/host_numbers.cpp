@@ -2,6 +2,7 @@
 #include "backend/cuda/host_numbers.h"
 
 #include <cstring>
+#include <memory>
 
 #include "backend/cuda/types.h"
 #include "core/dequantise.h"
@@ -27,6 +28,28 @@ HostNumbers numbers_for_kernels(DType type, const void* host, std::size_t n, DTy
     }
   });
   return out;
+}
+
+void from_double(Device& device, void* to, std::span<const double> host) {
+  with_host_type(device.type(), [&](auto t) {
+    using T = decltype(t);
+    std::vector<T> values(host.size());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = from_float<T>(static_cast<float>(host[i]));
+    const auto held = device.lock();
+    device.upload(to, values.data(), values.size() * sizeof(T));
+  });
+}
+
+void to_double(Device& device, std::span<double> host, const void* from) {
+  with_host_type(device.type(), [&](auto t) {
+    using T = decltype(t);
+    const auto values = std::make_unique_for_overwrite<T[]>(host.size());
+    {
+      const auto held = device.lock();
+      device.download(values.get(), from, host.size() * sizeof(T));
+    }
+    for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<double>(to_float(values[i]));
+  });
 }
 
 }  // namespace kvscope::cuda

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/cuda/cache_rows.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+#include "core/error.h"
+#include "core/slot_runs.h"
+
+namespace kvscope::cuda {
+
+namespace {
+
+/// Slots that go leave their rows to the next that come: nothing but the order changes.
+void retire(Device& device, HeadKv& kv, std::span<const int> gone, SlotChanges& changes) {
+  const bool was_in_order = kv.order.empty();
+  if (was_in_order) {
+    kv.order.resize(static_cast<std::size_t>(kv.capacity));
+    std::iota(kv.order.begin(), kv.order.end(), 0);
+  }
+  std::vector<int> rows;
+  for (const int slot : gone) rows.push_back(kv.row(slot));
+  const auto order = kv.order.begin();
+  for (const SlotRun& r : runs_without(gone, kv.n_slots)) std::copy(order + r.from, order + r.from + r.n, order + r.to);
+  std::ranges::copy(rows, order + kv.n_slots - std::ssize(gone));
+  if (was_in_order) {
+    kv.order_in_backend = device.allocate(kv.order.size() * sizeof(int), "the order of a KV cache");
+    changes.set(kv.order_in_backend.data(), std::as_bytes(std::span(kv.order)));
+  } else {
+    changes.move_back(kv.order_in_backend.as<int>(), gone, rows, kv.n_slots);
+  }
+}
+
+void add_steps(HeadKv& kv, std::span<const CombineJob* const> jobs, SlotChanges& changes) {
+  std::vector<CombineStep> steps;
+  std::vector<int> members;
+  std::vector<double> weights;
+  for (const CombineJob* const job : jobs) {
+    KVSCOPE_ASSERT(job->target >= 0 && job->target < kv.n_slots);
+    const int first_member = static_cast<int>(members.size());
+    for (const int i : job->members) {
+      KVSCOPE_ASSERT(i >= 0 && i < kv.n_slots);
+      members.push_back(kv.row(i));
+    }
+    const auto add = [&](void* rows, std::span<const double> of_members, double scale) {
+      if (of_members.empty()) return;
+      KVSCOPE_ASSERT(of_members.size() == job->members.size());
+      steps.push_back(
+          {rows, kv.row(job->target), first_member, static_cast<int>(job->members.size()), static_cast<int>(weights.size()), scale});
+      weights.insert(weights.end(), of_members.begin(), of_members.end());
+    };
+    add(kv.k.data(), job->key_weights, job->key_scale);
+    add(kv.v.data(), job->value_weights, 1.0);
+  }
+  changes.combine(steps, members, weights);
+}
+
+}  // namespace
+
+HeadKv make_kv(Device& device, int capacity) {
+  KVSCOPE_ASSERT(capacity >= 0);
+  HeadKv kv;
+  kv.capacity = std::max(capacity, 1);
+  const std::size_t size = device.row_bytes() * static_cast<std::size_t>(kv.capacity);
+  kv.k = device.allocate(size, "a KV cache");
+  kv.v = device.allocate(size, "a KV cache");
+  return kv;
+}
+
+HeadKv copy_kv(Device& device, const HeadKv& kv, int capacity) {
+  HeadKv out = make_kv(device, std::max(capacity, kv.n_slots));
+  out.n_slots = kv.n_slots;
+  const auto held = device.lock();
+  if (kv.order.empty()) {
+    const std::size_t used = device.row_bytes() * static_cast<std::size_t>(kv.n_slots);
+    device.copy(out.k.data(), kv.k.data(), used);
+    device.copy(out.v.data(), kv.v.data(), used);
+  } else {
+    device.gather(out.k, kv.k, device.row_bytes(), kv.order_in_backend, kv.n_slots);
+    device.gather(out.v, kv.v, device.row_bytes(), kv.order_in_backend, kv.n_slots);
+  }
+  return out;
+}
+
+void append_kv(Device& device, HeadKv& kv, const void* k, const void* v, int n) {
+  if (n <= 0) return;
+  const auto held = device.lock();
+  if (kv.n_slots + n > kv.capacity) kv = copy_kv(device, kv, grown_capacity(kv.capacity, kv.n_slots + n));
+  const auto *from_k = static_cast<const std::byte*>(k), *from_v = static_cast<const std::byte*>(v);
+  for (const int end = kv.n_slots + n; kv.n_slots < end;) {
+    const int row = kv.row(kv.n_slots);
+    int run = 1;  // slots to come whose rows are neighbours
+    while (kv.n_slots + run < end && kv.row(kv.n_slots + run) == row + run) ++run;
+    const std::size_t at = device.row_bytes() * static_cast<std::size_t>(row), size = device.row_bytes() * static_cast<std::size_t>(run);
+    device.copy(kv.k.as<std::byte>() + at, from_k, size);
+    device.copy(kv.v.as<std::byte>() + at, from_v, size);
+    from_k += size;
+    from_v += size;
+    kv.n_slots += run;
+  }
+}
+
+void append_rows(Device& device, std::span<HeadKv* const> heads, const void* k, const void* v) {
+  const auto held = device.lock();
+  std::vector<CopyJob> copies;
+  copies.reserve(2 * heads.size());
+  const auto *from_k = static_cast<const std::byte*>(k), *from_v = static_cast<const std::byte*>(v);
+  for (HeadKv* const kv : heads) {
+    if (kv->n_slots == kv->capacity) *kv = copy_kv(device, *kv, grown_capacity(kv->capacity, kv->n_slots + 1));
+    const std::size_t at = device.row_bytes() * static_cast<std::size_t>(kv->row(kv->n_slots));
+    copies.push_back({kv->k.as<std::byte>() + at, from_k, device.row_bytes()});
+    copies.push_back({kv->v.as<std::byte>() + at, from_v, device.row_bytes()});
+    from_k += device.row_bytes();
+    from_v += device.row_bytes();
+    ++kv->n_slots;
+  }
+  device.append(copies);
+}
+
+void remove_slots(Device& device, std::span<const RemovalJob> jobs) {
+  const auto held = device.lock();
+  SlotChanges changes;
+  std::vector<HeadKv*> small;  // that keep little: moving it costs less than rows that nobody uses
+  bool any = false;
+  for (const RemovalJob& job : jobs) {
+    if (job.gone.empty()) continue;
+    any = true;
+    const int n_gone = static_cast<int>(job.gone.size());
+    HeadKv& kv = *job.kv;
+    for (std::size_t i = 0; i < job.gone.size(); ++i)
+      KVSCOPE_ASSERT(job.gone[i] >= 0 && job.gone[i] < kv.n_slots && (i == 0 || job.gone[i - 1] < job.gone[i]));
+    const bool few_stay = n_gone > kv.n_slots - n_gone;
+    if (few_stay) small.push_back(&kv);
+    if (kv.order.empty() && few_stay)
+      changes.remove(kv.k.data(), kv.v.data(), device.row_bytes(), job.gone, kv.n_slots);
+    else
+      retire(device, kv, job.gone, changes);
+    kv.n_slots -= n_gone;
+  }
+  if (any) device.change(changes);
+  for (HeadKv* const kv : small)
+    if (!kv->order.empty()) *kv = copy_kv(device, *kv, kv->capacity);
+}
+
+void combine(Device& device, std::span<const CombineJob> jobs) {
+  if (jobs.empty()) return;
+  std::unordered_map<HeadKv*, std::vector<const CombineJob*>> of_cache;
+  std::vector<HeadKv*> caches;
+  for (const CombineJob& job : jobs) {
+    std::vector<const CombineJob*>& its = of_cache[job.kv];
+    if (its.empty()) caches.push_back(job.kv);
+    its.push_back(&job);
+  }
+  const auto held = device.lock();
+  SlotChanges changes;
+  for (HeadKv* const kv : caches) add_steps(*kv, of_cache[kv], changes);
+  device.change(changes);
+}
+
+}  // namespace kvscope::cuda
