@@ -12,7 +12,7 @@
 #include "app/lessons/prompt_text.h"
 #include "core/error.h"
 #include "io/files.h"
-#include "io/json_cursor.h"
+#include "io/json_asset.h"
 #include "policy/catalog.h"
 #include "runtime/session/run_request.h"
 #include "viz/draw/draw.h"
@@ -22,8 +22,7 @@ namespace kvscope {
 namespace {
 
 constexpr int kMostGenerated = 256;
-constexpr std::size_t kMostRuns = 8, kMostScenes = 1000, kMostTexts = 100;
-constexpr JsonLimits kLimits{.bytes = std::size_t(1) << 20, .values = std::size_t(1) << 18};
+constexpr std::size_t kMostRuns = 8, kMostScenes = 1000, kMostVariants = 100, kMostBytes = 1u << 20;
 
 /// The place of the text under `key` among `names`.
 template <std::size_t n>
@@ -32,19 +31,6 @@ std::size_t place_of(const JsonCursor& name, std::string_view prefix, const std:
   for (std::size_t i = 0; i < n; ++i)
     if (text == std::string(prefix) + names[i]) return i;
   name.fail(fmt::format("{}{}", prefix, fmt::join(names, fmt::format(", {}", prefix))));
-}
-
-std::vector<std::string> texts_of(const JsonCursor& o, std::string_view key) {
-  std::vector<std::string> out;
-  if (!o.given(key)) return out;
-  const JsonCursor list = o.at(key);
-  if (!list.is_array()) list.fail("a list of texts");
-  for (std::size_t i = 0; i < list.size(kMostTexts); ++i) {
-    const JsonCursor text = list.at(i);
-    if (!text.is_string()) text.fail("a text in a list of texts");
-    out.push_back(text.text());
-  }
-  return out;
 }
 
 std::optional<int> count_of(const JsonCursor& o, std::string_view key, int least, int most) {
@@ -100,7 +86,7 @@ Stage stage_of(const JsonCursor& scene, Stage before, const std::string& lesson)
   if (o.given("text") && o.given("prompt")) o.fail("\"text\" (a file) or \"prompt\" (the text itself), not both");
   if (o.given("text")) s.text = text_of_file(o.at("text"), lesson);
   if (o.given("prompt")) s.text = o.at("prompt").text();
-  if (o.given("runs")) s.runs = texts_of(o, "runs");
+  if (o.given("runs")) s.runs = texts_under(o, "runs");
   if (s.runs.size() > kMostRuns) o.at("runs").fail(fmt::format("at most {} runs", kMostRuns));
   try {
     for (const std::string& run : s.runs) parse_lane_spec(run);
@@ -158,12 +144,12 @@ Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesso
   s.emphasis = category_of(o);
   take_look(s, o);
   s.compare = o.given("page") && place_of(o.at("page"), "", std::array{"lecture", "compare"}) == 1;
-  s.needs = texts_of(o, "needs");
+  s.needs = texts_under(o, "needs");
   s.notes = o.text_or("notes", "");
   const JsonCursor variants = o.at("variants");
-  for (std::size_t i = 0; i < variants.size(kMostTexts); ++i) {
+  for (std::size_t i = 0; i < variants.size(kMostVariants); ++i) {
     const JsonCursor v = variants.at(i);
-    s.variants.push_back({texts_of(v, "if"), v.text_or("message", ""), v.text_or("text", "")});
+    s.variants.push_back({texts_under(v, "if"), v.text_or("message", ""), v.text_or("text", "")});
     if (s.variants.back().message.empty()) v.fail("a variant with a \"message\"");
   }
   if (s.variants.empty() || !s.variants.back().conditions.empty()) variants.fail("a last variant that holds always, without \"if\"");
@@ -174,7 +160,7 @@ Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesso
 /// By its words: one that is damaged is told from other files, too, and complains when it is read.
 bool says_it_is_one(const std::string& path) {
   try {
-    std::string text = read_text(path, kLimits.bytes);
+    std::string text = read_text(path, kMostBytes);
     std::erase(text, ' ');
     return text.find("\"kvscope\":\"scenes\"") != std::string::npos;
   } catch (const Error&) {
@@ -198,10 +184,8 @@ bool Lesson::staged() const {
 }
 
 Lesson read_lesson(const std::string& path) {
-  const JsonDocument document = JsonDocument::read(path, kLimits);
+  const JsonDocument document = read_json_asset(path, "scenes", "a file of scenes");
   const JsonCursor o(document);
-  if (!o.is_object() || o.text_or("kvscope", "") != "scenes" || o.whole_or("version", 0, 1 << 20, 0) != 1)
-    throw Error(path + ": expected a file of scenes, version 1");
   Lesson lesson{path, o.text_or("name", name_of_file(path)), o.text_or("about", ""), {}};
   const Stage stage = stage_of(o, {}, path);
   const JsonCursor scenes = o.at("scenes");

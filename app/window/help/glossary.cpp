@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/help/glossary.h"
 
-#include <QJsonArray>
-#include <QJsonObject>
 #include <QRegularExpression>
 
 #include "app/assets.h"
-#include "app/window/files/json_asset.h"
 #include "core/error.h"
+#include "io/json_asset.h"
 
 namespace kvscope {
 
 namespace {
 
-QStringList strings(const QJsonValue& value) {
+QStringList strings(const JsonCursor& object, std::string_view key) {
   QStringList out;
-  for (const QJsonValue& v : value.toArray()) out << v.toString();
+  for (const std::string& text : texts_under(object, key)) out << QString::fromStdString(text);
   return out;
 }
 
 }  // namespace
 
 Glossary Glossary::read(const QString& path) {
-  const QJsonObject o = readJsonAsset(path, "glossary", "a glossary");
+  const JsonDocument document = read_json_asset(path.toStdString(), "glossary", "a glossary");
+  const JsonCursor o(document), terms = o.at("terms"), views = o.at("views");
   Glossary out;
-  for (const QJsonValue& value : o["terms"].toArray()) {
-    const QJsonObject t = value.toObject();
-    out.m_terms << Term{t["name"].toString(), strings(t["aliases"]),    t["text"].toString(),
-                        t["unit"].toString(), t["equation"].toString(), t["source"].toString()};
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const JsonCursor t = terms.at(i);
+    const auto text = [&t](const char* key) { return QString::fromStdString(t.text_or(key, "")); };
+    out.m_terms << Term{text("name"), strings(t, "aliases"), text("text"), text("unit"), text("equation"), text("source")};
   }
-  const QJsonObject views = o["views"].toObject();
-  for (const QString& id : views.keys()) out.m_views[id] = strings(views[id]);
+  for (std::size_t i = 0; i < views.n_members(); ++i) {
+    const std::string_view id = views.member_name(i);
+    out.m_views[QString::fromUtf8(id.data(), static_cast<qsizetype>(id.size()))] = strings(views, id);
+  }
   return out;
 }
 

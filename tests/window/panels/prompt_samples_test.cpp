@@ -48,13 +48,14 @@ TEST(SamplePromptsTest, AWrongListIsRefusedWithTheReason) {
   EXPECT_NE(refusal("{").find("at byte"), std::string::npos);
   EXPECT_NE(refusal(R"({"kvscope": "scenes", "version": 1})").find("list of prompts"), std::string::npos);
   EXPECT_NE(refusal(R"({"kvscope": "prompts", "version": 2})").find("version 1"), std::string::npos);
-  EXPECT_NE(refusal(list("")).find("no prompt"), std::string::npos);
-  EXPECT_NE(refusal(list("7")).find("prompt 1"), std::string::npos);
+  EXPECT_NE(refusal(list("")).find("at least one prompt"), std::string::npos);
+  EXPECT_NE(refusal(list("7")).find("prompts[0]"), std::string::npos);
   EXPECT_NE(refusal(list(R"({"file": "a.txt", "title": "A"})")).find("look_for"), std::string::npos);
   EXPECT_NE(refusal(list(R"({"file": "../a.txt", "title": "A", "look_for": "B", "about": "C"})")).find("beside the list"),
             std::string::npos);
   EXPECT_NE(refusal(list(R"({"file": "none.txt", "title": "A", "look_for": "B", "about": "C"})")).find("none.txt"), std::string::npos);
-  EXPECT_NE(refusal(list(R"({"file": "empty.txt", "title": "A", "look_for": "B", "about": "C"})")).find("empty"), std::string::npos);
+  EXPECT_NE(refusal(list(R"({"file": "empty.txt", "title": "A", "look_for": "B", "about": "C"})")).find("with a text in it"),
+            std::string::npos);
 }
 
 class SampleTextTest : public PanelTest {

@@ -5,13 +5,11 @@
 
 #include <QDebug>
 #include <QFileInfo>
-#include <QJsonArray>
-#include <QJsonObject>
 
 #include "app/assets.h"
-#include "app/window/files/json_asset.h"
 #include "core/error.h"
 #include "io/files.h"
+#include "io/json_asset.h"
 
 namespace kvscope {
 
@@ -19,16 +17,17 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1u << 20;
 
-[[noreturn]] void wrong(const QString& where, const QString& what) { throw Error((where + ": " + what).toStdString()); }
-
-SamplePrompt promptOf(const QJsonObject& o, const QString& folder, const QString& where) {
-  SamplePrompt prompt{o["file"].toString(), o["title"].toString(), o["look_for"].toString(), o["about"].toString(), {}};
-  if (prompt.file.isEmpty() || prompt.file.contains('/'))
-    wrong(where, "file: expected the name of a file beside the list, got \"" + prompt.file + "\"");
-  if (prompt.title.isEmpty() || prompt.look_for.isEmpty() || prompt.about.isEmpty())
-    wrong(where, "expected a \"title\", \"look_for\" and \"about\"");
+SamplePrompt promptOf(const JsonCursor& o, const QString& folder) {
+  const auto text = [&o](const char* key) {
+    const JsonCursor value = o.at(key);
+    QString out = QString::fromStdString(value.text());
+    if (out.isEmpty()) value.fail("a text");
+    return out;
+  };
+  SamplePrompt prompt{text("file"), text("title"), text("look_for"), text("about"), {}};
+  if (prompt.file.contains('/')) o.at("file").fail("the name of a file beside the list");
   prompt.text = QString::fromStdString(read_text((folder + "/" + prompt.file).toStdString(), kMostBytes));
-  if (prompt.text.isEmpty()) wrong(where, prompt.file + " is empty");
+  if (prompt.text.isEmpty()) o.at("file").fail("a file with a text in it");
   return prompt;
 }
 
@@ -37,12 +36,11 @@ SamplePrompt promptOf(const QJsonObject& o, const QString& folder, const QString
 QString builtInPrompts() { return QString::fromStdString(asset("prompts/prompts.json")); }
 
 QList<SamplePrompt> readSamplePrompts(const QString& path) {
-  const QJsonObject o = readJsonAsset(path, "prompts", "a list of prompts");
+  const JsonDocument document = read_json_asset(path.toStdString(), "prompts", "a list of prompts");
+  const JsonCursor o(document), all = o.at("prompts");
   QList<SamplePrompt> prompts;
-  const QJsonArray all = o["prompts"].toArray();
-  for (qsizetype i = 0; i < all.size(); ++i)
-    prompts << promptOf(all[i].toObject(), QFileInfo(path).path(), QString("%1: prompt %2").arg(path).arg(i + 1));
-  if (prompts.isEmpty()) wrong(path, "there is no prompt in it");
+  for (std::size_t i = 0; i < all.size(); ++i) prompts << promptOf(all.at(i), QFileInfo(path).path());
+  if (prompts.isEmpty()) all.fail("at least one prompt");
   return prompts;
 }
 
