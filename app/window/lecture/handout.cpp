@@ -141,10 +141,10 @@ void Handout::finish() {
 void Handout::writePage() {
   share::PageLesson lesson{m_guide.lesson().name, {}, {}};
   for (const HandoutScene& scene : m_scenes) lesson.scenes.push_back(scene.scene);
-  const std::string model = ShownFacts(m_model.controller, *m_parts.front().snapshot).model;
   m_page.write(
-      [lesson = std::move(lesson), parts = std::move(m_parts), model]() mutable {
-        const share::Rows files = model.empty() ? share::Rows() : share::model_hashes(model);
+      [lesson = std::move(lesson), shown = ShownFacts(m_model.controller, *m_parts.front().snapshot),
+       parts = std::move(m_parts)]() mutable {
+        const share::Rows files = shown.withHashes().files;
         for (share::PagePart& part : parts) part.facts.files = files;
         return share::lesson_page(parts, lesson);
       },
