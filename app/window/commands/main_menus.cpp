@@ -19,6 +19,7 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/panels/prompt/prompt_panel_samples.h"
 #include "app/window/panels/runs/table_panel.h"
+#include "app/window/rows/budget_box.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
 #include "app/window/shell/main_window.h"
@@ -68,7 +69,10 @@ void fillEdit(MainWindow& w, Commands& commands, QMenu* menu) {
     w.work().prompt().setFocus();
   };
   const auto change_budget = [&w] {
-    (w.lectureMode().on() ? w.lectureMode().row().budgetSlider() : w.rows().tools().budgetSlider())->setFocus(Qt::ShortcutFocusReason);
+    if (w.lectureMode().on()) return w.lectureMode().row().budgetSlider()->setFocus(Qt::ShortcutFocusReason);
+    BudgetBox* box = w.rows().tools().budgetBox();
+    if (!box->isEnabled()) return w.rows().say("The run that is looked at has no budget to change");
+    box->setFocus(Qt::ShortcutFocusReason);
   };
   commands.add(menu, {{},
                       {"&Clear the selection", {Qt::CTRL | Qt::SHIFT | Qt::Key_A}, [&crumbs] { crumbs.clearSelection(); }},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QLineEdit>
 #include <QRegularExpression>
@@ -39,6 +40,15 @@ std::optional<Written> written(const QString& text) {
   return Written{share ? number / 100 : number, share};
 }
 
+/// Why it is none.
+QString whyNot(const QString& text) {
+  const QString what = withoutUnit(text);
+  static const QRegularExpression percent(R"(^\d[\d.,]*\s*%$)");
+  if (percent.match(what).hasMatch() && what.chopped(1).trimmed().replace(',', '.').toDouble() > 100)
+    return QString("“%1” is more than the whole prompt. Use at most 100 %, or a number of slots.").arg(what);
+  return QString("“%1” is not a budget. Use 25 % or a number of slots.").arg(what);
+}
+
 /// It may become one yet.
 bool begins(const QString& text) {
   static const QRegularExpression part(R"(^\d*(?:[.,]\d*)?\s*(?:%|s|sl|slo|slots?)?$)");
@@ -54,9 +64,8 @@ BudgetBox::BudgetBox(const Workspace& workspace, QWidget* parent) : QSpinBox(par
   setAccessibleName("Slots per head");
   setToolTip(kHelp);
   setKeyboardTracking(false);
-  connect(lineEdit(), &QLineEdit::textEdited, this, [this](const QString& text) {
-    refuse(begins(text) ? QString() : QString("“%1” is not a budget. Use 25 % or a number of slots.").arg(withoutUnit(text)));
-  });
+  lineEdit()->installEventFilter(this);
+  connect(lineEdit(), &QLineEdit::textEdited, this, [this](const QString& text) { refuse(begins(text) ? QString() : whyNot(text)); });
 }
 
 bool BudgetBox::typing() const { return lineEdit()->isModified(); }
@@ -79,6 +88,26 @@ bool BudgetBox::event(QEvent* event) {
   return QSpinBox::event(event);
 }
 
+/// Who comes here means the number, and never its unit: a click, a second one, and the keyboard take it whole. What is being typed, and
+/// where one drags, is as in any field.
+bool BudgetBox::eventFilter(QObject* watched, QEvent* event) {
+  const bool second = event->type() == QEvent::MouseButtonDblClick, release = event->type() == QEvent::MouseButtonRelease;
+  if (watched != lineEdit() || typing() || (!second && !release)) return QSpinBox::eventFilter(watched, event);
+  if (second || std::exchange(m_entered, false)) {
+    if (!lineEdit()->hasSelectedText() || second) selectNumber();
+    return second;
+  }
+  return QSpinBox::eventFilter(watched, event);
+}
+
+void BudgetBox::selectNumber() { lineEdit()->setSelection(0, static_cast<int>(withoutUnit(text()).size())); }
+
+void BudgetBox::focusInEvent(QFocusEvent* event) {
+  QSpinBox::focusInEvent(event);
+  m_entered = event->reason() == Qt::MouseFocusReason;
+  if (!m_entered) selectNumber();
+}
+
 void BudgetBox::keyPressEvent(QKeyEvent* event) {
   switch (event->key()) {
     case Qt::Key_Escape:  // and the window leaves the field
@@ -88,8 +117,7 @@ void BudgetBox::keyPressEvent(QKeyEvent* event) {
       return event->ignore();
     case Qt::Key_Return:
     case Qt::Key_Enter:
-      if (typing() && !written(text()))
-        return refuse(QString("“%1” is not a budget. Use 25 % or a number of slots.").arg(withoutUnit(text())));
+      if (typing() && !written(text())) return refuse(whyNot(text()));
       take();
       break;
     default:

@@ -10,7 +10,7 @@ namespace kvscope {
 class Workspace;
 
 /// Field of a budget: slots per head, "40" or "40 slots", or a share of the prompt, "25 %". What it does not understand stays in it, and it
-/// says so. More than there can be is taken as the most. Esc gives back what holds.
+/// says so. More slots than there can be are taken as the most. Esc gives back what holds.
 class BudgetBox : public QSpinBox {
   Q_OBJECT
 
@@ -26,6 +26,8 @@ class BudgetBox : public QSpinBox {
   void typed(int n_slots, std::optional<double> share);
 
  protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
   int valueFromText(const QString& text) const override;
   QValidator::State validate(QString& text, int& at) const override;
   bool event(QEvent* event) override;
@@ -33,11 +35,13 @@ class BudgetBox : public QSpinBox {
   void focusOutEvent(QFocusEvent* event) override;
 
  private:
+  void selectNumber();
   void take();
   void refuse(const QString& why);
 
   const Workspace& m_workspace;
   QString m_refusal;
+  bool m_entered = false;  // by the click that goes on
 };
 
 }  // namespace kvscope

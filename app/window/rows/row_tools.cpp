@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -22,6 +24,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "policy/catalog.h"
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -212,7 +215,7 @@ void ToolRow::refresh() {
   m_add->setEnabled(lane && !m_controller.viewOnly());
   m_policy->setPlaceholderText(lane ? QString::fromStdString(lane->title) : QString());  // of a run with a policy that is not in the list
   m_policy->setCurrentIndex(lane ? m_policy->findData(QString::fromStdString(lane->policy)) : -1);
-  const bool budgeted = lane && m_workspace.selection().lane > 0 && lane->slots_asked >= 0;
+  const bool budgeted = hasBudget();
   m_slider->setEnabled(budgeted && editable);
   m_slots->setEnabled(budgeted && editable);
   // A value that is on its way to the engine must not jump back to that of the result before.
@@ -225,25 +228,8 @@ void ToolRow::refresh() {
     m_slider->setValue(lane->slots_asked);
     m_slots->setValue(lane->slots_asked);
   }
-  QString facts;
-  if (budgeted && snapshot.n_prompt > 0) {
-    const std::string tokens = viz::format_count(snapshot.n_prompt);
-    const std::string share = lane->slots_asked < snapshot.n_prompt
-                                  ? viz::format_percent(static_cast<double>(lane->slots_asked) / snapshot.n_prompt) + " of " + tokens
-                                  : "all of " + tokens;
-    const bool other = std::abs(lane->slots - lane->slots_asked) >= 0.05;  // a cache that was cut once has grown since
-    const auto raised = std::ranges::find(lane->warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
-    const std::string asked = raised != lane->warnings.end() ? viz::format_mean(raised->asked) + " asked, raised · " : std::string();
-    const std::string now = other ? "now " + viz::format_mean(lane->slots) + " slots, " : std::string();
-    facts = QString::fromStdString(share + " · " + asked + now + viz::format_bytes(lane->kv_bytes));
-  } else if (lane) {
-    facts = QString("no limit · %1").arg(QString::fromStdString(viz::format_bytes(lane->kv_bytes)));
-  }
-  if (facts != m_budget_facts->text()) {
-    m_budget_facts->setText(facts);
-    fit();
-  }
-  QStringList tip{"Budget of the selected run, in slots per head, on a linear scale; one slot by wheel or arrows", facts};
+  sayFacts();
+  QStringList tip{"Budget of the selected run, in slots per head, on a linear scale; one slot by wheel or arrows", m_budget_facts->text()};
   if (lane && lane->bytes > 0)
     tip << QString("keys and values of its slots: %1, allocated for them: %2")
                .arg(qs(viz::format_bytes(lane->kv_bytes)), qs(viz::format_bytes(lane->bytes)));
@@ -252,6 +238,43 @@ void ToolRow::refresh() {
   m_slider->setToolTip(tip.join('\n'));
   m_budget_facts->setToolTip(tip.join('\n'));
   m_refreshing = false;
+}
+
+bool ToolRow::hasBudget() const {
+  const LaneSnapshot* lane = m_workspace.lane();
+  return lane && m_workspace.selection().lane > 0 && lane->slots_asked >= 0;
+}
+
+void ToolRow::sayFacts() {
+  const QString words = facts();
+  if (words == m_budget_facts->text()) return;
+  m_budget_facts->setText(words);
+  fit();
+}
+
+/// The share is that of the number beside it, the memory that of the step looked at.
+QString ToolRow::facts() const {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const LaneSnapshot* lane = m_workspace.lane();
+  if (!lane) return {};
+  const int step = m_workspace.step();
+  const RunFigures here = step < 0 || m_workspace.atLatestStep() ? RunFigures{} : run_figures(snapshot, *lane, step, step);
+  const bool earlier = std::isfinite(here.slots) && std::isfinite(here.bytes) && here.slots > 0;
+  const double slots = earlier ? here.slots : lane->slots, bytes = earlier ? here.bytes : lane->kv_bytes;
+  const std::string when = earlier ? fmt::format("step {}: ", step) : std::string();
+  const std::string memory = viz::format_bytes(bytes);
+  if (!hasBudget() || snapshot.n_prompt <= 0) return qs("no limit · " + when + memory);
+  const int n_slots = m_slots->value();
+  const std::string tokens = viz::format_count(snapshot.n_prompt);
+  const std::string share = n_slots < snapshot.n_prompt
+                                ? viz::format_percent(static_cast<double>(n_slots) / snapshot.n_prompt) + " of " + tokens
+                                : "all of " + tokens;
+  if (n_slots != lane->slots_asked) return qs(share);              // on its way: what it comes to is not known yet
+  const bool other = std::abs(slots - lane->slots_asked) >= 0.05;  // a cache that was cut once has grown since
+  const auto raised = std::ranges::find(lane->warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
+  const std::string asked = raised != lane->warnings.end() ? viz::format_mean(raised->asked) + " asked, raised · " : std::string();
+  const std::string now = other ? (earlier ? "" : "now ") + viz::format_mean(slots) + " slots, " : std::string();
+  return qs(share + " · " + asked + when + now + memory);
 }
 
 /// What cannot work is off, and says why where one points; `why` empty: it works.
@@ -297,6 +320,7 @@ void ToolRow::budgetChosen(int nSlots, const std::optional<double>& share) {
   m_slider->setValue(nSlots);
   m_slots->setValue(nSlots);
   m_refreshing = false;
+  sayFacts();
   m_wanted = nSlots;
   m_wanted_share = share;
   m_wanted_lane = m_workspace.selection().lane;

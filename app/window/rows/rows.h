@@ -63,6 +63,9 @@ class ToolRow : public QFrame {
  private:
   void listen();
   void refresh();
+  bool hasBudget() const;
+  QString facts() const;
+  void sayFacts();
   void sayWhyNot(const QString& why);
   void fit();
   void applyTheme();

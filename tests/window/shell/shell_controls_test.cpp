@@ -7,10 +7,14 @@
 #include <QComboBox>
 #include <QFileDialog>
 #include <QLabel>
+#include <QLineEdit>
+#include <QSlider>
 #include <QToolButton>
 
 #include "app/window/rows/budget_box.h"
 #include "app/window/rows/rows.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -136,7 +140,10 @@ TEST_F(BudgetFieldTest, SaysAtTheFieldWhatItDoesNotUnderstand) {
   const int asked = snapshot().lanes[4].slots_asked;
   for (const char* text : {"abc", "12x", "-4", "0", "610%"}) {
     EXPECT_EQ(typed(text), asked) << text;
-    EXPECT_TRUE(box().refusal().contains("is not a budget. Use 25 % or a number of slots.")) << text;
+    const bool too_much = QString(text).endsWith('%');
+    EXPECT_TRUE(box().refusal().contains(too_much ? "is more than the whole prompt. Use at most 100 %"
+                                                  : "is not a budget. Use 25 % or a number of slots."))
+        << text << ": " << box().refusal().toStdString();
     EXPECT_TRUE(box().refusal().contains(text)) << box().refusal().toStdString();
     EXPECT_TRUE(box().property("refused").toBool());
     EXPECT_EQ(box().text().remove(" slots"), text) << "it stays, to be put right";
@@ -145,6 +152,58 @@ TEST_F(BudgetFieldTest, SaysAtTheFieldWhatItDoesNotUnderstand) {
   EXPECT_EQ(typed("9"), 9);
   EXPECT_EQ(box().refusal(), "");
   EXPECT_FALSE(box().property("refused").toBool());
+}
+
+TEST_F(BudgetFieldTest, WhoComesToItHasTheNumberSelectedAndNeverTheUnit) {
+  ASSERT_TRUE(settle());
+  QLineEdit& line = *box().findChild<QLineEdit*>();
+  const QString number = QString::number(box().value());
+  const QPoint on_unit(line.width() - 8, line.height() / 2);
+  window->setFocus();
+  QTest::mouseClick(&line, Qt::LeftButton, {}, on_unit);
+  EXPECT_EQ(line.selectedText(), number) << "by a click";
+  window->setFocus();
+  QTest::mouseDClick(&line, Qt::LeftButton, {}, on_unit);
+  EXPECT_EQ(line.selectedText(), number) << "by two";
+  window->setFocus();
+  press(Qt::Key_B, Qt::AltModifier);
+  ASSERT_TRUE(box().hasFocus());
+  EXPECT_EQ(line.selectedText(), number) << "by the keyboard";
+  QTest::keyClicks(&box(), "20%");
+  QTest::keyClick(&box(), Qt::Key_Return);
+  QTest::qWait(60);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(4), "keepkv:ratio=0.2");
+}
+
+TEST_F(BudgetFieldTest, TheFiguresBesideItAreOfItsNumberAndOfTheStepLookedAt) {
+  ASSERT_TRUE(settle());
+  const auto facts = [this] {
+    QString all;
+    for (const QLabel* label : window->rows().tools().findChildren<QLabel*>("secondary")) all += label->text() + '|';
+    return all.toStdString();
+  };
+  viz::Selection selection = window->workspace().selection();
+  selection.lane = 3;  // grows after the prompt
+  selection.step.reset();
+  window->workspace().setSelection(selection);
+  const viz::LaneMetrics last = viz::lane_metrics(snapshot(), snapshot().lanes[3], -1, 0);
+  const viz::LaneMetrics first = viz::lane_metrics(snapshot(), snapshot().lanes[3], 0, 0);
+  ASSERT_NE(viz::format_bytes(first.bytes), viz::format_bytes(last.bytes));
+  EXPECT_NE(facts().find(viz::format_bytes(last.bytes)), std::string::npos) << facts();
+  selection.step = 0;
+  window->workspace().setSelection(selection);
+  EXPECT_NE(facts().find("step 0: "), std::string::npos) << facts();
+  EXPECT_NE(facts().find(viz::format_bytes(first.bytes)), std::string::npos) << facts();
+  EXPECT_EQ(facts().find("now "), std::string::npos) << facts();
+  // While it is dragged the share is that of the number beside it.
+  const int n_prompt = snapshot().n_prompt;
+  QSlider& slider = *window->rows().tools().budgetSlider();
+  slider.setSliderDown(true);
+  slider.setValue(n_prompt / 2);
+  EXPECT_NE(facts().find(viz::format_percent(static_cast<double>(n_prompt / 2) / n_prompt) + " of"), std::string::npos) << facts();
+  slider.setSliderDown(false);
+  ASSERT_TRUE(settle());
 }
 
 }  // namespace
