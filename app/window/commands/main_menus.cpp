@@ -47,12 +47,13 @@ void fillUndo(MainWindow& w, Commands& commands, QMenu* menu) {
   redo->setShortcuts({QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), QKeySequence(Qt::CTRL | Qt::Key_Y)});
   menu->addActions({undo, redo});
   commands.adopt({undo, redo});
+  for (QAction* action : {undo, redo}) QObject::disconnect(action, &QAction::triggered, nullptr, nullptr);
   // A budget that is still on its way is the edit that is meant.
-  QObject::disconnect(undo, &QAction::triggered, nullptr, nullptr);
-  QObject::connect(undo, &QAction::triggered, &w, [&w, &stack] {
+  QObject::connect(undo, &QAction::triggered, &w, [&w] {
     w.rows().tools().sendWaitingBudget();
-    stack.undo();
+    w.runsUndo().undo();
   });
+  QObject::connect(redo, &QAction::triggered, &w.runsUndo(), &RunsUndo::redo);
 }
 
 void fillEdit(MainWindow& w, Commands& commands, QMenu* menu) {

@@ -193,8 +193,8 @@ void SessionController::adoptGuest(const SnapshotPtr& result) {
   m_request.lanes.push_back(guest->second.spec);
   d->guests.erase(guest);
   d->generation = result->generation;
+  Q_EMIT requestChanged();  // before its result, as for every other change: what is looked at is what was then
   m_workspace.setSnapshot(result);
-  Q_EMIT requestChanged();
 }
 
 bool SessionController::answersNewest(const Snapshot& snapshot) const { return snapshot.generation >= d->generation; }

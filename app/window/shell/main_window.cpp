@@ -96,6 +96,7 @@ void MainWindow::connectParts() {
   connect(&m_model.workspace, &Workspace::snapshotChanged, this, &MainWindow::takeSnapshot);
   connect(&m_model.workspace, &Workspace::themeChanged, this, [this] { m_panels.applyTheme(); });
   connect(m_runs_undo.get(), &RunsUndo::generateChanged, &m_rows->tools(), &ToolRow::setGenerateCount);
+  connect(m_runs_undo.get(), &RunsUndo::said, m_rows.get(), &WindowRows::say);
   connect(&m_rows->tools(), &ToolRow::findRequested, this, [this] { m_rows->search().open(); });
   connect(&m_rows->loading(), &LoadingRow::slow, &m_run_actions->jobs(), &JobsPanel::note);
   connect(m_pages.get(), &Pages::aboutToShow, this, [this](Page page) {

@@ -61,6 +61,7 @@ class MainWindow : public QMainWindow {
   FirstSteps& firstSteps() { return *m_first_steps; }
   WindowLatency& timing() { return *m_latency; }
   Library& files() { return *m_library; }
+  RunsUndo& runsUndo() { return *m_runs_undo; }
   Document& document() { return *m_document; }
   ExportActions& exports() { return *m_exports; }
   ThemeMode& theme() { return *m_theme; }

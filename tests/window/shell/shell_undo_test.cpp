@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Undo: one order of time for everything that was done, wherever the keyboard is.
+#include <iterator>
+
 #include <QComboBox>
+#include <QLabel>
 #include <QSlider>
 #include <QTextCursor>
 
@@ -88,6 +91,72 @@ TEST_F(UndoTest, TheLastThingDoneIsTheFirstTakenBackWhateverItIs) {
   for (int i = 0; i < 5; ++i) redo();
   EXPECT_EQ(text(), prompt + " not known");
   EXPECT_EQ(snapshot().lanes.size(), 6u);
+}
+
+/// Text, budget, policy, a run that is added, an edit by hand: after every step back and forth the run on screen is the one that changed,
+/// and it is said what did.
+TEST_F(UndoTest, WhatIsTakenBackOrDoneAgainIsShownAndSaid) {
+  const auto look = [this](int run) {
+    viz::Selection selection = window->workspace().selection();
+    selection.lane = run;
+    window->workspace().setSelection(selection);
+  };
+  const auto shown = [this] { return window->workspace().selection().lane; };
+  const auto said = [this] { return window->findChild<QLabel*>("passingWords")->accessibleName().toStdString(); };
+  type(" not");
+  look(2);
+  QTest::qWait(kPause);
+  typeBudget("7");
+  QTest::qWait(kPause);
+  look(3);
+  const QComboBox* policies = window->rows().tools().policyBox();
+  Q_EMIT window->rows().tools().policyBox()->activated(policies->findData("knorm"));
+  ASSERT_TRUE(settle());
+  look(1);
+  Q_EMIT window->rows().tools().runWanted("tova:ratio=0.5");
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(shown(), 5);
+  look(4);
+  viz::Selection selection = window->workspace().selection();
+  selection.select({6, 6});
+  selection.step = 2;
+  window->workspace().setSelection(selection);
+  window->canvas("atlas")->setFocus();
+  QTest::keyClick(window->canvas("atlas"), Qt::Key_E);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(snapshot().lanes.size(), 7u);
+  ASSERT_EQ(shown(), 6);
+
+  const auto elsewhere = [&] {  // far from what changes
+    viz::Selection away;
+    away.lane = 0;
+    window->workspace().setSelection(away);
+  };
+  struct Step {
+    int back, again;  // run that is shown
+    const char *words_back, *words_again;
+  };
+  const Step steps[] = {{4, 6, "adding run G, ", "adding run G, "},
+                        {1, 5, "adding run F, TOVA, 50.0 %", "adding run F, TOVA, 50.0 %"},
+                        {3, 3, "policy of run D, Key norm → SnapKV", "policy of run D, SnapKV → Key norm"},
+                        {2, 2, "budget of run C, 7 slots → 25 %", "budget of run C, 25 % → 7 slots"},
+                        {0, 0, "edit of the text, “ not” is gone again", "edit of the text, “ not” is there again"}};
+  for (const Step& step : steps) {
+    elsewhere();
+    undo();
+    EXPECT_EQ(shown(), step.back) << step.words_back;
+    EXPECT_EQ(said().rfind(std::string("Undone: ") + step.words_back, 0), 0u) << said();
+  }
+  EXPECT_FALSE(window->model().undo.canUndo());
+  for (auto step = std::rbegin(steps); step != std::rend(steps); ++step) {
+    elsewhere();
+    redo();
+    EXPECT_EQ(shown(), step->again) << step->words_again;
+    EXPECT_EQ(said().rfind(std::string("Redone: ") + step->words_again, 0), 0u) << said();
+  }
+  EXPECT_NE(said().find("evicted in all heads"), std::string::npos) << said();
+  EXPECT_EQ(window->workspace().step(), 2) << "the first step that sees the edit by hand";
+  EXPECT_EQ(window->workspace().selection().tokens, (viz::TokenRange{6, 6}));
 }
 
 TEST_F(UndoTest, WordsTypedInOneGoAreOneStepAndTheCaretGoesWhereTheyWere) {

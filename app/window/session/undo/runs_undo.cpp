@@ -12,12 +12,14 @@ RunsUndo::RunsUndo(WindowModel& model) : m_model(model), m_before(model.start.re
   constexpr int kUndoSteps = 200;  // a long day's edits are not kept whole
   m_model.undo.setUndoLimit(kUndoSteps);
   connect(&model.controller, &SessionController::requestChanged, this, &RunsUndo::requestChanged);
+  connect(&model.workspace, &Workspace::snapshotChanged, this, &RunsUndo::show);
 }
 
 void RunsUndo::without(const std::function<void()>& change) {
   const bool outer = std::exchange(m_undoing, true);
   change();
   m_undoing = outer;
+  m_place.reset();
   m_model.undo.clear();
 }
 
@@ -28,11 +30,46 @@ void RunsUndo::requestChanged() {
   if (now.n_generate != before.n_generate && now.n_generate >= 0) Q_EMIT generateChanged(now.n_generate);
   const bool text = now.prompt != before.prompt || now.prompt_text != before.prompt_text || now.prompt_ids != before.prompt_ids;
   if (m_undoing || (!text && now.lanes == before.lanes)) return;
+  m_place.reset();
+  const int looked_at = m_model.workspace.selection().lane;
   if (text || m_model.hand.followingText())
     m_model.undo.push(new TextEdit(m_model.controller, m_undoing, before, now));
   else
     m_model.undo.push(new LanesEdit(m_model.controller, m_undoing, {before.lanes, before.n_generate}, {now.lanes, now.n_generate},
-                                    {m_model.runs.adoptingBatch(), controller.drag(), m_model.workspace.stale()}));
+                                    {m_model.runs.adoptingBatch(), controller.drag(), m_model.workspace.stale(), looked_at}));
+}
+
+void RunsUndo::undo() { travel(true); }
+
+void RunsUndo::redo() { travel(false); }
+
+void RunsUndo::travel(bool back) {
+  QUndoStack& stack = m_model.undo;
+  if (back ? !stack.canUndo() : !stack.canRedo()) return;
+  const QUndoCommand* step = stack.command(back ? stack.index() - 1 : stack.index());
+  const auto* of_runs = dynamic_cast<const RunsStep*>(step);
+  const QString words = of_runs ? of_runs->words(m_model.workspace.snapshot(), back) : step->text();
+  m_place = of_runs ? of_runs->place(back) : std::nullopt;
+  back ? stack.undo() : stack.redo();
+  show();
+  Q_EMIT said((back ? "Undone: " : "Redone: ") + words);
+}
+
+/// A run that is there already is looked at at once, while it is computed anew; one that comes back, as soon as it is there.
+void RunsUndo::show() {
+  if (!m_place) return;
+  const std::vector<LaneSnapshot>& lanes = m_model.workspace.snapshot().lanes;
+  const auto at = static_cast<std::size_t>(m_place->lane);
+  const bool there = at < lanes.size() && lanes[at].spec == m_place->spec;
+  viz::Selection selection = m_model.workspace.selection();
+  if (there || lanes.size() == m_model.controller.request().lanes.size()) selection.lane = m_place->lane;
+  if (const auto look = m_place->look; there && look) {
+    selection.select(look->tokens);
+    if (look->layer) selection.layer = look->layer, selection.kv_head = look->kv_head;
+    selection.step = look->step;
+  }
+  if (there) m_place.reset();
+  m_model.workspace.setSelection(selection);
 }
 
 }  // namespace kvscope

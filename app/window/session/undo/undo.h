@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,18 +11,28 @@
 #include <QUndoCommand>
 
 #include "app/window/session/session_controller.h"
+#include "app/window/session/undo/step_words.h"
 #include "viz/reduce/compare.h"
 
 namespace kvscope {
 
+/// A step of the text and the runs: says what it changes and where that is seen.
+class RunsStep : public QUndoCommand {
+ public:
+  /// "budget of run F, 10 % → 20 %"; back: it is taken back.
+  virtual QString words(const Snapshot& snapshot, bool back) const = 0;
+  virtual std::optional<StepPlace> place(bool back) const = 0;
+};
+
 /// An edit of the runs (budget, policy, added, removed). One step back are: the edits of one drag; edits of the same run within a second,
 /// or before the one before them was answered; runs of one batch.
-class LanesEdit : public QUndoCommand {
+class LanesEdit : public RunsStep {
  public:
   struct Occasion {
     int batch = 0;            // of runs that were asked for together; 0: none
     int drag = 0;             // SessionController::drag()
     bool unanswered = false;  // the effect of the edit before it was not shown yet
+    int looked_at = 0;        // run
   };
   struct Runs {
     std::vector<LaneSpec> lanes;
@@ -43,6 +54,18 @@ class LanesEdit : public QUndoCommand {
   void redo() override {
     if (m_applied) apply(m_after, m_generate_before, m_generate_after);  // the first time it has been done already
     m_applied = true;
+  }
+  QString words(const Snapshot& snapshot, bool back) const override {
+    return back ? runsWords(snapshot, m_after, m_before, true) : runsWords(snapshot, m_before, m_after, false);
+  }
+  std::optional<StepPlace> place(bool back) const override {
+    const auto before = static_cast<std::size_t>(std::max(0, m_occasion.looked_at));
+    if (!back || m_after.size() <= m_before.size() || before >= m_before.size())
+      return back ? runsPlace(m_after, m_before) : runsPlace(m_before, m_after);
+    // Where a run goes again, what was looked at before it came.
+    StepPlace place{.lane = m_occasion.looked_at, .spec = m_before[before].text, .look = {}};
+    if (const WhatIf* edit = handEditOf(m_after.back())) place.look = look_of(*edit);
+    return place;
   }
   int id() const override { return 1; }
   bool mergeWith(const QUndoCommand* other) override {
@@ -106,7 +129,7 @@ class LanesEdit : public QUndoCommand {
 
 /// An edit of the prompt, with what became of edits by hand of its tokens. One step back are: characters that are typed or deleted one by
 /// one, each within a second of the one before it.
-class TextEdit : public QUndoCommand {
+class TextEdit : public RunsStep {
  public:
   /// takingBack: as for LanesEdit.
   TextEdit(SessionController& controller, bool& takingBack, const RunRequest& before, const RunRequest& after)
@@ -123,6 +146,12 @@ class TextEdit : public QUndoCommand {
   void redo() override {
     if (m_applied) apply(m_change.at, m_change.removed, m_change.added, m_after);  // the first time it has been done already
     m_applied = true;
+  }
+  QString words(const Snapshot&, bool back) const override {
+    return back ? textWords(m_change.added, m_change.removed) : textWords(m_change.removed, m_change.added);
+  }
+  std::optional<StepPlace> place(bool back) const override {
+    return back ? runsPlace(m_after.lanes, m_before.lanes) : runsPlace(m_before.lanes, m_after.lanes);
   }
   int id() const override { return 2; }
   bool mergeWith(const QUndoCommand* other) override {
