@@ -117,6 +117,14 @@ LaneEdits HandEdits::edits(int lane) const {
   return lane >= 0 && lane < static_cast<int>(lanes.size()) ? lanes[static_cast<std::size_t>(lane)].edits : LaneEdits{};
 }
 
+/// The fork was made on another run with the same specification.
+bool HandEdits::ofTwin(int fork, int run) const {
+  const auto& lanes = m_workspace.snapshot().lanes;
+  if (fork >= static_cast<int>(lanes.size()) || run >= static_cast<int>(lanes.size())) return false;
+  const int parent = lanes[static_cast<std::size_t>(fork)].fork_of;
+  return parent >= 0 && parent != run && lanes[static_cast<std::size_t>(parent)].spec == lanes[static_cast<std::size_t>(run)].spec;
+}
+
 int HandEdits::fork() const {
   const int selected = m_workspace.selection().lane;
   if (!edits(selected).what_ifs.empty()) return selected;
@@ -127,7 +135,7 @@ int HandEdits::fork() const {
     const LaneEdits other = edits(i);
     const bool same =
         same_policy(lanes[static_cast<std::size_t>(i)], lanes[static_cast<std::size_t>(selected)]) && other.budgets == own.budgets;
-    if (same && !other.what_ifs.empty()) return i;
+    if (same && !other.what_ifs.empty() && !ofTwin(i, selected)) return i;
   }
   return -1;
 }
@@ -163,8 +171,10 @@ QString HandEdits::obstacleOf(WhatIf::Kind kind) const {
 void HandEdits::edit(WhatIf::Kind kind) {
   if (const QString why = obstacleOf(kind); !why.isEmpty()) {
     Q_EMIT said(QString("Nothing was changed: %1.").arg(why));
+    m_refused = true;
     return;
   }
+  m_refused = false;
   WhatIf what_if = early(kind);
   if (kind == WhatIf::Kind::merge) {
     m_merging = std::move(what_if);
@@ -207,7 +217,13 @@ void HandEdits::cancel() {
   Q_EMIT said("Nothing was merged.");
 }
 
+/// What was refused is of the runs and the place before.
+void HandEdits::takeRefusalBack() {
+  if (std::exchange(m_refused, false)) Q_EMIT said({});
+}
+
 void HandEdits::requestChanged() {
+  takeRefusalBack();
   const auto& lanes = m_controller.request().lanes;
   if (m_told.empty() || std::ranges::find(lanes, m_told, &LaneSpec::text) != lanes.end()) return;
   m_told.clear();
@@ -215,6 +231,7 @@ void HandEdits::requestChanged() {
 }
 
 void HandEdits::selectionChanged() {
+  takeRefusalBack();
   const viz::Selection& s = m_workspace.selection();
   if (m_merging && s.tokens && s.tokens->first == s.tokens->last && !std::ranges::binary_search(m_merging->positions, s.tokens->first)) {
     WhatIf what_if = std::move(*m_merging);
@@ -259,6 +276,7 @@ void HandEdits::followText() {
     n_lost += moved.n_lost;
     if (moved.edits.empty() && !lane.edits.empty()) continue;  // a fork of nothing
     lanes.push_back(moved.edits == lane.edits ? lane : with_edits(lane, moved.edits));
+    m_controller.forks().renamed(lane.text, lanes.back().text);
   }
   if (lanes == request.lanes) return;
   request.lanes = std::move(lanes);
@@ -273,7 +291,7 @@ void HandEdits::followText() {
 void HandEdits::snapshotChanged() {
   followText();
   const Snapshot& snapshot = m_workspace.snapshot();
-  for (int i = 0; !m_wanted.empty() && i < static_cast<int>(snapshot.lanes.size()); ++i) {
+  for (int i = static_cast<int>(snapshot.lanes.size()) - 1; !m_wanted.empty() && i >= 0; --i) {  // the newest of those alike
     if (snapshot.lanes[static_cast<std::size_t>(i)].spec != m_wanted) continue;
     m_wanted.clear();
     viz::Selection selection = m_workspace.selection();
@@ -321,10 +339,13 @@ void HandEdits::add(WhatIf what_if) {
   now.what_ifs.push_back(std::move(what_if));
   const LaneSpec spec = with_edits(request.lanes[static_cast<std::size_t>(selected)], now);
   const int lane = is_fork ? selected : static_cast<int>(request.lanes.size());
-  if (is_fork)
+  if (is_fork) {
+    m_controller.forks().renamed(request.lanes[static_cast<std::size_t>(selected)].text, spec.text);
     request.lanes[static_cast<std::size_t>(selected)] = spec;
-  else
+  } else {
+    m_controller.forks().made(spec.text, request.lanes, selected);
     request.lanes.push_back(spec);
+  }
   words += is_fork ? QString(", in run %1.").arg(qs(viz::lane_letter(lane)))
                    : QString(", in run %1 beside run %2.").arg(qs(viz::lane_letter(lane)), qs(viz::lane_letter(selected)));
   if (from >= n_steps && request.follow != Follow::file) {
@@ -347,6 +368,7 @@ void HandEdits::change(int lane, const LaneEdits& edits) {
   LaneSpec& spec = request.lanes[static_cast<std::size_t>(lane)];
   const LaneSpec next = with_edits(spec, edits);
   if (next == spec) return;
+  m_controller.forks().renamed(spec.text, next.text);
   spec = next;
   m_controller.replaceRequest(request);
   Q_EMIT changed();

@@ -68,6 +68,8 @@ class HandEdits : public QObject {
   void said(const QString& words);  // what was done, or what is waited for; empty: that is no longer so
 
  private:
+  bool ofTwin(int fork, int run) const;
+  void takeRefusalBack();
   HeadChoice heads() const;
   /// Of the selected tokens, done after this step; a token that has not been read by then is left out.
   WhatIf selected(WhatIf::Kind kind, int step) const;
@@ -102,6 +104,7 @@ class HandEdits : public QObject {
   };
   std::optional<Text> m_text;  // that edits are about, while it is being edited
   bool m_following = false;
+  bool m_refused = false;  // why is said
 };
 
 }  // namespace kvscope

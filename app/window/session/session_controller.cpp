@@ -107,8 +107,9 @@ SessionController::~SessionController() {
 
 void SessionController::deliver() {
   d->wake_pending.store(false);  // before the read: a put after this line wakes us again
-  const SnapshotPtr snapshot = d->mailbox.latest();
-  if (!snapshot || viewOnly()) return;  // what the engine was at when stored results came
+  const SnapshotPtr computed = d->mailbox.latest();
+  if (!computed || viewOnly()) return;  // what the engine was at when stored results came
+  const SnapshotPtr snapshot = m_forks.tied(computed);
   if (d->guest) return deliverGuest(snapshot);
   const auto guest = d->guests.find(snapshot->generation);
   const bool of_guest = guest != d->guests.end();

@@ -8,6 +8,7 @@
 #include <QString>
 #include <QStringList>
 
+#include "app/window/session/fork_parents.h"
 #include "runtime/session/engine.h"
 #include "runtime/session/run_request.h"
 #include "snapshot/snapshot.h"
@@ -53,6 +54,7 @@ class SessionController : public QObject {
   bool hasGuest() const;
   /// Memory for recorded results, of models loaded from now on; 0: the engine's choice.
   void setRecordLimit(std::size_t bytes) { m_record_limit = bytes; }
+  ForkParents& forks() { return m_forks; }
   /// Edits of the runs between beginDrag() and endDrag() are one, however long they take: its number, 0 where none goes on.
   int drag() const { return m_dragging ? m_drags : 0; }
 
@@ -119,6 +121,7 @@ class SessionController : public QObject {
   QString m_engine;  // address; empty: this process
   std::size_t m_record_limit = 0;
   QString m_view_only;  // why nothing is computed; empty: it is
+  ForkParents m_forks;
   int m_drags = 0;
   bool m_dragging = false;
   struct Private;

@@ -21,6 +21,7 @@
 #include "app/window/panels/runs/what_if_panel_model.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/hand_edits.h"
+#include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "window/support/window_fixture.h"
 
@@ -152,6 +153,71 @@ TEST_F(WhatIfTest, EEvictsTheSelectedTokenInAForkBesideTheRunAndUndoDropsTheFork
   press(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
   ASSERT_TRUE(settle());
   EXPECT_EQ(snapshot().lanes.size(), 6u);
+}
+
+TEST_F(WhatIfTest, AForkIsOfTheRunItWasMadeOnThoughAnotherIsTheSame) {
+  const auto said = [this] { return window->findChild<QLabel*>("passingWords")->accessibleName(); };
+  window->controller().setLaneSpec(3, qs(lane(4)));  // D is what E is
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(said().contains("Run D is the same as run E")) << said().toStdString();
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 0);
+  select(token, token, 2);
+  key("atlas", Qt::Key_E);
+  EXPECT_EQ(snapshot().lanes[5].fork_of, 4);
+  EXPECT_EQ(panel()->facts(), "run F, forked from run E");
+  key("atlas", Qt::Key_P);  // the fork is edited further
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  EXPECT_EQ(panel()->facts(), "run F, forked from run E");
+  viz::Selection twin = window->workspace().selection();
+  twin.lane = 3;
+  window->workspace().setSelection(twin);
+  EXPECT_EQ(panel()->facts(), "nothing was done by hand") << "to this one";
+  // The same to D: another fork, of D.
+  select(token, token, 2);
+  twin = window->workspace().selection();
+  twin.lane = 3;
+  window->workspace().setSelection(twin);
+  key("atlas", Qt::Key_E);
+  ASSERT_EQ(snapshot().lanes.size(), 7u);
+  EXPECT_EQ(snapshot().lanes[6].fork_of, 3);
+  EXPECT_EQ(snapshot().lanes[5].fork_of, 4);
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->workspace().selection().lane, 3);
+}
+
+TEST_F(WhatIfTest, ARunThatIsThereIsNotAddedAgainAndThatIsSaid) {
+  Q_EMIT window->rows().tools().runWanted(qs(lane(2)));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes.size(), 5u);
+  EXPECT_EQ(window->workspace().selection().lane, 2);
+  EXPECT_EQ(window->findChild<QLabel*>("passingWords")->accessibleName(), "It is among the runs already, as run C");
+}
+
+TEST_F(WhatIfTest, WhyNothingWasChangedIsSaidUntilSomethingElseIsDone) {
+  const auto told = [this] {
+    QString all;
+    for (const QLabel* label : panel()->findChildren<QLabel*>()) all += label->isHidden() ? QString() : label->text();
+    return all.contains("Nothing was changed");
+  };
+  int gone = -1;
+  for (int t = 1; t < snapshot().n_prompt && gone < 0; ++t)
+    if (!std::ranges::binary_search(head(4, 1).pos, t)) gone = t;
+  ASSERT_GT(gone, 0);
+  const auto refused = [&] {
+    select(gone, gone, 2);
+    window->model().hand.setScope(HandEdits::Scope::head);
+    key("atlas", Qt::Key_E);
+    EXPECT_TRUE(told());
+  };
+  refused();
+  select(gone + 1, gone + 1, 2);
+  EXPECT_FALSE(told()) << "another token";
+  refused();
+  window->controller().setLaneSpec(1, QString("streaming:ratio=0.5"));
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(told()) << "another budget";
 }
 
 TEST_F(WhatIfTest, AnEditFollowsItsTokenThroughEditsOfTheText) {

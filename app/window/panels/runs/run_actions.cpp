@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <QAction>
 #include <QActionGroup>
@@ -22,6 +23,7 @@
 #include "app/window/rows/window_rows.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
+#include "app/window/shell/panel_paint.h"
 #include "app/window/shell/panels.h"
 #include "core/failure.h"
 #include "viz/reduce/compare.h"
@@ -46,9 +48,21 @@ RunActions::RunActions(QWidget& window, WindowModel& model, WindowRows& rows, Pa
   connect(&rows.tools(), &ToolRow::nextRequested, this, &RunActions::generateOneMore);
   connect(&rows.tools(), &ToolRow::stopRequested, this, &RunActions::stop);
   connect(&rows.tools(), &ToolRow::runWanted, this, &RunActions::addRun);
+  connect(&model.controller, &SessionController::requestChanged, this, &RunActions::sayTwins);
 }
 
 RunActions::~RunActions() = default;
+
+/// A run that became, or came as, what another one is: both say the same from now on.
+void RunActions::sayTwins() {
+  const std::vector<LaneSpec>& now = m_model.controller.request().lanes;
+  const std::vector<LaneSpec> before = std::exchange(m_lanes, now);
+  const auto letter = [](std::size_t i) { return qs(viz::lane_letter(static_cast<int>(i))); };
+  for (std::size_t i = 1; i < now.size(); ++i)
+    for (std::size_t twin = 1; twin < now.size() && !(i < before.size() && before[i] == now[i]); ++twin)
+      if (twin != i && now[twin].text == now[i].text)
+        return m_rows.say(QString("Run %1 is the same as run %2: %3").arg(letter(i), letter(twin), qs(wordsOf(now[i].text).title)));
+}
 
 /// Where people look, not only in the list.
 void RunActions::sayRefusals() {
@@ -116,15 +130,22 @@ void RunActions::add() {
 }
 
 void RunActions::addRun(const QString& spec) {
-  m_wanted = spec.toStdString();
   const std::vector<LaneSpec>& lanes = m_model.controller.request().lanes;
-  if (std::ranges::find(lanes, m_wanted, &LaneSpec::text) == lanes.end()) m_model.runs.add({m_wanted}, QueuedRun::Purpose::lane);
-  selectWanted();
+  if (const auto there = std::ranges::find(lanes, spec.toStdString(), &LaneSpec::text); there != lanes.end())
+    m_rows.say(QString("It is among the runs already, as run %1").arg(qs(viz::lane_letter(static_cast<int>(there - lanes.begin())))));
+  wantRun(spec);
 }
 
 void RunActions::open(const QString& spec) {
   m_pages.show(Page::compare);
-  addRun(spec);
+  wantRun(spec);
+}
+
+void RunActions::wantRun(const QString& spec) {
+  m_wanted = spec.toStdString();
+  const std::vector<LaneSpec>& lanes = m_model.controller.request().lanes;
+  if (std::ranges::find(lanes, m_wanted, &LaneSpec::text) == lanes.end()) m_model.runs.add({m_wanted}, QueuedRun::Purpose::lane);
+  selectWanted();
 }
 
 void RunActions::selectWanted() {

@@ -24,6 +24,7 @@ class SweepPanel;
 class SweepProcess;
 class TextSweepDialog;
 class WindowRows;
+struct LaneSpec;
 struct WindowModel;
 
 /// What is computed: the commands of the menus Run and Compare, runs beside those on screen (added by the grid, measured by the sweep,
@@ -69,6 +70,8 @@ class RunActions : public QObject {
     std::function<void()> take;
   };
   void fillChoices(Commands& commands, QMenu* menu, const std::vector<Choice>& choices, const std::function<int()>& current);
+  void wantRun(const QString& spec);
+  void sayTwins();
   void sayRefusals();
   void openTextStore(const QString& folder);
   void sayEndOfTextSweep();
@@ -83,9 +86,10 @@ class RunActions : public QObject {
   AddRunsDialog* m_dialog = nullptr;
   std::unique_ptr<SweepProcess> m_texts;
   std::unique_ptr<TextSweepDialog> m_texts_dialog;
-  int m_failure_said = 0;   // run of the queue whose refusal was said last
-  QString m_texts_failure;  // of a sweep over texts, that was said
-  std::string m_wanted;     // to be looked at as soon as it is there
+  int m_failure_said = 0;         // run of the queue whose refusal was said last
+  QString m_texts_failure;        // of a sweep over texts, that was said
+  std::string m_wanted;           // to be looked at as soon as it is there
+  std::vector<LaneSpec> m_lanes;  // as they were asked for last
 };
 
 }  // namespace kvscope

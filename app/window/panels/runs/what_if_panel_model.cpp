@@ -56,6 +56,21 @@ QString headsText(const HeadChoice& heads) {
   return (heads.layers.empty() ? QString("all layers") : list(heads.layers, "L")) + " · " + list(heads.kv_heads, "H");
 }
 
+QString doneHelp(const WhatIfEffect& effect, const WhatIf& w) {
+  if (!w.on) return "switched off";
+  if (effect.asked == 0) return "n/a: not computed yet";
+  if (w.kind == WhatIf::Kind::pin)
+    return QString(
+               "Pinned slots that are there at the last step: %1 of %2 asked for, a token in a head each. The policy keeps "
+               "those; in the other heads the token had left before")
+        .arg(effect.done)
+        .arg(effect.asked);
+  return QString("Slots changed: %1 of %2 asked for, a token in a head each. In the other heads there was nothing to change: %3")
+      .arg(effect.done)
+      .arg(effect.asked)
+      .arg(w.kind == WhatIf::Kind::restore ? "the token still had its slot" : "the token had left before");
+}
+
 QString change(double delta) { return qs(viz::format_change(delta)); }
 
 }  // namespace
@@ -172,6 +187,8 @@ QVariant WhatIfModel::data(const QModelIndex& index, int role) const {
     const bool shared = index.column() >= kKlLast && index.column() != kLocal && !isTotal(row) &&
                         std::isnan(m_effects[static_cast<std::size_t>(row)].kl_last);
     if (shared) return "Several edits act together: switch the others off to measure this one alone.";
+    if (index.column() == kDone && !isTotal(row))
+      return doneHelp(m_effects[static_cast<std::size_t>(row)], m_what_ifs[static_cast<std::size_t>(row)]);
     return text(row, index.column());
   }
   return {};
