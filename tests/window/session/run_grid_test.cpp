@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -90,6 +92,26 @@ TEST_F(AddRunsTest, SeedsMultiplyOnlyPoliciesThatDrawLots) {
   EXPECT_EQ(model().chosen().size(), 3u * 3u + 3u);
   EXPECT_EQ(model().nSeeded(), 1);
   EXPECT_EQ(model().chosen()[1], "random:ratio=0.125,seed=1");
+}
+
+TEST_F(AddRunsTest, WhatWasChosenStaysChosenAtTheBudgetsThatAreTypedInstead) {
+  openDialog();
+  model().choose("knorm", true);
+  model().choose("tova", true);
+  QLineEdit& budgets = dialog().grid().budgets();
+  budgets.selectAll();
+  QTest::keyClicks(&budgets, "10%, 30 %");
+  EXPECT_EQ(model().chosen().size(), 4u);
+  for (const char* spec : {"knorm:ratio=0.1", "knorm:ratio=0.3", "tova:ratio=0.1", "tova:ratio=0.3"})
+    EXPECT_EQ(std::ranges::count(model().chosen(), spec), 1) << spec;
+  budgets.selectAll();
+  QTest::keyClick(&budgets, Qt::Key_Backspace);  // none, on the way to others
+  QTest::keyClicks(&budgets, "40 %");
+  EXPECT_EQ(model().chosen().size(), 2u);
+  model().clear();
+  budgets.selectAll();
+  QTest::keyClicks(&budgets, "50 %");
+  EXPECT_TRUE(model().chosen().empty()) << "nothing was chosen";
 }
 
 TEST_F(AddRunsTest, WhatIsThereOrCannotBeIsNotChosen) {

@@ -12,6 +12,8 @@
 #include <QSpinBox>
 #include <QTemporaryDir>
 
+#include "app/window/panels/runs/run_grid.h"
+#include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/panels/stores/store_panel.h"
 #include "app/window/panels/stores/sweep_page.h"
 #include "app/window/panels/stores/sweep_process.h"
@@ -175,6 +177,34 @@ TEST_F(TextSweepTest, OffersThePoliciesOfTheRunsOnScreen) {
       << "nothing is put beside what is the program's";
   fresh->suggest();
   EXPECT_EQ(fresh->policies().text().toStdString(), "streaming:sinks=2, h2o, snapkv, keepkv");
+}
+
+TEST_F(TextSweepTest, BeginsWithWhatTheSweepOverTheTextOnScreenHad) {
+  dialog().hide();
+  SweepPanel& own = window->runActions().sweep();
+  window->showPage(Page::sweep);
+  auto fresh = std::make_unique<TextSweepDialog>(window->model(), process(), nullptr);
+  fresh->begin(own.swept());
+  fresh->suggest();
+  EXPECT_EQ(fresh->budgets().text(), "10 %, 20 %, 40 %") << "nobody swept yet";
+  own.grid().model().clear();
+  own.grid().model().choose("random", true);
+  own.grid().model().choose("snapkv", true);
+  own.grid().seeds().setText("0-2");
+  own.grid().budgets().selectAll();
+  QTest::keyClicks(&own.grid().budgets(), "15%, 30%, 64");
+  fresh->begin(own.swept());
+  fresh->suggest();
+  EXPECT_EQ(fresh->budgets().text(), "15 %, 30 %") << "slots are of one text";
+  EXPECT_EQ(fresh->seeds().value(), 3);
+  QString wrong;
+  EXPECT_EQ(parsePolicies(fresh->policies().text(), &wrong).size(), 2u) << fresh->policies().text().toStdString();
+  fresh->budgets().setText("70 %");
+  own.grid().budgets().selectAll();
+  QTest::keyClicks(&own.grid().budgets(), "5%");
+  fresh->begin(own.swept());
+  fresh->suggest();
+  EXPECT_EQ(fresh->budgets().text(), "70 %") << "what was typed stays";
 }
 
 TEST_F(TextSweepTest, HidesNumbersInProseWhereThereIsNoFile) {

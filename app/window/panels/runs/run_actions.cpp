@@ -92,6 +92,7 @@ void RunActions::makeDialog() {
 }
 
 void RunActions::sweepTexts() {
+  m_texts_dialog->begin(m_sweep->swept());
   m_texts_dialog->show();
   m_texts_dialog->raise();
   m_texts_dialog->activateWindow();

@@ -2,6 +2,7 @@
 #include "app/window/panels/runs/run_grid_model.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QRegularExpression>
 
@@ -89,9 +90,17 @@ void RunGridModel::refresh() {
   Q_EMIT changed();
 }
 
+/// A policy that was chosen is chosen at what is new among the budgets: it is for them that these change.
 void RunGridModel::setBudgets(const std::vector<GridBudget>& budgets) {
   beginResetModel();
-  m_budgets = budgets;
+  const std::vector<GridBudget> before = std::exchange(m_budgets, budgets);
+  if (!before.empty()) m_meant.clear();  // else the text was empty on the way to other budgets
+  for (const GridBudget& budget : before)
+    for (const auto& [policy, text] : m_chosen)
+      if (text == budget.text) m_meant.insert(policy);
+  for (const GridBudget& budget : budgets)
+    if (std::ranges::find(before, budget.text, &GridBudget::text) == before.end())
+      for (const std::string& policy : m_meant) m_chosen.emplace(policy, budget.text);
   endResetModel();
   Q_EMIT changed();
 }
@@ -174,6 +183,7 @@ void RunGridModel::chooseRuns(const std::vector<std::string>& specs) {
 
 void RunGridModel::clear() {
   m_chosen.clear();
+  m_meant.clear();
   refresh();
 }
 

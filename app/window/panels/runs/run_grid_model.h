@@ -39,6 +39,8 @@ class RunGridModel : public QAbstractTableModel {
   RunGridModel(Workspace& workspace, SessionController& controller, QObject* parent = nullptr);
 
   void setBudgets(const std::vector<GridBudget>& budgets);
+  const std::vector<GridBudget>& budgets() const { return m_budgets; }
+  std::size_t nSeeds() const { return m_seeds.size(); }
   void setSeeds(const std::vector<int>& seeds);
   /// Cells whose run is in the request may be chosen again (to be measured without a lane).
   void setKnownAllowed(bool allowed);
@@ -76,6 +78,7 @@ class RunGridModel : public QAbstractTableModel {
   std::vector<GridBudget> m_budgets;
   std::vector<int> m_seeds{0};
   std::set<std::pair<std::string, QString>> m_chosen;  // policy, budget
+  std::set<std::string> m_meant;                       // policies chosen at one of the budgets before
   bool m_known_allowed = false;
   QString refusalOf(const std::string& spec) const;
 

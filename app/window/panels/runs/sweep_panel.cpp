@@ -221,6 +221,16 @@ void SweepPanel::takeText() {
   refresh();
 }
 
+std::optional<TextSweepDialog::Swept> SweepPanel::swept() const {
+  if (m_data.nMeasured() == 0 && !m_grid->budgets().isModified()) return std::nullopt;
+  TextSweepDialog::Swept out;
+  for (const GridBudget& budget : m_grid->model().budgets())
+    if (budget.key == "ratio") out.budgets << budget.text;
+  for (const SweepSeries& series : m_data.series()) out.policies << qs(series.policy);
+  if (m_grid->model().nSeeded() > 0) out.seeds = static_cast<int>(m_grid->model().nSeeds());
+  return out;
+}
+
 SavedSweep SweepPanel::saved() const {
   if (m_data.nMeasured() == 0) return m_saved;
   SavedSweep out{textDigest(m_workspace.snapshot()), m_grid->budgets().text(), m_grid->seeds().text(), {}};

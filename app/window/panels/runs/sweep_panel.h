@@ -7,6 +7,7 @@
 
 #include "app/window/panels/runs/sweep_chart.h"
 #include "app/window/panels/runs/sweep_data.h"
+#include "app/window/panels/stores/text_sweep_dialog.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_file.h"
 
@@ -40,6 +41,8 @@ class SweepPanel : public QWidget {
   std::vector<QWidget*> controls() const;
   /// Chooses what the runs on screen suggest, once.
   void suggest();
+  /// Policies, budgets in percent and seeds, once somebody measured or typed something here; nullopt: nobody did.
+  std::optional<TextSweepDialog::Swept> swept() const;
   /// What was measured and how it was chosen, for a session's file.
   SavedSweep saved() const;
   /// Of a session: comes back as soon as its text is computed.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/panels/stores/text_sweep_dialog.h"
 
+#include <utility>
+
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
@@ -29,6 +31,8 @@ namespace {
 
 constexpr int kMostSeeds = 1000, kMostDepths = 100, kMostSamples = 1000, kFewestTokens = 32, kMostTokens = 1 << 20;
 
+const QStringList kBudgets = {"10 %", "20 %", "40 %"};
+
 QString counted(std::size_t n, const char* one, const char* many) {
   return n == 1 ? QString("1 %1").arg(one) : QString("%1 %2").arg(n).arg(many);
 }
@@ -42,7 +46,7 @@ TextSweepDialog::TextSweepDialog(WindowModel& model, SweepProcess& process, QWid
       m_source(new QComboBox(this)),
       m_texts(new QLineEdit(this)),
       m_policies(new QLineEdit(this)),
-      m_budgets(new QLineEdit("10 %, 20 %, 40 %", this)),
+      m_budgets(new QLineEdit(this)),
       m_store(new QLineEdit(this)),
       m_depths(new QSpinBox(this)),
       m_samples(new QSpinBox(this)),
@@ -187,11 +191,17 @@ QString TextSweepDialog::command() const { return m_command->toPlainText(); }
 QString TextSweepDialog::words() const { return m_words->text(); }
 
 void TextSweepDialog::suggest() {
-  QStringList policies;
-  for (const std::string& policy : policiesOf(m_model.controller.request().lanes)) policies << qs(policy);
-  const bool untouched = m_policies->text() == m_suggested;
-  m_suggested = policies.join(", ");
-  if (untouched) m_policies->setText(m_suggested);
+  Swept offer = m_swept.value_or(Swept{});
+  if (offer.policies.isEmpty())
+    for (const std::string& policy : policiesOf(m_model.controller.request().lanes)) offer.policies << qs(policy);
+  if (offer.budgets.isEmpty()) offer.budgets = kBudgets;
+  const auto suggest_in = [](QLineEdit* line, QString& before, const QString& now) {
+    const bool untouched = line->text() == std::exchange(before, now);
+    if (untouched) line->setText(now);
+  };
+  suggest_in(m_policies, m_suggested, offer.policies.join(", "));
+  suggest_in(m_budgets, m_budgets_suggested, offer.budgets.join(", "));
+  if (m_seeds->value() == std::exchange(m_seeds_suggested, offer.seeds)) m_seeds->setValue(offer.seeds);
   refresh();
 }
 

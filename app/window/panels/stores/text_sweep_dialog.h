@@ -40,7 +40,13 @@ class TextSweepDialog : public QDialog {
   QString command() const;
   /// What stands in the way, or how much work it is.
   QString words() const;
-  /// The policies of the runs on screen, unless others were typed.
+  /// A sweep over the text on screen that was asked for: the next one, over many, begins with it.
+  struct Swept {
+    QStringList policies, budgets;  // percents
+    int seeds = 1;
+  };
+  void begin(const std::optional<Swept>& swept) { m_swept = swept; }
+  /// The policies, budgets and seeds of that sweep, else the policies of the runs on screen; what was typed stays.
   void suggest();
 
  protected:
@@ -68,7 +74,9 @@ class TextSweepDialog : public QDialog {
   QLabel* m_words;
   QPlainTextEdit* m_command;
   QPushButton* m_start;
-  QString m_suggested, m_offered;  // policies and store that nobody typed
+  std::optional<Swept> m_swept;
+  QString m_suggested, m_budgets_suggested, m_offered;  // policies, budgets and store that nobody typed
+  int m_seeds_suggested = 1;
   int m_n_texts = 0;
   QString m_wrong_texts;  // why they cannot be read
 };
