@@ -41,6 +41,8 @@ std::vector<SweepBand> sweep_bands(std::span<const std::size_t> beside, std::spa
     const double ahead = beside[run] == run || !other ? kNotAvailable : advantage(*results[i], *other);
     if (std::isnan(ahead)) continue;
     ++band.compared;
+    band.own_slots.add(results[i]->figure("slots"));
+    band.other_slots.add(other->figure("slots"));
     band.better += ahead > 0;
     band.worse += ahead < 0;
   }

@@ -19,6 +19,7 @@ struct SweepBand {
   // Item by item beside another run on the same text with the same seed: by score, where both have one, else by KL. An item in which they
   // are alike is in neither; compared 0: nothing to compare with.
   std::size_t better = 0, worse = 0, compared = 0;
+  Statistics own_slots, other_slots;  // held in those items, mean per head: by this run, and by the one beside it
 
   const Statistics& figure(std::string_view name) const { return figures[sweep_figure(name)]; }
 };

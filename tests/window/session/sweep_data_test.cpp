@@ -7,9 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "app/window/panels/runs/sweep_chart.h"
+#include "app/window/panels/runs/curve_paint.h"
 #include "app/window/panels/runs/sweep_scale.h"
-#include "viz/reduce/compare.h"
+#include "app/window/shell/panel_paint.h"
+#include "viz/reduce/run_look.h"
 #include "viz/synthetic.h"
 
 namespace kvscope {
@@ -115,20 +116,26 @@ TEST(SweepData, TheSlotsHeldAreThoseOfTheStepsAfterThePromptAndNotThoseAsked) {
   EXPECT_EQ(std::stod(table.rows[0][column("KV bytes (at the end)")]), f.bytes);
 }
 
-TEST(SweepChart, APolicyLooksAsItsRunInTheComparison) {
+TEST(CurveLook, APolicyLooksAsItsRunInTheComparisonOnEveryPage) {
   Snapshot snapshot;
-  for (const char* policy : {"full", "h2o", "keepkv", "h2o"}) {
+  for (const char* policy : {"full", "h2o", "keepkv", "h2o", "tova", "cam", "knorm", "d2o"}) {
     snapshot.lanes.emplace_back();
     snapshot.lanes.back().policy = policy;
   }
-  std::vector<SweepSeries> series(8);
-  const char* policies[] = {"snapkv", "keepkv", "tova", "h2o", "cam", "d2o", "knorm", "zeromerge"};
-  for (std::size_t i = 0; i < series.size(); ++i) series[i].policy = policies[i];
-  const std::vector<int> runs = SweepChart::runsOf(series, snapshot);
-  EXPECT_EQ(runs[3], viz::run_of_lane(1));
-  EXPECT_EQ(runs[1], viz::run_of_lane(2));
-  EXPECT_EQ(std::set<int>(runs.begin(), runs.end()).size(), series.size()) << "no colour twice";
-  EXPECT_EQ(std::ranges::count_if(runs, [](int run) { return run < SweepChart::kColours; }), 6);
+  std::vector<std::string> policies = {"snapkv", "keepkv", "tova", "h2o", "cam", "d2o", "knorm", "zeromerge"};
+  for (int i = 0; i < 6; ++i) policies.push_back("other " + std::to_string(i));
+  const std::vector<CurveLook> looks = looksOf(policies, snapshot);
+  const viz::Theme& theme = viz::light_theme();
+  std::set<std::pair<QRgb, int>> seen;
+  for (std::size_t c = 0; c < looks.size(); ++c) {
+    for (int lane = static_cast<int>(snapshot.lanes.size()) - 1; lane > 0; --lane) {  // the first of a policy
+      if (snapshot.lanes[static_cast<std::size_t>(lane)].policy != policies[c] || (policies[c] == "h2o" && lane != 1)) continue;
+      EXPECT_EQ(looks[c].colour(theme, false).rgb() & 0xffffff, viz::lane_colour(theme, lane).value) << policies[c];
+      EXPECT_EQ(looks[c].marker(), viz::marker_of_lane(lane)) << policies[c];
+    }
+    EXPECT_TRUE(seen.emplace(looks[c].colour(theme, true).rgb(), looks[c].marker() % 6).second) << policies[c] << ": no two look alike";
+  }
+  EXPECT_EQ(looks.back().colour(theme, false), toColor(theme.disabled)) << "grey, until one points at it";
 }
 
 TEST(AxisScale, IsLinearFromZeroOrLogarithmicWithALineForZero) {

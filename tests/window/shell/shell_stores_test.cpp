@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores of sweeps over many texts on the page of sweeps: the numbers of the command line, live, and what is wrong with a folder.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -9,6 +10,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QLabel>
 #include <QProcess>
 #include <QTableWidget>
 #include <QTemporaryDir>
@@ -17,6 +19,7 @@
 #include "app/window/panels/stores/sweep_page.h"
 #include "app/window/rows/rows.h"
 #include "trace/sweep_store.h"
+#include "viz/draw/format.h"
 #include "window/support/file_bytes.h"
 #include "window/support/window_fixture.h"
 
@@ -38,9 +41,9 @@ class StoresTest : public WindowTest {
     write(folder.filePath("texts.jsonl"), lines);
   }
   /// The sweep of the command line over both texts, two seeds, two policies at two budgets.
-  QByteArray sweep(const QStringList& more) {
+  QByteArray sweep(const QStringList& more, const QString& policies = "local,h2o", const QString& ratios = "0.2,0.9") {
     QProcess cli;
-    cli.start(KVSCOPE_CLI, QStringList{"sweep", "--texts", folder.filePath("texts.jsonl"), "--policies", "local,h2o", "--ratios", "0.2,0.9",
+    cli.start(KVSCOPE_CLI, QStringList{"sweep", "--texts", folder.filePath("texts.jsonl"), "--policies", policies, "--ratios", ratios,
                                        "--seeds", "2", "--store", store(), "--quiet", "--json"} +
                                more);
     EXPECT_TRUE(cli.waitForFinished(60000));
@@ -113,6 +116,52 @@ TEST_F(StoresTest, ShowTheNumbersOfTheCommandLineAndGrow) {
   EXPECT_TRUE(in_table);
   EXPECT_EQ(page().table().rows.size(), 5u);
   EXPECT_EQ(page().table().rows[3][1], "h2o:ratio=0.2");
+}
+
+TEST_F(StoresTest, RunsThatHoldMoreSlotsThanTheOthersAreSaidToAndEveryRunShowsHowMany) {
+  sweep({}, "h2o,snapkv", "0.1");
+  window->openFile(store());
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 12, 10000);
+  QTableWidget& table = panel().table();
+  ASSERT_EQ(table.horizontalHeaderItem(4)->text(), "slots");
+  const auto title = [&table](int row) { return table.item(row, 0)->text(); };
+  double held[2] = {};
+  for (const StoreCurve& curve : panel().data().curves())
+    for (const StoreMark& mark : curve.marks) {
+      const auto row = static_cast<int>(mark.run);
+      held[mark.run - 1] = mark.band.figure("slots").mean();
+      EXPECT_EQ(table.item(row, 4)->text().toStdString(), viz::format_mean(held[mark.run - 1])) << title(row).toStdString();
+      EXPECT_EQ(table.item(row, 3)->textAlignment(), table.horizontalHeaderItem(3)->textAlignment());
+    }
+  ASSERT_GT(std::max(held[0], held[1]), 1.1 * std::min(held[0], held[1])) << "a window of the last queries, and what the budget leaves";
+  const auto said = [this] {
+    for (const QLabel* label : panel().findChildren<QLabel*>())
+      if (label->text().startsWith("better, worse")) return label->text().toStdString();
+    return std::string();
+  };
+  EXPECT_NE(said().find("The same budget is not the same memory: at 10 %, "), std::string::npos) << said();
+  for (const double slots : held) EXPECT_NE(said().find(viz::format_mean(slots)), std::string::npos) << said();
+  QString words;
+  for (const StoreCurve& curve : panel().data().curves())
+    for (const StoreMark& mark : curve.marks) words += panel().data().describe(curve, mark, storeMeasures()[0]).join('\n');
+  EXPECT_EQ(words.count("but not in the same memory: "), 1) << words.toStdString();
+}
+
+TEST_F(StoresTest, TheTitleSaysOverHowManyTheMeansAreThatAreThere) {
+  sweep({"--shard", "1/2"});
+  window->openFile(store());
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 10, 10000);
+  std::size_t least = 99, most = 0;
+  for (const StoreCurve& curve : panel().data().curves())
+    for (const StoreMark& mark : curve.marks) least = std::min(least, mark.band.n), most = std::max(most, mark.band.n);
+  least = std::min(least, panel().data().full()->band.n), most = std::max(most, panel().data().full()->band.n);
+  ASSERT_LT(least, 4u);
+  const QString n = least == most ? QString::number(most) : QString("%1 to %2").arg(least).arg(most);
+  EXPECT_EQ(panel().data().overThere(), n + " of 4 items (2 texts × 2 seeds)");
+  EXPECT_TRUE(panel().chart().accessibleDescription().contains(panel().data().overThere()));
+  sweep({});
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 20, 10000);
+  EXPECT_EQ(panel().data().overThere(), "2 texts × 2 seeds");
 }
 
 TEST_F(StoresTest, TheMapIsOfTheDepthsAtWhichAnswersStand) {

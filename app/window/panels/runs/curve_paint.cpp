@@ -3,11 +3,40 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "app/window/shell/panel_paint.h"
+#include "snapshot/snapshot.h"
 #include "viz/draw/draw.h"
+#include "viz/reduce/run_look.h"
 
 namespace kvscope {
+
+QColor CurveLook::colour(const viz::Theme& theme, bool pointed) const {
+  const bool told_apart = lane <= 2 * viz::kRunsBeside || on_screen || pointed;
+  return toColor(told_apart ? viz::lane_colour(theme, lane) : theme.disabled);
+}
+
+int CurveLook::marker() const { return viz::marker_of_lane(lane); }
+
+std::vector<CurveLook> looksOf(const std::vector<std::string>& policies, const Snapshot& snapshot) {
+  std::vector<CurveLook> out(policies.size());
+  std::set<int> taken;
+  for (std::size_t i = 1; i < snapshot.lanes.size(); ++i)
+    for (std::size_t c = 0; c < policies.size(); ++c) {
+      if (out[c].on_screen || policies[c] != snapshot.lanes[i].policy) continue;
+      out[c] = {static_cast<int>(i), true};
+      taken.insert(static_cast<int>(i));
+      break;
+    }
+  int next = 1;
+  for (CurveLook& look : out) {
+    if (look.on_screen) continue;
+    while (taken.contains(next)) ++next;
+    look.lane = next++;
+  }
+  return out;
+}
 
 void paintValueAxis(QPainter& painter, const QRectF& plot, const AxisScale& y, const std::vector<double>& ticks, const viz::Theme& theme,
                     const std::function<QString(double)>& text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include <QColor>
@@ -13,7 +14,19 @@
 
 namespace kvscope {
 
+struct Snapshot;
+
 // What charts of curves over budgets have in common.
+
+/// How a curve looks: as the run on screen with its policy does in the comparison, or, where there is none, as a run would that came later.
+struct CurveLook {
+  int lane = 1;
+  bool on_screen = false;
+  /// Ten can be told apart by colour: what comes behind them is grey until one points at it.
+  QColor colour(const viz::Theme& theme, bool pointed) const;
+  int marker() const;  // and dash
+};
+std::vector<CurveLook> looksOf(const std::vector<std::string>& policies, const Snapshot& snapshot);
 
 /// Lines across the plot at `ticks` with their numbers at the left, and the line at its foot.
 void paintValueAxis(QPainter& painter, const QRectF& plot, const AxisScale& y, const std::vector<double>& ticks, const viz::Theme& theme,

@@ -5,11 +5,11 @@
 
 #include <QPainter>
 
-#include "app/window/panels/runs/sweep_chart.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
 #include "viz/reduce/compare.h"
+#include "viz/reduce/run_look.h"
 
 namespace kvscope {
 
@@ -50,11 +50,10 @@ QStringList sweepBreakWords(const Workspace& workspace) {
 void paintSweepBreaks(QPainter& painter, const QRectF& plot, const viz::Theme& theme, const std::vector<SweepBreak>& breaks) {
   painter.setFont(uiFont(11, true));
   for (const SweepBreak& one : breaks) {
-    const int run = viz::run_of_lane(one.lane) % SweepChart::kColours;
-    const QColor colour = toColor(theme.runs[static_cast<std::size_t>(run)]);
+    const QColor colour = toColor(viz::lane_colour(theme, one.lane));
     QPen pen(colour, 1.5);
     QList<qreal> pattern;
-    for (const float d : viz::run_dash(run)) pattern << d / 1.5;  // in widths of the pen
+    for (const float d : viz::run_dash(viz::marker_of_lane(one.lane))) pattern << d / 1.5;  // in widths of the pen
     if (!pattern.isEmpty()) pen.setDashPattern(pattern);
     pen.setCapStyle(Qt::FlatCap);
     painter.setPen(pen);

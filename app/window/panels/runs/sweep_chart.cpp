@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -86,30 +85,12 @@ QStringList SweepChart::budgetLines(const SweepMark& mark) const {
   return out;
 }
 
-/// A policy that is a run on screen looks as that run does in the comparison; the others take what is left.
-std::vector<int> SweepChart::runsOf(const std::vector<SweepSeries>& series, const Snapshot& snapshot) {
-  std::vector<int> runs(series.size(), -1);
-  std::set<int> taken;
-  for (std::size_t i = 1; i < snapshot.lanes.size(); ++i) {
-    const auto of_policy = std::ranges::find(series, snapshot.lanes[i].policy, &SweepSeries::policy);
-    const int run = viz::run_of_lane(static_cast<int>(i));
-    if (of_policy == series.end()) continue;
-    int& known = runs[static_cast<std::size_t>(of_policy - series.begin())];
-    if (known < 0 && taken.insert(run).second) known = run;
-  }
-  int next = 0;
-  for (int& run : runs) {
-    if (run >= 0) continue;
-    while (taken.contains(next)) ++next;
-    run = next++;
-  }
-  return runs;
-}
-
 SweepChart::Layout SweepChart::layout(const QRect& area) const {
   Layout out;
   out.series = m_data.series();
-  out.runs = runsOf(out.series, m_workspace.snapshot());
+  std::vector<std::string> policies;
+  for (const SweepSeries& s : out.series) policies.push_back(s.policy);
+  out.looks = looksOf(policies, m_workspace.snapshot());
   const QFontMetricsF names(uiFont(12, true));
   double widest = QFontMetricsF(uiFont(11)).horizontalAdvance("slots asked, log");  // stands there, too
   for (const SweepSeries& s : out.series) widest = std::max(widest, names.horizontalAdvance(qs(s.title)));

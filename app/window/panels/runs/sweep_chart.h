@@ -7,6 +7,7 @@
 
 #include <QWidget>
 
+#include "app/window/panels/runs/curve_paint.h"
 #include "app/window/panels/runs/sweep_breaks.h"
 #include "app/window/panels/runs/sweep_data.h"
 #include "app/window/panels/runs/sweep_scale.h"
@@ -39,9 +40,6 @@ class SweepChart : public QWidget {
   const std::string& current() const { return m_current; }
   QImage picture(const QSize& size, double scale, const viz::Theme& theme) const;
   QSize minimumSizeHint() const override { return {320, 220}; }
-  static constexpr int kColours = 6;
-  /// Of each curve: the index of its colour, dash and marker in the theme.
-  static std::vector<int> runsOf(const std::vector<SweepSeries>& series, const Snapshot& snapshot);
 
  Q_SIGNALS:
   void opened(const QString& spec);
@@ -64,7 +62,7 @@ class SweepChart : public QWidget {
   struct Layout {
     QRectF plot;
     std::vector<SweepSeries> series;
-    std::vector<int> runs;                   // by series: whose colour and marker it has; from kColours on: it shares them
+    std::vector<CurveLook> looks;            // by series
     std::vector<std::vector<Place>> places;  // by series
     std::vector<SweepBreak> breaks;
     AxisScale x{{}, false, false}, y{{}, false, false};

@@ -39,13 +39,8 @@ QString valueTick(SweepMetric metric, double v) {
 }  // namespace
 
 QColor SweepChart::colourOf(const Layout& shown, std::size_t series) const {
-  const viz::Theme& theme = *m_theme;
-  // More than six cannot be told apart by colour: those are grey until the mouse or the keyboard points at one.
-  if (shown.runs[series] >= kColours && shown.series[series].policy != m_hovered &&
-      !m_current.starts_with(shown.series[series].policy + ":"))
-    return toColor(theme.disabled);
-  const QColor own = toColor(theme.runs[static_cast<std::size_t>(shown.runs[series] % kColours)]);
-  return shown.runs[series] >= kColours ? mix(own, toColor(theme.text), 0.5) : own;
+  const std::string& policy = shown.series[series].policy;
+  return shown.looks[series].colour(*m_theme, policy == m_hovered || m_current.starts_with(policy + ":"));
 }
 
 QImage SweepChart::picture(const QSize& size, double scale, const viz::Theme& theme) const {
@@ -198,7 +193,7 @@ void SweepChart::paintCurve(QPainter& painter, const Layout& shown, std::size_t 
     band_bottom.prepend(QPointF(p.at.x(), y(p.mark->least(m_metric))));
     spread = spread || p.mark->most(m_metric) > p.mark->least(m_metric);
   }
-  const int run = (shown.runs[series] + shown.runs[series] / kColours) % kColours;  // no two of a colour have one marker
+  const int run = shown.looks[series].marker();
   if (spread) paintBand(painter, band_top, band_bottom, colour, 0.18f);
   paintCurveLine(painter, line, run, colour);
   for (const Place& p : row) {

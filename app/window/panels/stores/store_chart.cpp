@@ -10,7 +10,6 @@
 #include <QPainter>
 #include <QToolTip>
 
-#include "app/window/panels/runs/sweep_chart.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
@@ -29,7 +28,8 @@ StoreChart::StoreChart(Workspace& workspace, const StoreData& store, QWidget* pa
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
   setAccessibleName("Quality and budget over many texts");
-  connect(&workspace, &Workspace::themeChanged, this, [this] { update(); });
+  for (auto signal : {&Workspace::themeChanged, &Workspace::snapshotChanged})  // the runs on screen say how theirs look
+    connect(&workspace, signal, this, [this] { update(); });
 }
 
 void StoreChart::setMeasure(const StoreMeasure& measure) {
@@ -44,17 +44,21 @@ void StoreChart::setDepths(bool on) {
 
 void StoreChart::refresh() {
   setAccessibleDescription(
-      QStringList({m_depths ? "share of the answers found, by depth and budget" : m_measure->name, m_data.over()}).join("; ") + "; " +
+      QStringList({m_depths ? "share of the answers found, by depth and budget" : m_measure->name, m_data.overThere()}).join("; ") + "; " +
       m_data.state().join("; "));
   update();
 }
 
-QColor StoreChart::colourOf(std::size_t curve) const {
-  // More than six cannot be told apart by colour: those are grey until one is pointed at.
+std::vector<CurveLook> StoreChart::looks() const {
+  std::vector<std::string> policies;
+  for (const StoreCurve& curve : m_data.curves()) policies.push_back(curve.policy);
+  return looksOf(policies, m_workspace.snapshot());
+}
+
+QColor StoreChart::colourOf(std::size_t curve, const CurveLook& look) const {
   const bool pointed =
       std::ranges::any_of(m_data.curves()[curve].marks, [this](const StoreMark& m) { return static_cast<int>(m.run) == m_current; });
-  if (curve >= SweepChart::kColours && !pointed) return toColor(m_theme->disabled);
-  return toColor(m_theme->runs[curve % SweepChart::kColours]);
+  return look.colour(*m_theme, pointed);
 }
 
 StoreChart::Layout StoreChart::layout(const QRect& area) const {
@@ -64,6 +68,7 @@ StoreChart::Layout StoreChart::layout(const QRect& area) const {
   for (const StoreCurve& curve : m_data.curves()) widest = std::max(widest, names.horizontalAdvance(curve.title));
   out.plot = QRectF(area).adjusted(66, 40, -(30 + std::min(widest, 150.0)), -46);
   out.right = area.right();
+  out.looks = looks();
   std::vector<double> xs, ys;
   const auto add = [&](const StoreMark& mark) {
     const Statistics& s = mark.band.figure(m_measure->figure);

@@ -7,6 +7,7 @@
 #include <QImage>
 #include <QWidget>
 
+#include "app/window/panels/runs/curve_paint.h"
 #include "app/window/panels/runs/sweep_scale.h"
 #include "app/window/panels/stores/store_data.h"
 #include "viz/draw/theme.h"
@@ -58,7 +59,8 @@ class StoreChart : public QWidget {
     QRectF plot;
     double right = 0;  // of the area
     AxisScale x{{}, false, false}, y{{}, false, false};
-    std::vector<Place> places;  // of what has the measure
+    std::vector<Place> places;     // of what has the measure
+    std::vector<CurveLook> looks;  // by curve
   };
   struct Cell {
     std::size_t curve = 0;  // one past the last: the full cache
@@ -69,7 +71,8 @@ class StoreChart : public QWidget {
   Layout layout(const QRect& area) const;
   std::vector<Cell> cells(const QRect& area) const;
   const Place* under(const QPointF& at, const Layout& shown) const;
-  QColor colourOf(std::size_t curve) const;
+  std::vector<CurveLook> looks() const;
+  QColor colourOf(std::size_t curve, const CurveLook& look) const;
   double y(const Layout& shown, double value) const { return shown.plot.bottom() - shown.y.at(value) * shown.plot.height(); }
   void paintOn(QPainter& painter, const QRect& area) const;
   void paintAxes(QPainter& painter, const Layout& shown) const;

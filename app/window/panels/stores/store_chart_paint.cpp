@@ -6,7 +6,6 @@
 #include <QPainter>
 
 #include "app/window/panels/runs/curve_paint.h"
-#include "app/window/panels/runs/sweep_chart.h"
 #include "app/window/panels/stores/store_chart.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -58,7 +57,7 @@ void StoreChart::paintAxes(QPainter& painter, const Layout& shown) const {
   painter.setFont(caption);
   painter.setPen(secondary);
   const QString unit = QString("%1%2; mean over %3%4")
-                           .arg(m_measure->unit, shown.y.logarithmic() ? ", log scale" : "", m_data.over(),
+                           .arg(m_measure->unit, shown.y.logarithmic() ? ", log scale" : "", m_data.overThere(),
                                 m_measure->band ? ", band from the lowest to the highest" : "");
   const double begin = plot.left() - 52 + QFontMetricsF(bold).horizontalAdvance(m_measure->name) + 8;
   painter.drawText(QRectF(begin, plot.top() - 32, shown.right - 4 - begin, 18), Qt::AlignLeft | Qt::AlignVCenter,
@@ -105,7 +104,7 @@ void StoreChart::paintFull(QPainter& painter, const Layout& shown) const {
 }
 
 void StoreChart::paintCurve(QPainter& painter, const Layout& shown, std::size_t curve) const {
-  const QColor colour = colourOf(curve);
+  const QColor colour = colourOf(curve, shown.looks[curve]);
   QPolygonF line, top, bottom;
   for (const Place& p : shown.places) {
     if (p.curve != curve) continue;
@@ -115,7 +114,7 @@ void StoreChart::paintCurve(QPainter& painter, const Layout& shown, std::size_t 
     bottom.prepend(QPointF(p.at.x(), y(shown, s.min)));
   }
   if (line.isEmpty()) return;
-  const int run = static_cast<int>(curve % SweepChart::kColours);
+  const int run = shown.looks[curve].marker();
   if (m_measure->band) paintBand(painter, top, bottom, colour, 0.13f);
   paintCurveLine(painter, line, run, colour);
   for (const Place& p : shown.places) {
@@ -136,7 +135,7 @@ void StoreChart::paintLabels(QPainter& painter, const Layout& shown) const {
   std::vector<CurveLabel> labels;
   for (std::size_t c = 0; c < m_data.curves().size(); ++c) {
     const auto last = std::find_if(shown.places.rbegin(), shown.places.rend(), [c](const Place& p) { return p.curve == c; });
-    if (last != shown.places.rend()) labels.push_back({m_data.curves()[c].title, colourOf(c), last->at.y()});
+    if (last != shown.places.rend()) labels.push_back({m_data.curves()[c].title, colourOf(c, shown.looks[c]), last->at.y()});
   }
   paintCurveLabels(painter, shown.plot, std::move(labels));
 }
@@ -146,7 +145,7 @@ void StoreChart::paintMap(QPainter& painter, const QRect& area) const {
   painter.setFont(uiFont(11));
   painter.setPen(toColor(theme.secondary));
   painter.drawText(QRectF(area).adjusted(14, 4, -14, 0), Qt::AlignLeft | Qt::AlignTop,
-                   QString("answers found, by where in the context the answer stands and by budget; mean over %1").arg(m_data.over()));
+                   QString("answers found, by where in the context the answer stands and by budget; mean over %1").arg(m_data.overThere()));
   const std::vector<Cell> all = cells(area);
   for (const Cell& cell : all) {
     paintCell(painter, cell);

@@ -87,7 +87,7 @@ void StoreData::set(const SweepReader& reader) {
     const auto known = std::ranges::find(keys, key);
     if (known == keys.end()) {
       keys.push_back(key);
-      m_curves.push_back({qs(wordsOf(run.spec).title), {}});
+      m_curves.push_back({run.spec.substr(0, run.spec.find_first_of(":@")), qs(wordsOf(run.spec).title), {}});
       m_curves.back().marks.push_back(std::move(mark));
     } else {
       m_curves[static_cast<std::size_t>(known - keys.begin())].marks.push_back(std::move(mark));
@@ -125,6 +125,19 @@ QString StoreData::over() const {
   return m_contents.seeds.size() == 1 ? texts : QString("%1 × %2 seeds").arg(texts).arg(m_contents.seeds.size());
 }
 
+QString StoreData::overThere() const {
+  const std::size_t n_all = m_contents.texts.size() * m_contents.seeds.size();
+  std::size_t least = n_all, most = 0;
+  const auto look = [&](const StoreMark& mark) {
+    if (mark.band.n > 0) least = std::min(least, mark.band.n), most = std::max(most, mark.band.n);
+  };
+  if (m_full) look(*m_full);
+  for (const StoreCurve& curve : m_curves) std::ranges::for_each(curve.marks, look);
+  if (most == 0 || least == n_all) return over();
+  const QString n = least == most ? QString::number(most) : QString("%1 to %2").arg(least).arg(most);
+  return m_contents.seeds.size() == 1 ? QString("%1 of %2").arg(n, over()) : QString("%1 of %2 items (%3)").arg(n).arg(n_all).arg(over());
+}
+
 QStringList StoreData::state() const {
   QStringList out;
   out << (m_there == nItems() ? QString("all %1 items").arg(nItems()) : QString("%1 of %2 items so far").arg(m_there).arg(nItems()));
@@ -148,6 +161,19 @@ QString StoreData::besideOf(const StoreMark& mark) const {
   return {};
 }
 
+double StoreData::inequality(const StoreMark& mark) {
+  const double own = mark.band.own_slots.mean(), other = mark.band.other_slots.mean();
+  return std::max(own, other) / std::min(own, other);
+}
+
+QString StoreData::unequalWords(const StoreCurve& curve, const StoreMark& mark) const {
+  constexpr double kAlike = 1.1;
+  if (!(inequality(mark) > kAlike)) return {};
+  return QString("%1 holds %2 slots there, %3 %4")
+      .arg(curve.title, qs(viz::format_mean(mark.band.own_slots.mean())), besideOf(mark),
+           qs(viz::format_mean(mark.band.other_slots.mean())));
+}
+
 QStringList StoreData::describe(const StoreCurve& curve, const StoreMark& mark, const StoreMeasure& measure) const {
   QStringList out{QString("%1, %2 of the prompt").arg(curve.title, budgetOf(mark))};
   const Statistics& of = mark.band.figure(measure.figure);
@@ -159,6 +185,7 @@ QStringList StoreData::describe(const StoreCurve& curve, const StoreMark& mark, 
   if (const QString beside = besideOf(mark); !beside.isEmpty() && mark.band.compared > 0)
     out << QString("%1 than %2 at the same budget, on the same texts with the same seeds, %3")
                .arg(pairedText(mark.band), beside, mark.band.figure("score").n > 0 ? "by the answers found" : "by KL");
+  if (const QString unequal = unequalWords(curve, mark); !unequal.isEmpty()) out << "but not in the same memory: " + unequal;
   return out;
 }
 

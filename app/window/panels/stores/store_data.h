@@ -42,6 +42,7 @@ struct StoreMark {
 };
 /// The runs of one policy, by budget.
 struct StoreCurve {
+  std::string policy;
   QString title;
   std::vector<StoreMark> marks;
 };
@@ -65,6 +66,8 @@ class StoreData {
 
   /// "8 texts × 2 seeds", "one text".
   QString over() const;
+  /// Over how many of them the means are that there are so far: "1 to 6 of 8 texts"; the same where all are there.
+  QString overThere() const;
   /// "212 of 320 items so far", what is damaged, how many sweeps the folder has.
   QStringList state() const;
   /// "20 %"; "full cache".
@@ -75,6 +78,10 @@ class StoreData {
   QStringList describe(const StoreCurve& curve, const StoreMark& mark, const StoreMeasure& measure) const;
   /// The run that `mark` is compared with: "H2O"; empty: none.
   QString besideOf(const StoreMark& mark) const;
+  /// By how much one of both holds more slots in the items compared; NaN: not known.
+  static double inequality(const StoreMark& mark);
+  /// "H2O holds 20.1 slots there, SnapKV 43.9"; empty: much the same, within a tenth.
+  QString unequalWords(const StoreCurve& curve, const StoreMark& mark) const;
   /// Every number: a row per run, with how many items each is of.
   viz::Table table() const;
   /// A row per run, layer and KV head: in how many items the answer was kept, merged, evicted.

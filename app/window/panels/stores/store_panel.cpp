@@ -31,7 +31,10 @@ constexpr int kEveryMs = 1500;
 constexpr std::size_t kFilesATime = 200;  // so that a large store does not hold up the window
 
 enum Look { kCurves, kDepths, kHeads, kHeadsAtEnd };
-enum Column { kRun, kBudget, kItems, kValue, kBetter, kWorse, kColumns };
+/// Numbers end under their headings.
+Qt::Alignment alignmentOf(int column) { return (column == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter; }
+
+enum Column { kRun, kBudget, kItems, kValue, kSlots, kBetter, kWorse, kColumns };
 
 }  // namespace
 
@@ -84,7 +87,8 @@ void StorePanel::layOut() {
   m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
   m_table->setSelectionMode(QAbstractItemView::SingleSelection);
   m_table->horizontalHeader()->setStretchLastSection(true);
-  m_table->horizontalHeader()->setToolTip("n: items, one per text and seed; lowest and highest of them in brackets");
+  m_table->horizontalHeader()->setToolTip(
+      "n: items, one per text and seed; lowest and highest of them in brackets; slots: held at the end, mean per head");
   auto* open = new QPushButton("Open another…", this);
   open->setToolTip("Opens a folder that kvscope-cli sweep --store fills");
   auto* another = new QPushButton("Sweep over texts…", this);
@@ -262,26 +266,35 @@ void StorePanel::selectRun(int run) {
 QString StorePanel::wordsOfTable() const {
   if (showsHeads())
     return QString("kept, merged, evicted: share of the heads, mean over the texts, %1").arg(momentWords(m_heads->moment()));
+  QString beside, unequal;
+  double most = 0;
   for (const StoreCurve& curve : m_data.curves())
-    for (const StoreMark& mark : curve.marks)
-      if (const QString beside = m_data.besideOf(mark); !beside.isEmpty())
-        return QString("better, worse: on how many of the same texts with the same seeds than %1 at the same budget, by %2")
-            .arg(beside, m_data.scored() ? "the answers found" : "KL");
-  return {};
+    for (const StoreMark& mark : curve.marks) {
+      if (beside.isEmpty()) beside = m_data.besideOf(mark);
+      const QString words = m_data.unequalWords(curve, mark);
+      if (words.isEmpty() || StoreData::inequality(mark) <= most) continue;
+      most = StoreData::inequality(mark);
+      unequal = QString(" The same budget is not the same memory: at %1, %2.").arg(StoreData::budgetOf(mark), words);
+    }
+  if (beside.isEmpty()) return {};
+  return QString("better, worse: on how many of the same texts with the same seeds than %1 at the same budget, by %2.%3")
+      .arg(beside, m_data.scored() ? "the answers found" : "KL", unequal);
 }
 
 QStringList StorePanel::cellsOf(const QString& title, const StoreMark& mark) const {
   const bool full = m_data.full() && &mark == &*m_data.full();
   QStringList out = {title, full ? QString("–") : StoreData::budgetOf(mark)};
+  const QString slots = qs(viz::format_mean(mark.band.figure("slots").mean()));
   if (showsHeads()) {
     const std::vector<HeadAnswers>& heads = headsAt(mark.heads, m_heads->moment());
     out << QString::number(mark.heads.n);
+    QStringList shares;
     for (const auto what : {&HeadAnswers::kept, &HeadAnswers::merged, &HeadAnswers::evicted}) {
       double sum = 0;
       for (const HeadAnswers& head : heads) sum += static_cast<double>(head.*what);
-      out << (heads.empty() ? QString("n/a") : qs(viz::format_percent(sum / static_cast<double>(heads.size() * mark.heads.n))));
+      shares << (heads.empty() ? QString("n/a") : qs(viz::format_percent(sum / static_cast<double>(heads.size() * mark.heads.n))));
     }
-    return out;
+    return out << shares[0] << slots << shares[1] << shares[2];
   }
   const StoreMeasure& measure = m_look->currentIndex() == kDepths ? storeMeasures().front() : m_chart->measure();
   const SweepBand& band = mark.band;
@@ -289,7 +302,8 @@ QStringList StorePanel::cellsOf(const QString& title, const StoreMark& mark) con
   QString value = measure.text(s.mean());
   if (measure.band && s.n > 1 && s.min != s.max) value += QString(" (%1 to %2)").arg(measure.text(s.min), measure.text(s.max));
   const bool paired = band.compared > 0;
-  return out << QString::number(band.n) << value << (paired ? QString("%1 of %2").arg(band.better).arg(band.compared) : QString("–"))
+  return out << QString::number(band.n) << value << slots
+             << (paired ? QString("%1 of %2").arg(band.better).arg(band.compared) : QString("–"))
              << (paired ? QString::number(band.worse) : QString("–"));
 }
 
@@ -298,8 +312,10 @@ void StorePanel::fillTable() {
   m_pairs->setVisible(!words.isEmpty());
   m_pairs->setText(words);
   const StoreMeasure& measure = m_look->currentIndex() == kDepths ? storeMeasures().front() : m_chart->measure();
-  m_table->setHorizontalHeaderLabels(QStringList{"run", "budget", "n"} + (showsHeads() ? QStringList{"kept", "merged", "evicted"}
-                                                                                       : QStringList{measure.name, "better", "worse"}));
+  m_table->setHorizontalHeaderLabels(QStringList{"run", "budget", "n"} + (showsHeads()
+                                                                              ? QStringList{"kept", "slots", "merged", "evicted"}
+                                                                              : QStringList{measure.name, "slots", "better", "worse"}));
+  for (int c = 0; c < kColumns; ++c) m_table->horizontalHeaderItem(c)->setTextAlignment(alignmentOf(c));
   m_table->setRowCount(0);
   const auto add = [&](const QString& title, const StoreMark& mark) {
     const int row = m_table->rowCount();
@@ -309,14 +325,14 @@ void StorePanel::fillTable() {
       auto* item = new QTableWidgetItem(cells[c]);
       item->setData(Qt::UserRole, static_cast<int>(mark.run));
       item->setToolTip(cells[c]);
-      if (c != kRun && (c != kValue || showsHeads())) item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+      item->setTextAlignment(alignmentOf(c));
       m_table->setItem(row, c, item);
     }
   };
   if (m_data.full()) add("Full cache", *m_data.full());
   for (const StoreCurve& curve : m_data.curves())
     for (const StoreMark& mark : curve.marks) add(curve.title, mark);
-  for (const int c : {kRun, kBudget, kItems, kValue, kBetter, kWorse}) m_table->resizeColumnToContents(c);
+  for (int c = 0; c < kColumns; ++c) m_table->resizeColumnToContents(c);
   m_table->setColumnWidth(kRun, std::min(m_table->columnWidth(kRun), px(*m_table, 104)));
 }
 
