@@ -28,6 +28,7 @@
 #include "app/window/panels/stores/sweep_page.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
+#include "app/window/session/request_key.h"
 #include "app/window/session/start_place.h"
 #include "app/window/session/undo/runs_undo.h"
 #include "app/window/session/window_model.h"
@@ -60,6 +61,20 @@ KeptChoice keptChoice(const Canvases& canvases) {
     if (kept != options.end()) return {canvas, static_cast<std::size_t>(kept - options.begin()), *kept};
   }
   return {};
+}
+
+QString keptSort(const Canvases& canvases) {
+  const viz::Option sort = keptChoice(canvases).now;
+  return sort.current > 0 ? QString::fromStdString(sort.choices[static_cast<std::size_t>(sort.current)]) : QString();
+}
+
+void restoreSort(const Canvases& canvases, const QString& name) {
+  const KeptChoice sort = keptChoice(canvases);
+  if (!sort.canvas) return;
+  const auto column = std::ranges::find(sort.now.choices, name.toStdString());
+  sort.canvas->view().choose(sort.option, column == sort.now.choices.end() ? 0 : static_cast<int>(column - sort.now.choices.begin()));
+  sort.canvas->invalidate();
+  Q_EMIT sort.canvas->factsChanged();
 }
 
 }  // namespace
@@ -111,8 +126,7 @@ SavedSession Document::session() const {
   s.page = m.pages.name();
   s.bookmarks = m_model.bookmarks.all();
   m.sweep.save(s);
-  const viz::Option sort = keptChoice(m.canvases).now;
-  if (sort.current > 0) s.sort = QString::fromStdString(sort.choices[static_cast<std::size_t>(sort.current)]);
+  s.sort = keptSort(m.canvases);
   return s;
 }
 
@@ -134,9 +148,7 @@ void Document::giveBack() {
   const Aside back = *m_aside;
   const bool modified = m_modified;
   m.rows.notices().clear();
-  openSession(back.session, back.path);
-  m_modified = modified;
-  refreshTitle();
+  openSession(back.session, back.path, modified);
 }
 
 /// Another session takes the place of what was put aside.
@@ -145,7 +157,7 @@ void Document::endAside() {
   Q_EMIT asideChanged(false);
 }
 
-void Document::openSession(const SavedSession& s, const QString& path) {
+void Document::openSession(const SavedSession& s, const QString& path, std::optional<bool> modified) {
   endAside();
   QString missing;
   const QString folder = folderOf(s);
@@ -164,18 +176,13 @@ void Document::openSession(const SavedSession& s, const QString& path) {
   }
   m.rows.tools().setGenerateCount(std::max(0, s.request.n_generate));
   m.sweep.restore(s);
-  if (const KeptChoice sort = keptChoice(m.canvases); sort.canvas) {
-    const auto column = std::ranges::find(sort.now.choices, s.sort.toStdString());
-    sort.canvas->view().choose(sort.option, column == sort.now.choices.end() ? 0 : static_cast<int>(column - sort.now.choices.begin()));
-    sort.canvas->invalidate();
-    Q_EMIT sort.canvas->factsChanged();
-  }
+  restoreSort(m.canvases, s.sort);
   m.place.want(s.selection);  // until there is something to select
   m.pages.show(m.pages.of(s.page));
   if (missing.isEmpty() && QFileInfo(folder) != QFileInfo(m_model.controller.modelFolder())) m_model.controller.loadModel(folder);
   if (!missing.isEmpty()) m.rows.notices().show(missing, missing);
   m_path = path;
-  m_modified = path.isEmpty();
+  m_modified = modified.value_or(path.isEmpty());
   m_journal->touch();
   refreshTitle();
 }
@@ -220,9 +227,7 @@ void Document::offerToRead(const QStringList& files, const ReadSession& read, co
 void Document::offerBack(const QString& text, const SavedSession& before, const QString& before_path) {
   m.rows.notices().show(text, text, "Back to the session before", [this, before, before_path] {
     m.rows.notices().dismiss();
-    openSession(before, before_path);
-    m_modified = true;
-    refreshTitle();
+    openSession(before, before_path, true);
   });
 }
 
@@ -253,6 +258,7 @@ void Document::openFile(const QString& path) {
     case FileKind::model:
       if (m_model.controller.computesElsewhere())
         return sayNotOpened(path + " was not opened: it is on this machine, and the engine is elsewhere; Open model… takes a folder there");
+      if (!m_path.isEmpty() && QFileInfo(path) != QFileInfo(m_model.controller.modelFolder())) changed();  // the file's is another one
       m_model.controller.loadModel(path);
       m.rows.notices().takeBack(m_not_opened);
       return m.library.use(path);
@@ -374,9 +380,7 @@ void Document::openSample() {
   const QString before_path = m_aside ? m_aside->path : m_path;
   const bool lost = m_modified;
   m_model.difference.beginAnew();
-  openSession(sample, {});
-  m_modified = false;
-  refreshTitle();
+  openSession(sample, {}, false);
   if (!lost) return;
   offerBack("opened the sample text; what was there before was not saved", before, before_path);
   m.rows.notices().markNews();
@@ -452,10 +456,16 @@ void Document::changed() {
 }
 
 void Document::keepJournal() {
-  m_journal = std::make_unique<SessionJournal>(m_model.options.journalFolder(), [this] { return sessionJson(own()); });
+  m_journal = std::make_unique<SessionJournal>(m_model.options.journalFolder(), [this] {
+    SavedSession s = own();
+    s.file = m_aside ? m_aside->path : m_path;
+    return sessionJson(s);
+  });
   connect(m_journal.get(), &SessionJournal::failed, this, [this](const QString& why) { m.rows.notices().show(why, why); });
+  m_work = workKey(m_model.controller.request());
   connect(&m_model.controller, &SessionController::requestChanged, this, [this] {
-    if (!m_model.controller.viewOnly()) changed();  // a refusal
+    const std::string now = workKey(m_model.controller.request());
+    if (std::exchange(m_work, now) != now && !m_model.controller.viewOnly()) changed();
   });
   connect(&m_model.bookmarks, &Bookmarks::changed, this, &Document::changed);
   connect(&m.sweep.own(), &SweepPanel::measured, this, &Document::changed);
@@ -469,8 +479,9 @@ void Document::keepJournal() {
 static QString wordsOfLeft(const SavedSession& s, const QString& path) {
   constexpr qsizetype kLastWords = 40;  // characters
   const QString prompt = QString::fromStdString(s.request.prompt).simplified();
-  return QString("The session of %1 was not saved: %2, %3, and a text that ends “%4%5”.")
-      .arg(QFileInfo(path).lastModified().toString("d MMMM, hh:mm"), words(static_cast<int>(s.request.lanes.size()), "run"),
+  return QString("The session %1of %2 was not saved: %3, %4, and a text that ends “%5%6”.")
+      .arg(s.file.isEmpty() ? QString() : QFileInfo(s.file).completeBaseName() + " ",
+           QFileInfo(path).lastModified().toString("d MMMM, hh:mm"), words(static_cast<int>(s.request.lanes.size()), "run"),
            words(static_cast<int>(s.bookmarks.size()), "bookmark"), prompt.size() > kLastWords ? "…" : "", prompt.right(kLastWords));
 }
 
@@ -482,7 +493,7 @@ void Document::offerRecovery() {
       const auto recover = [this, s, path, text] {
         m.rows.notices().takeBack(text);
         m.welcome.setRecovery({});
-        openSession(s, {});
+        openSession(s, s.file, true);
         m_journal->writeNow();
         QFile::remove(path);  // it lives on in the journal of this window
       };

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <QObject>
 #include <QStringList>
@@ -100,7 +101,8 @@ class Document : public QObject {
   SavedSession own() const { return m_aside ? m_aside->session : session(); }
   void endAside();
   void openFromList(const QString& path);  // leaves the welcome
-  void openSession(const SavedSession& session, const QString& path);
+  /// modified: against what the file holds; a session without a file is.
+  void openSession(const SavedSession& session, const QString& path, std::optional<bool> modified = {});
   void openSessionFile(const QString& path);
   void takeSession(const ReadSession& read, const QString& path);
   void offerToRead(const QStringList& files, const ReadSession& read, const QString& path);
@@ -138,6 +140,7 @@ class Document : public QObject {
   std::optional<Aside> m_aside;
   QString m_path;
   QString m_not_opened;  // what was said last of a file that could not be opened
+  std::string m_work;    // of the request, as it was last
   bool m_modified = false;
 };
 

@@ -14,4 +14,10 @@ std::string textKey(const RunRequest& r) {
                      r.prompt.size(), name_of(r.prompt_text));
 }
 
+std::string workKey(const RunRequest& r) {
+  std::string out = fmt::format("{}\n{} {}", textKey(r), r.n_generate, r.shadow);
+  for (const LaneSpec& lane : r.lanes) out += '\n' + lane.text;
+  return out;
+}
+
 }  // namespace kvscope

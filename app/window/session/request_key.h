@@ -11,4 +11,7 @@ struct RunRequest;
 /// and more measures change no step that there is, and do not count.
 std::string textKey(const RunRequest& request);
 
+/// Equal for two requests in which nobody chose anything else: views ask for measures by themselves.
+std::string workKey(const RunRequest& request);
+
 }  // namespace kvscope

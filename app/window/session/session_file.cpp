@@ -304,6 +304,7 @@ QByteArray sessionJson(const SavedSession& session) {
   if (!session.sweep.points.empty()) out["sweep"] = sweepJson(session.sweep);
   if (!session.store.isEmpty()) out["store"] = session.store;
   if (!session.sort.isEmpty()) out["sort"] = session.sort;
+  if (!session.file.isEmpty()) out["file"] = session.file;
   if (!session.results.zlib.isEmpty())
     out["results"] = QJsonObject{{"schema", kResultsSchema},
                                  {"packed", kResultsPacking},
@@ -369,6 +370,7 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     if (const auto sweep = f.get("sweep")) s.sweep = sweepOf(*sweep, out.notes);
     s.store = f.text("store");
     s.sort = f.text("sort");
+    s.file = f.text("file");
     if (const auto results = f.get("results")) s.results = resultsOf(*results, out.notes);
     const auto bookmarks = f.list("bookmarks", kMostBookmarks);
     for (std::size_t i = 0; bookmarks && i < bookmarks->size(); ++i)

@@ -39,6 +39,7 @@ struct SavedSession {
   QString store;        // folder with a sweep over many texts that the page of sweeps shows; empty: it shows this text's
   QString sort;         // of the comparison, by the name of its column; empty: as added
   PackedTrace results;  // stored_results.h
+  QString file;         // of what is kept against a crash: where it was saved; empty: nowhere, or this is that file
 };
 
 struct ReadSession {

@@ -3,6 +3,7 @@
 #include "app/window/session/session_file.h"
 
 #include <cmath>
+#include <filesystem>
 
 #include <QDir>
 #include <QDropEvent>
@@ -463,6 +464,54 @@ TEST_F(WindowTest, WhatWasLeftOfASessionWithAFileIsOfferedOverIt) {
   ASSERT_NE(recover, nullptr);
   recover->click();
   EXPECT_EQ(window->controller().request().prompt, edited.request.prompt);
+}
+
+TEST_F(WindowTest, WhatIsRecoveredIsStillOfTheFileThatItWasOf) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("mine.kvscope"), journal = folder.filePath("journal");
+  options.journal = journal.toStdString();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(window->document().save(path));
+  window->controller().setLaneSpec(1, QString("streaming:slots=9"));
+  ASSERT_TRUE(settle());
+  const auto left = [&journal] { return QDir(journal).entryList({"*.kvscope"}); };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return left().size() == 1; }, 10000));
+  const QByteArray unsaved = bytesOf(QDir(journal).filePath(left().front()));
+  window.reset();  // a window that is closed by a script leaves nothing
+  QDir(folder.path()).mkdir("journal");
+  write(QDir(journal).filePath("unsaved-1700000000000-1.kvscope"), unsaved);
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->notices().text().startsWith("The session mine of ")) << window->notices().text().toStdString();
+  QPushButton* recover = buttonOf(*window, "Recover it");
+  ASSERT_NE(recover, nullptr);
+  recover->click();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->windowTitle(), "mine* – kvscope");
+  EXPECT_EQ(readSession(path).session.request.lanes[1].text, "streaming:ratio=0.25");
+  window->document().saveNow();  // asks nothing
+  EXPECT_EQ(readSession(path).session.request.lanes[1].text, "streaming:slots=9");
+  EXPECT_EQ(readSession(path).session.file, "") << "of a file that is shared nobody learns where it lay";
+  EXPECT_EQ(window->windowTitle(), "mine – kvscope");
+}
+
+TEST_F(WindowTest, AnotherModelChangesASavedSessionAndMeasuresOfViewsDoNot) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("mine.kvscope"), other = folder.filePath("tiny");
+  std::filesystem::copy(in_checkout("tests/golden/tiny-gqa"), other.toStdString());
+  ASSERT_TRUE(window->document().save(path));
+  ASSERT_EQ(window->windowTitle(), "mine – kvscope");
+  window->openFile(window->controller().modelFolder());
+  ASSERT_TRUE(settle());
+  window->showPage(Page::inspector);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->windowTitle(), "mine – kvscope") << "the model that it has, and what the inspector measures";
+  window->openFile(other);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->windowTitle(), "mine* – kvscope");
 }
 
 /// Elsewhere closing asks nothing: the next start offers what was not saved.
