@@ -16,8 +16,9 @@ namespace kvscope::share {
 /// What a replay page says beside the runs themselves.
 struct PageFacts {
   Asked asked;
-  Rows files;                      // of the model, with their hashes; empty: not known
-  std::vector<std::string> notes;  // what is not in the results, a sentence each
+  Rows files;                              // of the model, with their hashes; empty: not known
+  std::vector<std::string> notes;          // what is not in the results, a sentence each
+  std::optional<viz::Selection> opens_at;  // nullopt: opening_of the results
 };
 
 /// A page in the format kvscope.page/1 (engine/trace/TRACE.md section 7): one HTML file that shows the runs as the window does and asks

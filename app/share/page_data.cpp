@@ -194,10 +194,12 @@ void write_figures(JsonText& json, const Snapshot& s) {
   json.end_array();
 }
 
-void write_open(JsonText& json, const Snapshot& s) {
-  const viz::Selection at = opening_of(s);
-  json.key("open").begin_object().member("run", at.lane).member("step", at.step.value_or(0));
-  json.member("head", at.layer ? *at.layer * s.model.n_kv_heads + *at.kv_head : -1);
+void write_open(JsonText& json, const Snapshot& s, const PageFacts& facts) {
+  const viz::Selection at = facts.opens_at ? *facts.opens_at : opening_of(s);
+  const int run = std::clamp(at.lane, 0, std::max(0, static_cast<int>(s.lanes.size()) - 1));
+  const int last = std::max(0, static_cast<int>(s.lanes[static_cast<std::size_t>(run)].steps.size()) - 1);
+  json.key("open").begin_object().member("run", run).member("step", std::min(at.step.value_or(last), last));
+  json.member("head", at.layer && at.kv_head ? *at.layer * s.model.n_kv_heads + *at.kv_head : -1);
   json.member("token", at.tokens ? at.tokens->first : -1).end_object();
 }
 
@@ -287,7 +289,7 @@ std::string page_data(const Snapshot& snapshot, const PageFacts& told) {
   json.begin_object().member("schema", "kvscope.page/1");
   write_model(json, s);
   write_tokens(json, s);
-  write_open(json, s);
+  write_open(json, s, facts);
   write_made(json, s, facts);
   write_figures(json, s);
   write_numbers(json, numbers);

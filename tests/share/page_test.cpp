@@ -119,6 +119,26 @@ TEST(PageData, OpensWhereARunFirstSaysSomethingElse) {
   EXPECT_EQ(open["step"], step);
 }
 
+TEST(PageData, OpensWhereOneWasWhenItWasWritten) {
+  const Snapshot s = synthetic::make_snapshot(kSmall);
+  const int run = static_cast<int>(s.lanes.size()) - 1;
+  viz::Selection at;
+  at.lane = run;
+  at.layer = 1;
+  at.kv_head = 1;
+  at.select({3, 5});
+  Json open = Data(s, {.opens_at = at}).header["open"];
+  EXPECT_EQ(open["run"], run);
+  EXPECT_EQ(open["step"], static_cast<int>(s.lanes[static_cast<std::size_t>(run)].steps.size()) - 1) << "the latest";
+  EXPECT_EQ(open["head"], s.model.n_kv_heads + 1);
+  EXPECT_EQ(open["token"], 3);
+  at.step = 2;
+  at.kv_head.reset();
+  open = Data(s, {.opens_at = at}).header["open"];
+  EXPECT_EQ(open["step"], 2);
+  EXPECT_EQ(open["head"], -1);
+}
+
 TEST(PageData, RefusesWhatItCannotShow) {
   EXPECT_THROW(page_data({}, {}), Error) << "no runs";
   Snapshot figures = synthetic::make_snapshot(kSmall);

@@ -204,8 +204,9 @@ void ExportActions::shareAsPage() {
   const QString told = QString::fromStdString(share::what_a_page_tells(*snapshot, QFileInfo(path).fileName().toStdString()));
   if (QMessageBox::question(&m.window, "Share as web page", told + ".", QMessageBox::Save | QMessageBox::Cancel) != QMessageBox::Save)
     return;
-  m_page.write([snapshot, shown = ShownFacts(m.model.controller, *snapshot)] { return share::replay_page(*snapshot, shown.withHashes()); },
-               path);
+  ShownFacts shown(m.model.controller, *snapshot);
+  shown.facts.opens_at = m.model.workspace.selection();
+  m_page.write([snapshot, shown] { return share::replay_page(*snapshot, shown.withHashes()); }, path);
   m.rows.say("Writing " + path + " …");
 }
 
