@@ -35,6 +35,8 @@ class BreaksTest : public WindowTest {
   BreakPoint point(int run) const { return window->workspace().breakPoint(run); }
   std::size_t nRuns() const { return window->model().runs.runs().size(); }
   QPushButton* button(const QString& words) { return buttonOf(window->rows().crumbs(), words); }
+  /// The answer where its question stood, in no more words than that had room for.
+  QPushButton* answer(const BreakPoint& point) { return button(QString(point.words).remove("answers ").remove(" slots")); }
   void select(int run) {
     viz::Selection selection = window->workspace().selection();
     selection.lane = run;
@@ -90,8 +92,9 @@ TEST_F(BreaksTest, IsMarkedOnEverySliderAndSaidInWords) {
   ASSERT_TRUE(searched());
   const BreakPoint found = point(1);
   ASSERT_TRUE(found.marked());
-  QPushButton* words = button(found.words);
+  QPushButton* words = answer(found);
   ASSERT_NE(words, nullptr) << "in place of the question";
+  EXPECT_EQ(words->accessibleName(), found.words);
   EXPECT_EQ(words->accessibleDescription(), found.how);
   EXPECT_EQ(button("What would have saved it?"), nullptr);
   auto* slider = qobject_cast<BudgetSlider*>(window->rows().tools().budgetSlider());
@@ -225,7 +228,7 @@ TEST_F(BreaksTest, GivesTheRunWhatWouldHaveSavedIt) {
   ask();
   ASSERT_TRUE(searched());
   const int n_slots = point(1).slots;
-  QTest::mouseClick(button(point(1).words), Qt::LeftButton);
+  QTest::mouseClick(answer(point(1)), Qt::LeftButton);
   ASSERT_TRUE(settle());
   EXPECT_TRUE(lane(1).starts_with("keepkv:ratio=")) << lane(1) << ": in the unit that it had";
   EXPECT_EQ(snapshot().lanes[1].slots_asked, n_slots);
