@@ -307,8 +307,8 @@ void CrumbRow::refreshQuestions() {
   m_sentence->questions = {
       {{m_saved, saved, asked || !budgeted ? QString(saved).remove("answers ").remove(" slots") : QString("What saves it?")},
        {"What would have saved it?", "from 99.9 % (999 of 9 999)"},
-       {"What saves it?", "from 99.9 % (999 of 9 999)"}},
-      {{m_which, which, which}, {"Which head?", "any of 99 heads"}, {"Which head?"}},
+       {"What saves it?", "from 99.9 %…"}},
+      {{m_which, which, which}, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
       {{m_why, "Why did it leave?", "Why?"}, {"Why did it leave?"}, {"Why?"}}};
   m_saved->setAccessibleDescription(point.how);
   const QString click = !budgeted ? QString("This run has no budget: there is none that would have saved the answer")

@@ -391,7 +391,10 @@ TEST_F(LessonTest, AHandoutThatIsGivenUpIsNotWritten) {
   bool ended = false;
   QObject::connect(&mode().handout(), &Handout::ended, [&] { ended = true; });
   mode().handout().write(folder.filePath("h.pdf"));
-  QTest::mouseClick(buttonOf(*window->findChild<QProgressDialog*>(), "Cancel"), Qt::LeftButton);
+  auto* writing = window->findChild<QProgressDialog*>();
+  ASSERT_NE(writing, nullptr);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return writing->isVisible(); }, 5000));
+  QTest::mouseClick(buttonOf(*writing, "Cancel"), Qt::LeftButton);
   EXPECT_TRUE(ended);
   EXPECT_FALSE(mode().handout().running());
   EXPECT_EQ(guide().scene(), 0);
