@@ -3,12 +3,9 @@
 
 #include <algorithm>
 
+#include "core/place.h"
+
 namespace kvscope {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan& plan) {
   std::vector<int> gone;

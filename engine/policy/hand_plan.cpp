@@ -5,13 +5,12 @@
 #include <cmath>
 #include <optional>
 
+#include "core/place.h"
 #include "policy/mergers/keepkv_merge.h"
 #include "slots/log_scores.h"
 
 namespace kvscope {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// The predictor that these statistics are kept for; nullopt: none.
 std::optional<Predict> predictor(const StatNeeds& needs) {

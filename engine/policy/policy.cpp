@@ -7,12 +7,11 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/place.h"
 #include "policy/rules.h"
 
 namespace kvscope {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 GroupReduce group_reduce(std::string_view text) {
   return text == "max" ? GroupReduce::max : text == "sum" ? GroupReduce::sum : GroupReduce::mean;

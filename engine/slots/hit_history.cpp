@@ -5,13 +5,9 @@
 #include <bit>
 
 #include "core/error.h"
+#include "core/place.h"
 
 namespace kvscope {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 HitHistory::HitHistory(int window, int slots)
     : window_(window), words_((window + 63) / 64), bits_(at(slots) * at(words_)), counts_(at(slots)) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/place.h"
 #include "core/vector_math.h"
 #include "slots/log_scores.h"
 
@@ -11,8 +12,6 @@ namespace kvscope {
 namespace {
 
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/place.h"
 #include "core/slot_runs.h"
 #include "slots/statistics/log_ema.h"
 
@@ -14,8 +15,6 @@ namespace kvscope {
 namespace {
 
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// Memory for a moment, kept by its thread: in a step an allocation would cost as much as the work.
 std::span<double> scratch(std::size_t n) {

@@ -9,14 +9,13 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/place.h"
 #include "core/vector_math.h"
 #include "policy/rules.h"
 #include "policy/text/params.h"
 
 namespace kvscope {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 struct Candidate {
   double score;

@@ -4,12 +4,11 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/place.h"
 #include "policy/mergers/nearest_kept.h"
 
 namespace kvscope {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// What goes to one target.
 struct Group {

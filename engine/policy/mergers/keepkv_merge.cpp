@@ -7,15 +7,11 @@
 #include <numeric>
 #include <utility>
 
+#include "core/place.h"
 #include "policy/mergers/nearest_kept.h"
 #include "policy/rankings/predicted_share.h"
 
 namespace kvscope {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 KeepkvMerged merge_group(const KeepkvGroup& M, MergeForm form) {
   const int n = static_cast<int>(M.p.size());

@@ -6,10 +6,10 @@
 #include <numbers>
 #include <numeric>
 
+#include "core/place.h"
+
 namespace kvscope {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// Walks over the sets from the last key to the first. joins(i, anchor): key i lies close enough to the anchor.
 /// Calls open(i) for every new anchor and join(i) for every other key.

@@ -6,12 +6,11 @@
 #include <numeric>
 
 #include "core/least_squares.h"
+#include "core/place.h"
 #include "core/vector_math.h"
 
 namespace kvscope {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// a'b for a [rows, m] and b [rows, n], some rows at a time, so that they stay near.
 std::vector<double> product(std::span<const double> a, std::size_t m, std::span<const double> b, std::size_t n) {

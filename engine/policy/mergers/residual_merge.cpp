@@ -3,14 +3,10 @@
 
 #include <algorithm>
 
+#include "core/place.h"
 #include "core/vector_math.h"
 
 namespace kvscope {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 ResidualMerger::Area ResidualMerger::area(const HeadDecision& head) const {
   const SlotState& slots = head.slots();

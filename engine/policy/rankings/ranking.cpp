@@ -7,14 +7,10 @@
 #include <numeric>
 #include <optional>
 
+#include "core/place.h"
 #include "core/vector_math.h"
 
 namespace kvscope {
-namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 std::vector<double> PositionRanking::score(const HeadView& head) const { return {head.slots->pos.begin(), head.slots->pos.end()}; }
 

@@ -7,11 +7,10 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/place.h"
 
 namespace kvscope {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // sums that differ by no more than this part of themselves and of all outputs count as equal: it is rounding
 constexpr double kSame = 1e-12;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/place.h"
 #include "core/slot_runs.h"
 #include "core/vector_math.h"
 #include "policy/rules.h"
@@ -14,8 +15,6 @@ namespace kvscope {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 double as_ranked(double score) { return std::isnan(score) ? -kInf : score; }
 

@@ -8,13 +8,12 @@
 
 #include "cache/history.h"
 #include "core/error.h"
+#include "core/place.h"
 #include "runtime/session/session_impl.h"
 
 namespace kvscope {
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// Runs a text as one batch and hands out every attention row: look(layer * n_heads + query head, position, row [position + 1]).
 class AllRows final : public AttentionSite {

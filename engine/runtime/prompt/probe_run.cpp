@@ -7,14 +7,13 @@
 #include <limits>
 #include <numeric>
 
+#include "core/place.h"
 #include "runtime/stopwatch.h"
 
 namespace kvscope {
 namespace {
 
 constexpr std::size_t kMostBytes = 32u << 20;  // of attention that is looked at in one go
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// In eight sums that do not wait for each other.
 double sum_of(const double* x, std::size_t n) {

@@ -9,14 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/place.h"
 #include "core/vector_math.h"
 
 namespace kvscope {
 namespace {
 
 constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
