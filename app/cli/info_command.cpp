@@ -76,10 +76,7 @@ Json policies_json() {
                     {"keys", std::move(keys)}});
     if (!p.computed.empty()) list.back()["computed"] = p.computed;
   }
-  Json absent = Json::array();
-  for (const PolicyInfo& p : unavailable_policies())
-    absent.push_back({{"name", p.name}, {"title", p.title}, {"paper", p.paper}, {"idea", p.idea}, {"reason", p.unavailable}});
-  return {{"schema", "kvscope.policies/1"}, {"policies", std::move(list)}, {"unavailable", std::move(absent)}};
+  return {{"schema", "kvscope.policies/1"}, {"policies", std::move(list)}};
 }
 
 std::string policies_text() {
@@ -99,8 +96,6 @@ std::string policies_text() {
     if (!p.computed.empty()) out += fmt::format("  computed {}\n", p.computed);
     if (!rows.empty()) out += aligned(rows, 5);
   }
-  for (const PolicyInfo& p : unavailable_policies())
-    out += fmt::format("\n{}  {} ({})\n  {}\n    not available: {}\n", p.name, p.title, p.paper, p.idea, p.unavailable);
   return out;
 }
 

@@ -61,6 +61,13 @@ inline int grown_capacity(int capacity, int n) { return std::max({n, capacity + 
 /// All slots of a cache, until something is done to it.
 inline KvSegment slots_of(const HeadKv& kv) { return {kv.k.data(), kv.v.data(), kv.n_slots, kv.order_in_backend.as<int>()}; }
 
+/// A slot beside those of a cache that is another one for every query head. In host memory.
+struct FurtherSlot {
+  std::vector<double> logits;         // [group], bias inside; -inf: nothing is there
+  std::vector<double> values;         // [group, head_dim]
+  std::vector<double> probabilities;  // [group], written
+};
+
 /// One query row over the slots of one KV head: softmax(z + bias) v for the `group` query heads that share it, z as LogitRule says.
 struct AttentionJob {
   std::span<const KvSegment> slots;  // in order of pos
@@ -72,7 +79,8 @@ struct AttentionJob {
   bool rotate_by_index = false;      // keys are stored unrotated: rotate the key in cache index j to j before use (q is already rotated)
   bool reads_out = false;            // a hint: the host is going to download `out`, as it does probabilities and logits
   LogitRule rule = {};
-  int rope = 0;  // the table that rotate_by_index means
+  int rope = 0;                    // the table that rotate_by_index means
+  FurtherSlot* further = nullptr;  // takes part in the softmax; probabilities and logits are without it. Not every backend knows it
 };
 
 /// Sums over the M query rows of one prompt attention, for every slot j of every KV head. abar_r[j] is row r's probability of slot j, its
@@ -101,12 +109,12 @@ struct OutsideSum {
 /// Causal attention of M consecutive query rows of one layer, all heads, over the keys seen so far (their own included).
 struct PromptAttentionJob {
   std::span<const std::vector<KvSegment>> slots;  // [n_kv_heads], each at least first + M slots long
-  int first = 0;  // position of the first query row; row r sees slots [0, first + r], of them those of the layer's window
-  int rows = 0;                                   // M
-  const void* q = nullptr;                        // [M, n_heads, head_dim], rotated
-  void* out = nullptr;                            // [M, n_heads, head_dim]
-  int probability_rows = 0;                       // how many of the last rows get their probabilities written
-  void* probabilities = nullptr;                  // [n_heads, probability_rows, first + M] of dtype(), zero for what a row does not see
+  int first = 0;                  // position of the first query row; row r sees slots [0, first + r], of them those of the layer's window
+  int rows = 0;                   // M
+  const void* q = nullptr;        // [M, n_heads, head_dim], rotated
+  void* out = nullptr;            // [M, n_heads, head_dim]
+  int probability_rows = 0;       // how many of the last rows get their probabilities written
+  void* probabilities = nullptr;  // [n_heads, probability_rows, first + M] of dtype(), zero for what a row does not see
   int logit_rows = 0;
   void* logits = nullptr;  // [n_heads, logit_rows, first + M] of dtype(), -inf for what a row does not see
   std::span<const ColumnSums> columns = {};
@@ -214,6 +222,8 @@ class Backend {
   virtual void add_scaled(void* /*y*/, const void* /*x*/, std::size_t /*n*/, double /*factor*/) { lacks("norms after a sum"); }
 
   // ---- attention
+  /// AttentionJob::further may be given.
+  virtual bool knows_further_slots() const { return false; }
   virtual void attend(std::span<const AttentionJob> jobs) = 0;
   virtual void attend_prompt(const PromptAttentionJob& job) = 0;
 

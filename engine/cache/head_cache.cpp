@@ -26,6 +26,7 @@ HeadCache clone_without_rows(const HeadCache& cache) {
           .ever_changed = cache.ever_changed,
           .value_norm = cache.value_norm,
           .pages = cache.pages,
+          .pooled = cache.pooled,
           .rope = cache.rope};
 }
 
@@ -114,14 +115,16 @@ std::vector<int> apply_to_slots(HeadCache& cache, const StatNeeds& needs, const 
   return gone;
 }
 
-std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& needs, const Plan& plan) {
+std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& needs, const Plan& plan, const HeadMaps& maps) {
+  if (maps.maps) pool_evicted(backend, cache.kv, plan, maps, cache.pooled);
   CacheChanges changes;
   changes.add(cache, plan);
   changes.make(backend);
   return apply_to_slots(cache, needs, plan);
 }
 
-int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int group, int head_dim, int pos, const void* k, const void* v) {
+int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int group, int head_dim, int pos, const void* k, const void* v,
+            const HeadMaps& maps) {
   const std::size_t row = static_cast<std::size_t>(head_dim) * size_of(backend.dtype());
   Buffer key = backend.allocate(row);
   backend.copy(key.data(), k, row);
@@ -135,6 +138,8 @@ int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int grou
     backend.to_double(numbers, k);
     norm = std::sqrt(std::inner_product(numbers.begin(), numbers.end(), numbers.begin(), 0.0));
   }
+  if (maps.maps && std::ranges::find(cache.slots.evicted, pos) != cache.slots.evicted.end())
+    take_out(backend, {k, v, 1}, maps, cache.pooled);
   take_back(cache.slots, pos);
   const int place = insert_slot(cache.slots, needs, group, pos, norm);
   const int n = cache.kv.n_slots;

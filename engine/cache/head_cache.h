@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "cache/pooled_tokens.h"
 #include "policy/head_view.h"
 #include "policy/reading/page_reading.h"
 #include "slots/slot_state.h"
@@ -21,6 +22,7 @@ struct HeadCache {
   bool ever_changed = false;            // before the first removal, and before a row is stored, the cache is the full history
   std::vector<double> value_norm = {};  // of the first slots, as far as somebody has asked for it (value_norms.h)
   PageBounds pages = {};                // of the first pages, as far as somebody has asked for it (page_bounds.h)
+  PooledTokens pooled = {};             // what has gone, where the policy keeps sums of it
   int rope = 0;                         // table by which its keys are rotated; -1: they are not
 };
 
@@ -69,12 +71,13 @@ class CacheGeometry final : public KeyGeometry {
 /// The host's side of what a policy decided: members, votes, bias, statistics. The backend's (cache_changes.h) comes before it.
 /// Returns the slots that went, as indices before the compression, ascending.
 std::vector<int> apply_to_slots(HeadCache& cache, const StatNeeds& needs, const Plan& plan);
-/// Both sides, for one head.
-std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& needs, const Plan& plan);
+/// Both sides, for one head. maps: where there are some, what is evicted is pooled.
+std::vector<int> apply(Backend& backend, HeadCache& cache, const StatNeeds& needs, const Plan& plan, const HeadMaps& maps = {});
 
 /// The token at `pos` comes back as a slot of its own, with its key (rotated) and value [head_dim] in backend memory. It must not have one.
-/// Returns its place among the slots.
-int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int group, int head_dim, int pos, const void* k, const void* v);
+/// Returns its place among the slots. maps: as of apply().
+int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int group, int head_dim, int pos, const void* k, const void* v,
+            const HeadMaps& maps = {});
 
 /// positions=cache: from the first removal on keys are kept unrotated, because their index, and so their rotation, changes with every
 /// removal. Does nothing where keys are never rotated.

@@ -61,8 +61,6 @@ std::span<const PolicyRow> policy_rows() {
 const PolicyRow& find_row(std::string_view name, bool with_bases) {
   for (const PolicyRow& row : policy_rows())
     if (row.info.name == name && (row.listed || with_bases)) return row;
-  for (const PolicyInfo& info : unavailable_policies())
-    if (info.name == name) throw UsageError(fmt::format("policy {} ({}) is not available: {}", quoted(name), info.title, info.unavailable));
   std::vector<std::string> known;
   for (const PolicyInfo& info : policies()) known.push_back(info.name);
   throw UsageError(fmt::format("unknown policy {}; known: {}", quoted(name), fmt::join(known, " ")));
@@ -70,11 +68,6 @@ const PolicyRow& find_row(std::string_view name, bool with_bases) {
 
 std::span<const PolicyInfo> policies() {
   static const std::vector<PolicyInfo> infos = make_infos();
-  return infos;
-}
-
-std::span<const PolicyInfo> unavailable_policies() {
-  static const std::vector<PolicyInfo> infos = unavailable_infos();
   return infos;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,9 @@
 #include "policy/lane_spec.h"
 
 namespace kvscope {
+
+/// What is in a file that a key of a run names: a number of every head, of every KV head a vector or feature maps, or kept tokens.
+enum class FileHolds : std::uint8_t { numbers, vectors, maps, kept };
 
 /// One key of a policy, as the parser checks it, the help prints it and the window's form draws it.
 struct ParamInfo {
@@ -23,11 +27,12 @@ struct ParamInfo {
   std::string help;                  // one line, with unit
   std::string why = {};              // said with a refused value: why there are no more
   std::vector<std::pair<std::string, std::string>> described = {};  // choices, or words a text may hold, with one line each
-  std::string file_of_model = {};  // text: names a file about the heads (text/named_files.h); the one that a model may bring
-  bool names_vectors = false;      // it holds a vector of every KV head; else a number of every head
-  std::string without_file = {};   // the value that needs none, and what holds where the model brings none; empty: there is no such value
-  bool names_kept = false;         // text: names a file of kept tokens (core/kept_file.h)
-  std::string only_with = {};      // "stat=mean, merge=none": the choices that bring this key; empty: always there
+  std::string file_of_model = {};             // text: names a file about the heads (text/named_files.h); the one that a model may bring
+  FileHolds file_holds = FileHolds::numbers;  // that file
+  std::string file_source = {};               // where one comes from: said where the model has none
+  std::string without_file = {};  // the value that needs none, and what holds where the model brings none; empty: there is no such value
+  bool names_kept = false;        // text: names a file of kept tokens (core/kept_file.h)
+  std::string only_with = {};     // "stat=mean, merge=none": the choices that bring this key; empty: always there
   bool operator==(const ParamInfo&) const = default;
 };
 
@@ -46,7 +51,6 @@ struct PolicyInfo {
   bool takes_budget = true;               // slots or ratio
   std::string computed;                   // where and how, if that is to be known; empty: as the backend does it
   bool keys_follow_choices = false;       // only params_of() says which of them a specification takes
-  std::string unavailable;                // why this build cannot run it; empty where it can
 };
 
 /// All named policies of this build that can be chosen, in the order of the README's table.
@@ -54,9 +58,7 @@ std::span<const PolicyInfo> policies();
 /// The one that comes with a file instead (core/kept_file.h), and its run of this name in a file.
 const PolicyInfo& given_policy();
 std::string given_spec(const std::string& file, const std::string& run);
-/// Policies that are known but cannot run, each with the reason: they are shown as such and never imitated.
-std::span<const PolicyInfo> unavailable_policies();
-/// Throws UsageError listing the known names, or saying why a policy cannot run.
+/// Throws UsageError listing the known names.
 const PolicyInfo& find_policy(std::string_view name);
 
 /// Specification of the uncompressed cache, against which every lane is measured ("full").

@@ -54,6 +54,7 @@ Policy::Policy(const Setup& setup)
   selection_ = (row.selection ? row.selection : selecting.selection)(parts);
   allocation_ = selecting.allocation(parts);
   if (row.reading) reading_ = row.reading(parts);
+  if (row.maps) maps_ = row.maps(parts);
   const auto merger_with = [&](const Params& params) { return row.merger(parts_with(params)); };
   merger_.emplace(lane_, *setup.model, merger_with, "run " + quoted(setup.spec.text));
   needs_.group = group_reduce(lane_.params.text("group"));

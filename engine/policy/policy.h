@@ -55,6 +55,8 @@ class Policy {
   const Storage* storage() const { return storage_.get(); }
   /// What a query reads of the slots; null: all of them.
   const PageReading* reading() const { return reading_.get(); }
+  /// By which what is evicted lives on in sums that a query reads like one more slot; null: it is lost.
+  const FeatureMaps* maps() const { return maps_.get(); }
   Positions positions() const { return positions_; }
   /// positions=ceiling: after the first removal of a head, its sinks are never seen from farther away than this (in tokens).
   int ceiling(int layer, int kv_head) const {
@@ -84,8 +86,9 @@ class Policy {
     return ranking_->by_position() ? *c - protection(*c).sinks : protection(allocation_->protects_by_mean() ? slots_ : *c).recent;
   }
   std::vector<ResolvedParam> params() const;  // as resolved: slots, sinks, recent, window as counts
-  /// Never merges, never stores anything otherwise, never leaves a slot unread: a kept slot is its token, unchanged.
-  bool evict_only() const { return !storage_ && !reading_ && merger_->run().evicts_only(); }
+  /// Never merges, never stores anything otherwise, never leaves a slot unread, and nothing speaks for what is gone: a kept slot is its
+  /// token, unchanged.
+  bool evict_only() const { return !storage_ && !reading_ && !maps_ && merger_->run().evicts_only(); }
   /// True if a compression can happen at all in a step other than the prompt's.
   bool every_step() const { return compresses() && (cadence() != Cadence::once || refresh_ > 0); }
 
@@ -198,6 +201,7 @@ class Policy {
   std::shared_ptr<const Allocation> allocation_;
   std::shared_ptr<const Storage> storage_;      // null: none
   std::shared_ptr<const PageReading> reading_;  // null: none
+  std::shared_ptr<const FeatureMaps> maps_;     // null: none
   std::optional<HeadMergers> merger_;
   StatNeeds needs_;
   std::vector<StatNeeds> layer_needs_;

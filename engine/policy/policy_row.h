@@ -48,8 +48,9 @@ struct PolicyRow {
   std::unique_ptr<Selection> (*selection)(const PartSetup&) = nullptr;
   std::unique_ptr<Allocation> (*allocation)(const PartSetup&) = nullptr;
   std::unique_ptr<Merger> (*merger)(const PartSetup&) = nullptr;
-  std::unique_ptr<Storage> (*storage)(const PartSetup&) = nullptr;      // none: keys and values stand as they are
-  std::unique_ptr<PageReading> (*reading)(const PartSetup&) = nullptr;  // none: a query reads all slots
+  std::unique_ptr<Storage> (*storage)(const PartSetup&) = nullptr;         // none: keys and values stand as they are
+  std::unique_ptr<PageReading> (*reading)(const PartSetup&) = nullptr;     // none: a query reads all slots
+  std::shared_ptr<const FeatureMaps> (*maps)(const PartSetup&) = nullptr;  // none: what is evicted is lost
   Bias bias = Bias::none;
   std::string_view vote_factor_key;           // key whose value is the bias's factor; empty: as bias says
   Positions positions = Positions::original;  // unless the key `positions` says otherwise
@@ -75,7 +76,7 @@ struct PolicyRow {
 
 /// All rows, in the order of policies(); unlisted ones last.
 std::span<const PolicyRow> policy_rows();
-/// Throws UsageError listing the known names, or saying why a policy cannot run. With bases: unlisted rows too.
+/// Throws UsageError listing the known names. With bases: unlisted rows too.
 const PolicyRow& find_row(std::string_view name, bool with_bases = false);
 
 /// What a key that wants a file says by default: the file that `kvscope-cli heads` writes for a model, in the model's own folder.

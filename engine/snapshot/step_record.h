@@ -61,19 +61,21 @@ struct HeadRecord {
   int n_slots = 0;          // AFTER the step's compression
   std::vector<int> pos;     // of these slots; empty: the record says only how many they are (then score and votes are empty too)
   std::vector<int> votes;
-  std::vector<double> score;          // ranking score; NaN: not ranked (protected); empty: no ranking in this step
-  std::vector<double> statistic;      // the policy's own statistic (PolicyInfo::statistic); empty: none
-  std::vector<double> bias;           // logit bias b_i; empty: all zero
-  double kv_bytes = kNotAvailable;    // of keys and values as if stored; not available: n_slots rows in full precision
-  std::vector<int> unread;            // pos of the slots that this step's query did not read, ascending
-  int page = 0;                       // slots of a page, where whole pages are read or not; 0: nowhere
-  std::vector<double> page_scores;    // of the pages before the query's own: the most that their keys may give to it; empty: not captured
-  double read_bytes = kNotAvailable;  // that this step's query read of the head; not available: all that is there
-  std::vector<int> stored_block;      // keys that were stored together have the same number; -1: in full precision; empty: nothing is
-  std::vector<double> key_error;      // relative error of the key as stored; NaN: in full precision. As stored_block
-  std::vector<double> value_error;    // the same of the value
-  std::vector<int> attended;          // pos of the slots that this step's query saw (before compression)
-  std::vector<float> attention;       // mean over the group's query heads, as attended; empty: not captured
+  std::vector<double> score;            // ranking score; NaN: not ranked (protected); empty: no ranking in this step
+  std::vector<double> statistic;        // the policy's own statistic (PolicyInfo::statistic); empty: none
+  std::vector<double> bias;             // logit bias b_i; empty: all zero
+  double kv_bytes = kNotAvailable;      // of keys and values as if stored; not available: n_slots rows in full precision
+  std::vector<int> unread;              // pos of the slots that this step's query did not read, ascending
+  int page = 0;                         // slots of a page, where whole pages are read or not; 0: nowhere
+  std::vector<double> page_scores;      // of the pages before the query's own: the most that their keys may give to it; empty: not captured
+  double read_bytes = kNotAvailable;    // that this step's query read of the head; not available: all that is there
+  std::vector<int> stored_block;        // keys that were stored together have the same number; -1: in full precision; empty: nothing is
+  std::vector<double> key_error;        // relative error of the key as stored; NaN: in full precision. As stored_block
+  std::vector<double> value_error;      // the same of the value
+  int pooled_tokens = 0;                // evicted so far, of which the head keeps sums that a query reads like one more slot
+  double pooled_share = kNotAvailable;  // attention of this step's query to them, mean over the group; not available: to none
+  std::vector<int> attended;            // pos of the slots that this step's query saw (before compression)
+  std::vector<float> attention;         // mean over the group's query heads, as attended; empty: not captured
   std::vector<float> reference_attention;  // [position + 1], this lane's query over its full history; empty: not captured
   std::vector<std::uint8_t> agreement;  // [position + 1], of the group's query heads: how many rank the token inside the head's budget by
                                         // this lane's query over its full history; empty: not measured, or no limit

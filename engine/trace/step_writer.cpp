@@ -121,6 +121,11 @@ void StepWriter::head(const HeadRecord& head) {
     json_.number(head.read_bytes, "read_bytes");
   }
   if (!head.unread.empty()) json_.key("unread").values(head.unread);
+  if (head.pooled_tokens > 0) json_.member("pooled_tokens", head.pooled_tokens);
+  if (!std::isnan(head.pooled_share)) {
+    json_.key("pooled_share");
+    json_.number(head.pooled_share, "pooled_share");
+  }
   json_.key("compress_rel_l2");
   json_.number(head.compress_rel_l2, "compress_rel_l2");
   json_.key("local_rel_l2");

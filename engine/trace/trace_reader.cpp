@@ -294,6 +294,8 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
     if (h.given(key)) record.merge_theta = h.at(key).real();
   if (h.given("kv_bytes")) record.kv_bytes = h.at("kv_bytes").real();
   if (h.given("read_bytes")) record.read_bytes = h.at("read_bytes").real();
+  if (h.given("pooled_tokens")) record.pooled_tokens = h.at("pooled_tokens").whole(0, position + 1);
+  if (h.given("pooled_share")) record.pooled_share = h.at("pooled_share").real();
   if (h.has("unread")) record.unread = h.at("unread").wholes(0, position);
   if (h.has("attention_loss")) record.attention_loss = h.at("attention_loss").real_or_null();
   if (h.has("theta")) record.theta = h.at("theta").real_or_null();

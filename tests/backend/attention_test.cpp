@@ -59,6 +59,47 @@ TEST_P(Attention, DecodeEqualsThePlainFormula) {
   }
 }
 
+TEST_P(Attention, AFurtherSlotIsOneMoreForEveryQueryHead) {
+  for (const int n : {1, 33, 257}) {
+    const int d = 32, group = 2;
+    const auto b = backend(config_of(group, 1, d));
+    ASSERT_TRUE(b->knows_further_slots());
+    const Numbers q = random_numbers(size(group, d), 1), k = random_numbers(size(n, d), 2), v = random_numbers(size(n, d), 3);
+    const Numbers bias = random_numbers(size(n), 4);
+    Device dq(*b, q), dk(*b, k), dv(*b, v), out(*b, size(group, d)), p(*b, size(group, n)), z(*b, size(group, n));
+    const std::vector<KvSegment> segments = segments_of(dk, dv, n, d, {});
+    for (const double logit : {-3.0, 0.5, 9.0}) {
+      FurtherSlot further{.logits = {logit, -std::numeric_limits<double>::infinity()},
+                          .values = random_numbers(size(group, d), 5),
+                          .probabilities = Numbers(2)};
+      const AttentionJob job{.slots = segments,
+                             .q = dq.data(),
+                             .bias = bias.data(),
+                             .out = out.data(),
+                             .probabilities = p.data(),
+                             .logits = z.data(),
+                             .further = &further};
+      b->attend(std::span(&job, 1));
+      for (int g = 0; g < group; ++g) {
+        // a slot more, whose key gives 0 and whose bias gives the rest; the second head's is not there
+        Numbers keys = k, values = v, biases = bias;
+        if (g == 0) {
+          keys.resize(size(n + 1, d));
+          values.insert(values.end(), further.values.begin(), further.values.begin() + d);
+          biases.push_back(logit);
+        }
+        const AttentionResult a = attention_reference(part(q, size(g, d), size(d)), keys, values, d, biases);
+        const Numbers all = out.values(), shares = p.values(), logits = z.values();
+        const auto of_head = [&](const Numbers& x, int width) { return Numbers(x.begin() + g * width, x.begin() + (g + 1) * width); };
+        EXPECT_LT(distance(of_head(all, d), a.out), tolerance(b->dtype())) << n << " " << logit;
+        EXPECT_LT(distance(of_head(shares, n), Numbers(a.probabilities.begin(), a.probabilities.begin() + n)), tolerance(b->dtype()));
+        EXPECT_LT(distance(of_head(logits, n), Numbers(a.logits.begin(), a.logits.begin() + n)), tolerance(b->dtype()));
+        EXPECT_NEAR(further.probabilities[size(g)], g == 0 ? a.probabilities.back() : 0.0, tolerance(b->dtype()));
+      }
+    }
+  }
+}
+
 TEST_P(Attention, NeitherSegmentsNorThreadsNorOtherJobsChangeABit) {
   const int d = 32, n = 257, group = 2, n_jobs = 9;
   const Numbers q = random_numbers(size(group, d, n_jobs), 1), k = random_numbers(size(n, d), 2), v = random_numbers(size(n, d), 3);

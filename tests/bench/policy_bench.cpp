@@ -130,13 +130,18 @@ std::vector<std::string> lanes(const Options& options, const Session& session) {
                                                       c.n_layers, c.n_kv_heads, c.head_dim, n_bytes),
                                                   0)
                                            << std::string(n_bytes, '\x3d');
+  const std::filesystem::path maps = std::filesystem::path(options.model) / "less_maps.safetensors";
   const auto lane = [&](const std::string& name, const std::string& keys) {
     return fmt::format("{}:ratio={:g}{}", name, options.ratio, keys);
   };
   std::vector<std::string> out;
   for (const PolicyInfo& p : policies()) {
     if (!p.takes_budget) continue;
-    out.push_back(lane(p.name, p.name == "headkv" ? ",scores=" + scores.string() : p.name == "qfilter" ? ",file=" + filters.string() : ""));
+    if (p.name == "less" && !std::filesystem::exists(maps)) continue;  // they are trained for one model
+    out.push_back(lane(p.name, p.name == "headkv"    ? ",scores=" + scores.string()
+                               : p.name == "qfilter" ? ",file=" + filters.string()
+                               : p.name == "less"    ? ",maps=" + maps.string()
+                                                     : ""));
   }
   for (const char* now_and_then : {"tri", "rkv"}) out.push_back(lane(now_and_then, ",every=1"));  // what one of its compressions costs
   for (const char* once : {"snapkv", "adakv", "criticalkv"}) out.push_back(lane(once, ",refresh=1"));

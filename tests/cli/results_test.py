@@ -207,16 +207,6 @@ class Info(CliTest):
                 self.assertTrue(key["help"], key)
                 self.assertIn(key["help"], text)
 
-    def test_says_what_is_not_available_and_why(self):
-        listed = json.loads(self.succeeds("info", "--policies", "--json"))
-        self.assertEqual([p["name"] for p in listed["unavailable"]], ["less"])
-        text = self.succeeds("info", "--policies")
-        for p in listed["unavailable"]:
-            self.assertNotIn(p["name"], [q["name"] for q in listed["policies"]])
-            self.assertIn(f"\n{p['name']}  {p['title']}", text)
-            self.assertIn(f"not available: {p['reason']}\n", text)
-            self.refuses(2, ["run", "--prompt", "a", "--lane", p["name"] + ":slots=4"], f"'{p['name']}'", "not available", p["reason"])
-
 
 class Run(CliTest):
     def test_prints_the_text_of_each_lane_and_a_table(self):

@@ -15,7 +15,7 @@ import tempfile
 import numpy as np
 
 from catalog import read_catalog, supported
-from make_tiny import make, make_filters
+from make_tiny import make, make_filters, make_maps
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # (layers, KV heads, query heads per KV head)
@@ -41,6 +41,7 @@ OPTIONS = {
     "dropkv": ["", "window=1,kernel=1,sinks=2", "window=0.5,kernel=9,refresh=1,eps=0.1"],
     "best": ["", "sinks=0,horizon=1", "sinks=1,recent=2,horizon=100"],
     "cam": ["", "base=h2o,recent=0,m=1"], "d2o": ["", "sinks=0,recent=0,beta=1", "sinks=1,form=code"],
+    "less": ["maps=maps.safetensors", "maps=maps.safetensors,recent=0", "base=streaming,maps=maps.safetensors,sinks=0"],
     "kvmerger": ["", "recent=0,heavy=0", "recent=1,heavy=1,refresh=1"], "weightedkv": ["", "recent=0,sinks=0"],
     "zeromerge": ["", "sinks=0,recent=0,residual=1", "sinks=1,recent=1,residual=5"],
     "keepkv": ["", "window=1,sinks=0,recent=0,threshold=-1", "base=h2o,threshold=-1", "base=snapkv,window=3,threshold=0,kernel=3",
@@ -95,6 +96,7 @@ def main():
             write(folders[-1], "headkv.json", np.round(r.random((layers, kv * group)), 4).tolist())
             write(folders[-1], "duo.json", np.round(r.random((layers, kv)), 4).tolist())
             make_filters(folders[-1], r, layers, kv, 8)
+            make_maps(folders[-1], r, layers, kv, 8)
         for m, (words, prompt, follow), mode, spec in cases(r, o.share, only):
             if not supported(spec, catalog):
                 continue

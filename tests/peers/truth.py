@@ -265,6 +265,16 @@ def refitting(k):
             bars("nll of the text, same keys", ["full cache", "10 %, evicted", "10 %, refitted", "20 %, evicted", "20 %, refitted"], [full, *nll], three, low=3.1))
 
 
+@claim("a state beside the cache", "LESS, ICML 2024", "A small state for what is evicted, read through trained maps, keeps a part of what eviction loses: more than as many bytes of further slots do.")
+def state(k):
+    full, *nll = k.ppl(*(lane for slots in (26, 51) for lane in (f"h2o:slots={slots}", f"h2o:slots={slots + 5}", f"less:slots={slots}")))
+    shows = nll[2] < min(nll[:2]) - 0.005 and nll[5] < min(nll[3:5]) - 0.005
+    return ("shows" if shows else "does not show here",
+            f"nll {full:.3f} (full); 26 slots {nll[0]:.3f} (h2o), 31 slots {nll[1]:.3f} (h2o), 26 and the state {nll[2]:.3f}; 51 slots {nll[3]:.3f} (h2o), "
+            f"56 slots {nll[4]:.3f} (h2o), 51 and the state {nll[5]:.3f}. The state has the numbers of 4.1 slots.",
+            bars("nll of the text", ["full cache", "26", "31", "26 + state", "51", "56", "51 + state"], [full, *nll], three, low=3.0, below="slots"))
+
+
 @claim("layers keep their ratio", "KVMerger, arXiv:2407.08454, Fig. 3 (b)", "How far merging sets compress a layer is the model's own: nearly the same for different texts, different from layer to layer.")
 def merging_sets(k):
     by_text = []

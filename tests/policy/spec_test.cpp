@@ -294,17 +294,6 @@ TEST(Spec, TheCatalogSaysWhatTheParserTakes) {
   EXPECT_THROW(find_policy(""), UsageError);
 }
 
-TEST(Spec, WhatCannotRunIsKnownButRefusedWithTheReason) {
-  ASSERT_FALSE(unavailable_policies().empty());
-  for (const PolicyInfo& info : unavailable_policies()) {
-    EXPECT_FALSE(info.title.empty() || info.paper.empty() || info.idea.empty() || info.unavailable.empty()) << info.name;
-    EXPECT_TRUE(std::ranges::none_of(policies(), [&](const PolicyInfo& p) { return p.name == info.name; })) << info.name;
-    EXPECT_THAT(refusal(info.name + ":slots=4"), HasSubstr(info.unavailable));
-    EXPECT_THROW(find_policy(info.name), UsageError);
-  }
-  for (const PolicyInfo& info : policies()) EXPECT_EQ(info.unavailable, "") << info.name;
-}
-
 TEST(Spec, AModelsOwnScoresAreTheDefaultAndNoNeedToNameThem) {
   const ModelConfig model = test::tiny_model(2, 2, 2);
   const auto make = [&](const std::string& text, GivenFiles files) {

@@ -199,6 +199,21 @@ inline std::shared_ptr<const HeadVectors> vectors_for(const ModelConfig& model) 
   return std::make_shared<const HeadVectors>(out);
 }
 
+/// Feature maps for every KV head of a model, of every base.
+inline std::shared_ptr<const FeatureMapsFile> maps_for(const ModelConfig& model) {
+  FeatureMaps maps{.n_layers = model.n_layers, .n_kv_heads = model.n_kv_heads, .head_dim = model.head_dim, .hidden = 3, .width = 2};
+  const auto fill = [&](int rows, int columns) {
+    std::vector<double> out;
+    for (int i = 0; i < model.n_layers * model.n_kv_heads * rows * columns; ++i) out.push_back((i * 7 % 11 - 4) / 5.0);
+    return out;
+  };
+  maps.query_1 = maps.key_1 = fill(maps.head_dim, maps.hidden);
+  maps.query_2 = maps.key_2 = fill(maps.hidden, maps.width);
+  maps.key_mixed = fill(maps.width, maps.width);
+  return std::make_shared<const FeatureMapsFile>(
+      FeatureMapsFile{.path = "maps.safetensors", .weights_sha256 = {}, .sets = {{"h2o", maps}, {"streaming", maps}}});
+}
+
 /// A number for every (layer, head) of a tiny model, for the keys of this specification that name a file; a model of its own brings only
 /// the scores of query heads.
 inline GivenFiles given_files(const LaneSpec& spec, const ModelConfig& model) {
@@ -210,7 +225,9 @@ inline GivenFiles given_files(const LaneSpec& spec, const ModelConfig& model) {
   }();
   GivenFiles out;
   for (const NamedFile& file : files_named_by(spec)) {
-    if (file.holds == NamedFile::Holds::vectors)
+    if (file.holds == FileHolds::maps)
+      out.maps = maps_for(model);
+    else if (file.holds == FileHolds::vectors)
       out.vectors = vectors_for(model);
     else if (!file.may_lack)
       out.heads[file.key] = table;

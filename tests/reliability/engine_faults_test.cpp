@@ -6,6 +6,7 @@
 
 #include "arch/model_files.h"
 #include "core/thread_pool.h"
+#include "io/feature_maps_file.h"
 #include "io/files.h"
 #include "io/gguf_file.h"
 #include "io/head_table_file.h"
@@ -100,6 +101,7 @@ TEST(Readers, GiveUpWithoutMemory) {
   read_again_and_again([&] { read_head_table(tiny + "headkv.json"); });
   read_again_and_again([&] { read_head_table(tiny + "duo.json"); });
   read_again_and_again([&] { read_head_vectors(tiny + "q_filters.safetensors"); });
+  read_again_and_again([&] { read_feature_maps(tiny + "maps.safetensors"); });
   const std::string kept = folder.write("kept.json", KeptWriter::text_of(sample_run()));
   read_again_and_again([&] { read_kept_file(kept); });
   const std::string trace = folder.write("trace.json", trace_text(sample_run(), {.detail = Detail::why}));

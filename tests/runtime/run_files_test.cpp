@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "io/temp_folder.h"
+#include "paths.h"
 
 namespace kvscope {
 namespace {
@@ -46,6 +47,21 @@ TEST(RunFiles, AFileIsReadAgainWhenItChanges) {
   EXPECT_EQ(files.of(spec).heads.at("scores"), before);
   folder.write("f.json", "[[4.5, 1]]");
   EXPECT_EQ(files.of(spec).heads.at("scores")->rows.at(0)->at(0), 4.5);
+}
+
+TEST(RunFiles, MapsAreOfTheModelsOwnWeights) {
+  const std::string embedded = in_checkout("assets/models/kvmini"), maps = embedded + "/less_maps.safetensors";
+  RunFiles own(embedded), other(in_checkout("tests/golden/tiny-gqa"));
+  const GivenFiles files = own.of(parse_lane_spec("less:slots=10"));
+  ASSERT_TRUE(files.maps);
+  EXPECT_EQ(own.of(parse_lane_spec("less:slots=10,base=streaming")).maps, files.maps);
+  EXPECT_THAT(refusal(other, "less:slots=10,maps=" + maps),
+              HasSubstr("maps: " + maps + ": expected maps that were trained for these weights (SHA-256 "));
+  EXPECT_TRUE(other.of(parse_lane_spec("less:slots=10,maps=maps.safetensors")).maps) << "these do not say";
+  const test::TempFolder sharded;
+  RunFiles unknown(sharded.path());
+  EXPECT_TRUE(unknown.of(parse_lane_spec("less:slots=10,maps=" + maps)).maps) << "nothing to compare with";
+  EXPECT_THAT(refusal(other, "less:slots=10"), HasSubstr("got none; its feature maps are trained for one model"));
 }
 
 TEST(RunFiles, WhatIsWrongNamesTheKeyAndThePlace) {

@@ -70,6 +70,8 @@ inline void expect_same_run(const Snapshot& a, const Snapshot& b) {
         expect_same_number(p.local_l1_wo, q.local_l1_wo, where + " local_l1_wo");
         expect_same_number(p.attention_loss, q.attention_loss, where + " attention_loss");
         expect_same_number(p.theta, q.theta, where + " theta");
+        EXPECT_EQ(p.pooled_tokens, q.pooled_tokens) << where;
+        expect_same_number(p.pooled_share, q.pooled_share, where + " pooled_share");
         expect_same_number(p.predictor_error, q.predictor_error, where + " predictor_error");
       }
       EXPECT_EQ(x.hidden_rel_l2, y.hidden_rel_l2) << where;

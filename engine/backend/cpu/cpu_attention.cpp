@@ -35,6 +35,16 @@ T CpuBackend<T>::logits_of(const LogitRule& rule, T* z, int n, const double* bia
   return kernels_.scale_bias_max(z, n, T(1), bias, logits);
 }
 
+/// What the slot adds to the sums of a query head whose other weights are added up in `sum`.
+template <class T>
+void CpuBackend<T>::add_further(FurtherSlot& slot, int head, T top, T& sum, T* out) const {
+  const auto g = static_cast<std::size_t>(head), width = this->width();
+  const T weight = std::exp(static_cast<T>(slot.logits[g]) - top);
+  sum += weight;
+  for (std::size_t i = 0; i < width; ++i) out[i] += weight * static_cast<T>(slot.values[g * width + i]);
+  slot.probabilities[g] = static_cast<double>(weight / sum);
+}
+
 template <class T>
 void CpuBackend<T>::attend(std::span<const AttentionJob> jobs) {
   double work = 0;
@@ -98,8 +108,10 @@ void CpuBackend<T>::attend_one(const AttentionJob& job, Scratch& scratch) {
   for (int g = 0; g < group; ++g) {
     T* zg = z + static_cast<std::size_t>(g) * row;
     T* logits = job.logits ? static_cast<T*>(job.logits) + static_cast<std::size_t>(g) * static_cast<std::size_t>(n) : nullptr;
-    const T top = logits_of(job.rule, zg, n, job.bias, logits);
+    T top = logits_of(job.rule, zg, n, job.bias, logits);
+    if (job.further) top = std::max(top, static_cast<T>(job.further->logits[static_cast<std::size_t>(g)]));
     sums[static_cast<std::size_t>(g)] = kernels_.exp_sum(zg, n, top);
+    if (job.further) add_further(*job.further, g, top, sums[static_cast<std::size_t>(g)], out + g * width);
   }
   int at = 0;
   for (const KvSegment& s : job.slots) {

@@ -32,6 +32,7 @@ class CpuBackend final : public Backend {
   void to_double(std::span<double> host, const void* from) override;
 
   int workers() const override { return pool_.n_threads(); }
+  bool knows_further_slots() const override { return true; }
   int prompt_rows() const override { return 64; }  // activations of a row's layer stay in the caches
   void for_each(int n, const std::function<void(int)>& body) override {
     pool_.parallel_for(n, 1, [&body](int begin, int end) {
@@ -78,6 +79,7 @@ class CpuBackend final : public Backend {
   bool pack_keys(const PromptAttentionJob& job);
   void prompt_logits(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long ldz);
   T logits_of(const LogitRule& rule, T* z, int n, const double* bias, T* logits) const;
+  void add_further(FurtherSlot& slot, int head, T top, T& sum, T* out) const;
   void weigh_values(const PromptAttentionJob& job, int head, int first_row, int rows, const T* z, long row, T* out) const;
   void attend_rows(const PromptAttentionJob& job, int head, int first_row, int rows, bool packed, T* z, long row, T* sums);
   void prepare_column_sums(const PromptAttentionJob& job);

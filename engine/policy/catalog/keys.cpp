@@ -72,6 +72,7 @@ ParamInfo file(std::string key, std::string of_model, std::string without, std::
           .default_text = std::string(kOfModel),
           .help = std::move(help),
           .file_of_model = std::move(of_model),
+          .file_source = "kvscope-cli heads makes one, or name another file",
           .without_file = std::move(without)};
 }
 ParamInfo refresh() {
@@ -115,7 +116,18 @@ ParamInfo filter_file() {
   ParamInfo out = file("file", "q_filters.safetensors", "",
                        "directions of the KV heads: safetensors with the tensor q_filters [layers, KV heads, head_dim]; model: "
                        "q_filters.safetensors in the model's folder");
-  out.names_vectors = true;
+  out.file_holds = FileHolds::vectors;
+  out.file_source = "the authors publish them for some models: put it there, or name another file";
+  return out;
+}
+ParamInfo maps_file() {
+  ParamInfo out = file("maps", "less_maps.safetensors", "",
+                       "feature maps of the KV heads: safetensors, trained for the model (assets/models/kvmini/train/less.py); model: "
+                       "less_maps.safetensors in the model's folder");
+  out.file_holds = FileHolds::maps;
+  out.file_source =
+      "its feature maps are trained for one model, and without them it would be another method under its name; "
+      "assets/models/kvmini/train/less.py MODEL TOKENS trains them, or name another file";
   return out;
 }
 ParamInfo duo_file() {

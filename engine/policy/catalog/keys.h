@@ -31,6 +31,8 @@ ParamInfo file(std::string key, std::string of_model, std::string without, std::
 /// The files that say which heads look back: scores of HeadKV, heads of DuoAttention.
 ParamInfo retrieval_file();
 ParamInfo duo_file();
+/// The feature maps of the KV heads.
+ParamInfo maps_file();
 /// Scores of DuoAttention that are measured instead.
 ParamInfo fly();
 /// The directions of Q-Filters.

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/error.h"
 #include "policy/catalog/keys.h"
 #include "policy/catalog/parts.h"
 #include "policy/catalog/preset.h"
@@ -10,6 +14,27 @@ namespace {
 std::unique_ptr<Merger> into_neighbour_or_off(const PartSetup& s) { return (s.params.text("merge") == "off" ? evict : into_neighbour)(s); }
 std::unique_ptr<Allocation> uniform_or_by_variance(const PartSetup& s) {
   return (s.params.text("alloc") == "variance" ? by_variance : uniform)(s);
+}
+
+/// Of the base, and of this model's shape.
+std::shared_ptr<const FeatureMaps> maps_of_base(const PartSetup& s) {
+  const std::string& base = s.params.text("base");
+  const std::shared_ptr<const FeatureMapsFile>& file = s.files.maps;
+  if (!file) throw UsageError("maps: expected a safetensors file with the feature maps of this model, got none");
+  const auto set = file->sets.find(base);
+  if (set == file->sets.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, maps] : file->sets) names.push_back(kvscope::quoted(name));
+    throw UsageError(fmt::format("maps: {}: expected feature maps for base={}, got those for {}", kvscope::quoted(file->path), base,
+                                 fmt::join(names, ", ")));
+  }
+  const FeatureMaps& maps = set->second;
+  if (maps.n_layers != s.model.n_layers || maps.n_kv_heads != s.model.n_kv_heads || maps.head_dim != s.model.head_dim)
+    throw UsageError(
+        fmt::format("maps: {}: expected feature maps [{} layers, {} KV heads, {}], got [{}, {}, {}]: they are trained for one model",
+                    kvscope::quoted(file->path), s.model.n_layers, s.model.n_kv_heads, s.model.head_dim, maps.n_layers, maps.n_kv_heads,
+                    maps.head_dim));
+  return {file, &maps};
 }
 
 }  // namespace
@@ -57,6 +82,19 @@ std::vector<PolicyRow> merging_rows() {
                         {number("alpha", "0.6", 0, 10, "how much the count of a residual slot lifts its attention"),
                          number("lambda", "0.98", 0, 1, "weight of a query against the next one in the score")}));
   rows.back().vote_factor_key = "alpha";
+  rows.push_back(
+      preset({.name = "less",
+              .title = "LESS",
+              .paper = "Get More with LESS: Synthesizing Recurrence with KV Cache Compression for Efficient LLM Inference, ICML 2024",
+              .idea = "What is evicted lives on in a small state per head, which trained feature maps read like one more slot.",
+              .ranking = "as its base",
+              .merging = "none: evicted tokens go into the head's state, sums that each query reads like one more slot",
+              .statistic = "accumulated attention",
+              .computed = "on the CPU only: the host makes what each query reads of the state"},
+             "stat=none", "base maps", {choice("base", {"h2o", "streaming"}, "whose ranking and protection are used"), maps_file()}));
+  rows.back().bases = {"h2o", "streaming"};
+  rows.back().own_keys = {"positions"};  // the state holds keys as they were rotated
+  rows.back().maps = maps_of_base;
   return rows;
 }
 

@@ -22,7 +22,4 @@ std::vector<PolicyRow> storing_rows();      // fewer bits instead of fewer slots
 std::vector<PolicyRow> given_rows();        // decisions of other programs, from a file
 std::vector<PolicyRow> custom_rows();       // whose keys choose the parts
 
-/// Policies that people look for and that this build cannot run: identity and reason only.
-std::vector<PolicyInfo> unavailable_infos();
-
 }  // namespace kvscope

@@ -19,7 +19,7 @@ std::vector<NamedFile> files_named_by(const LaneSpec& spec) {
     if (p.names_kept) {
       if (value.empty())
         throw UsageError(fmt::format("run {}: {}: expected a file of kept tokens (kvscope.kept/1), got none", quoted(spec.text), p.key));
-      out.push_back({.key = p.key, .name = value, .holds = NamedFile::Holds::kept});
+      out.push_back({.key = p.key, .name = value, .holds = FileHolds::kept});
     }
     if (p.file_of_model.empty() || value == p.without_file) continue;
     const bool of_model = value == kOfModel;
@@ -27,7 +27,8 @@ std::vector<NamedFile> files_named_by(const LaneSpec& spec) {
                    .name = of_model ? p.file_of_model : value,
                    .of_model = of_model,
                    .may_lack = of_model && !p.without_file.empty(),
-                   .holds = p.names_vectors ? NamedFile::Holds::vectors : NamedFile::Holds::numbers});
+                   .source = p.file_source,
+                   .holds = p.file_holds});
   }
   return out;
 }

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/feature_maps.h"
 #include "core/head_table.h"
 #include "core/head_vectors.h"
 #include "core/kept_file.h"
+#include "policy/catalog.h"
 
 namespace kvscope {
-
-struct LaneSpec;
 
 /// A file that a key of a run names. Policies are handed what is in it; whoever makes them reads it (runtime/model/run_files.h).
 struct NamedFile {
   std::string key;
-  std::string name;       // as given, or the model's own
-  bool of_model = false;  // the model's folder is the only place to look
-  bool may_lack = false;  // the key means something else where there is none
-  enum class Holds : std::uint8_t { numbers, vectors, kept };
-  Holds holds = Holds::numbers;  // a number per head, a vector per KV head, or kept tokens
+  std::string name;         // as given, or the model's own
+  bool of_model = false;    // the model's folder is the only place to look
+  bool may_lack = false;    // the key means something else where there is none
+  std::string source = {};  // where one comes from: said where there is none
+  FileHolds holds = FileHolds::numbers;
   bool operator==(const NamedFile&) const = default;
 };
 
@@ -36,6 +35,7 @@ using HeadTables = std::map<std::string, std::shared_ptr<const HeadTable>, std::
 struct GivenFiles {
   HeadTables heads = {};
   std::shared_ptr<const HeadVectors> vectors = {};
+  std::shared_ptr<const FeatureMapsFile> maps = {};
   std::shared_ptr<const KeptFile> kept = {};
   bool operator==(const GivenFiles&) const = default;
 };

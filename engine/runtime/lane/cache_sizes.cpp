@@ -13,6 +13,10 @@ double bytes_of(const Policy& policy, const ModelConfig& config, DType dtype, in
   if (config.window(layer) > 0) return kNotAvailable;
   if (const PageReading* reading = policy.reading(); reading && !reading->reads_all(layer))  // of a page a row of least and one of most
     return row_bytes(config, dtype) * (head.slots.size() + head.slots.size() / reading->page());
+  if (policy.maps()) {
+    const int numbers = policy.maps()->width * (config.head_dim + 1);  // of the sums, whatever is in them
+    return row_bytes(config, dtype) * head.slots.size() + static_cast<double>(size_of(dtype)) * numbers;
+  }
   if (!policy.storage()) return kNotAvailable;
   return policy.storage()->bytes(count_stored(head.slots), config.head_dim, static_cast<double>(size_of(dtype)));
 }

@@ -25,7 +25,7 @@ bool remove_by_hand(const HandChanges::Site& site, const Plan& plan) {
   for (std::size_t e = first; e < record.events.size() && !record.score.empty(); ++e)
     record.events[e].score = record.score[static_cast<std::size_t>(plan.removals[e - first].slot)];
   if (site.policy.positions() == Positions::cache && site.config.window(site.layer) == 0) unrotate_keys(site.backend, site.head);
-  const std::vector<int> gone = apply(site.backend, site.head, site.policy.needs(site.layer), plan);
+  const std::vector<int> gone = apply(site.backend, site.head, site.policy.needs(site.layer), plan, site.maps);
   if (!record.score.empty()) remove_entries(record.score, gone);
   return true;
 }
@@ -57,8 +57,8 @@ bool bring_back(const HandChanges::Site& site, const WhatIf& what_if) {
   for (const int pos : what_if.positions) {
     if (pos > site.position || pos < first_kept || slot_at(site.head.slots, pos) >= 0) continue;
     const KvSegment kv = site.history->token(site.kv_head, pos);
-    const int place =
-        restore(site.backend, site.head, site.policy.needs(site.layer), site.config.group(), site.config.head_dim, pos, kv.k, kv.v);
+    const int place = restore(site.backend, site.head, site.policy.needs(site.layer), site.config.group(), site.config.head_dim, pos, kv.k,
+                              kv.v, site.maps);
     if (!record.score.empty()) record.score.insert(record.score.begin() + place, kNotAvailable);
     record.events.push_back({.kind = Event::Kind::restore, .pos = pos, .by_hand = true});
     changed = true;

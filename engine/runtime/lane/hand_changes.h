@@ -35,6 +35,7 @@ class HandChanges {
     int layer, kv_head;
     HeadCache& head;
     const History* history;  // of the layer; null: none, then nothing comes back
+    HeadMaps maps;
     HeadRecord& record;
   };
   /// The edits of the step, in order. True if they changed slots.

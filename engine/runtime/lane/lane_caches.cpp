@@ -39,6 +39,10 @@ SlotSegments LaneCaches::seen(int layer, int kv_head, Buffer& buffer) const {
   return segments_of(lane_.backend, lane_.config, head(layer, kv_head), sinks, buffer);
 }
 
+std::optional<FurtherSlot> LaneCaches::further(int layer, int kv_head, const void* queries) const {
+  return slot_of(lane_.backend, head(layer, kv_head).pooled, lane_.maps_of(layer, kv_head), lane_.config.group(), queries);
+}
+
 CacheSizes LaneCaches::sizes() const {
   return sizes_of(*lane_.policy, lane_.config, lane_.backend.dtype(), [this](int l) { return heads(l); });
 }

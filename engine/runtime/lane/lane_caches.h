@@ -33,6 +33,8 @@ class LaneCaches {
   std::span<const double> value_l1(int layer) const { return layers_[static_cast<std::size_t>(layer)].value_l1; }
   /// The slots of a head as its attention sees them. buffer: as of segments_of().
   SlotSegments seen(int layer, int kv_head, Buffer& buffer) const;
+  /// What the sums over a head's evicted tokens are for its group's queries. None: none are kept, or nothing has gone.
+  std::optional<FurtherSlot> further(int layer, int kv_head, const void* queries) const;
   CacheSizes sizes() const;
 
   /// The whole prompt comes to a layer, whose slots have its statistics already.

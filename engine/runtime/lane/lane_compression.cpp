@@ -79,6 +79,7 @@ void LaneCompression::add_changes(int layer, CacheChanges& changes) {
     if (plans[h].removals.empty()) continue;
     HeadCache& head = caches_.head(layer, h);
     if (lane_.policy->positions() == Positions::cache && lane_.config.window(layer) == 0) unrotate_keys(lane_.backend, head);
+    if (const HeadMaps maps = lane_.maps_of(layer, h); maps.maps) pool_evicted(lane_.backend, head.kv, plans[h], maps, head.pooled);
     changes.add(head, plans[h]);
   }
 }
@@ -156,12 +157,14 @@ bool LaneCompression::edit_by_hand(int layer, int h, HeadRecord& record) {
                                 .kv_head = h,
                                 .head = caches_.head(layer, h),
                                 .history = caches_.history(layer),
+                                .maps = lane_.maps_of(layer, h),
                                 .record = record});
 }
 
 void LaneCompression::describe(const HeadCache& head, HeadRecord& record) const {
   const RecordOptions& options = lane_.setup.record;
   record.n_slots = head.slots.size();
+  record.pooled_tokens = head.pooled.n;
   describe_stored(*lane_.policy, lane_.config, lane_.backend.dtype(), head, options.captures, record);
   if (!options.slots) record.score.clear();
   if (options.slots) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "cache/pooled_tokens.h"
 #include "policy/policy.h"
 #include "runtime/lane/hand_changes.h"
 #include "runtime/lane/query_tape.h"
@@ -74,6 +75,9 @@ struct LaneContext {
   bool reads_steps() const { return setup.record.captures || setup.record.measures.prediction || policy->every_step(); }
   bool reads_attention(int layer) const { return setup.record.captures || (reads_steps() && policy->needs(layer).reads_a()); }
   bool reads_logits() const { return reads_steps() && policy->needs().reads_z(); }
+
+  /// Null maps where nothing of what is evicted is kept.
+  HeadMaps maps_of(int layer, int kv_head) const { return {config.window(layer) > 0 ? nullptr : policy->maps(), layer, kv_head}; }
 
   /// First token that the step's query sees in a layer, and that the next one's sees.
   int first_seen(int layer) const { return config.layer(layer).first_seen(record->position); }

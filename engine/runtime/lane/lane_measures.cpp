@@ -65,6 +65,7 @@ void LaneMeasures::measure_changes() {
     SecondLook& look = looks_[i];
     look.cache = caches_.seen(c.layer, c.kv_head, look.sinks);
     look.bias = bias_of(head.slots, lane_.policy->bias());
+    look.further = caches_.further(c.layer, c.kv_head, c.q);
     jobs.push_back({.slots = look.cache,
                     .q = query_for(lane_.backend, lane_.config, head, c.q, lane_.record->position, look.q),
                     .bias = look.bias.empty() ? nullptr : look.bias.data(),
@@ -72,7 +73,8 @@ void LaneMeasures::measure_changes() {
                     .rotate_by_index = head.unrotated,
                     .reads_out = true,
                     .rule = lane_.config.layer(c.layer).logits,
-                    .rope = head.rope});
+                    .rope = head.rope,
+                    .further = look.further ? &*look.further : nullptr});
   }
   lane_.backend.attend(jobs);
   std::vector<double> after(lane_.group_size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,7 @@ class LaneMeasures {
     SlotSegments cache;
     std::vector<double> bias;
     Buffer q, sinks, out;
+    std::optional<FurtherSlot> further;
   };
 
   void measure_differences();

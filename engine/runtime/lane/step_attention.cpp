@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/lane/step_attention.h"
 
+#include <numeric>
+
 #include "measure/perturbation.h"
 #include "policy/apply_plan.h"
 #include "runtime/lane/layer_window.h"
@@ -22,6 +24,8 @@ std::vector<float> mean_over_group(std::span<const double> p, int group) {
   }
   return out;
 }
+
+double mean(std::span<const double> x) { return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size()); }
 
 /// What the policy expected of the slots against what came.
 void measure_prediction(const Policy& policy, const SlotState& slots, std::span<const double> z, int group, HeadRecord& record) {
@@ -84,6 +88,7 @@ void StepAttention::prepare(const LayerRows& rows, int row, std::vector<Attentio
     job.bias = bias_of(head.slots, lane_.policy->bias());
     job.unread = choose_pages(lane_.backend, config, *lane_.policy, rows.layer, head, lane_.at(q, group_size, h), setup.record.captures,
                               job.bias, lane_.head_record(rows.layer, h));
+    job.further = caches_.further(rows.layer, h, lane_.at(queries, group_size, h));
     job.removed_before = head.ever_changed || !job.unread.empty();
     jobs.push_back(
         {.slots = job.cache,
@@ -95,7 +100,8 @@ void StepAttention::prepare(const LayerRows& rows, int row, std::vector<Attentio
          .rotate_by_index = head.unrotated,
          .reads_out = setup.record.measures.local,
          .rule = config.layer(rows.layer).logits,
-         .rope = head.rope});
+         .rope = head.rope,
+         .further = job.further ? &*job.further : nullptr});
     if (lane_.compares() && job.removed_before) {
       const int first = lane_.first_seen(rows.layer);
       job.shadow = history->segments(h, position + 1, first);
@@ -152,6 +158,7 @@ void StepAttention::record(int layer, int h) {
   job.p_seen = {};
   if (captures) record.attended = caches_.head(layer, h).slots.pos;
   if (captures) record.attention = mean_over_group(job.host_p, group);
+  if (job.further) record.pooled_share = mean(job.further->probabilities);
   if (lane_.compares() && job.removed_before) {
     job.host_p_full.resize(static_cast<std::size_t>(group) * (lane_.record->position + 1 - first));
     lane_.backend.to_double(job.host_p_full, job.p_full.data());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,9 +22,10 @@ class StepAttention {
     std::vector<double> bias;
     Buffer p, z, p_full, sinks;
     std::vector<double> host_p, host_z, host_p_full;
-    std::span<const double> p_seen;  // this step's attention to the full history, [group, tokens]; empty: not had
-    bool removed_before = false;     // or left unread in this step: the output may differ from that over the full history
-    std::vector<int> unread = {};    // slots that this step's query does not read, ascending
+    std::span<const double> p_seen;           // this step's attention to the full history, [group, tokens]; empty: not had
+    bool removed_before = false;              // or left unread in this step: the output may differ from that over the full history
+    std::vector<int> unread = {};             // slots that this step's query does not read, ascending
+    std::optional<FurtherSlot> further = {};  // of what has gone, where sums of it are kept
   };
   struct Layer {
     std::vector<Head> heads;  // [n_kv_heads]

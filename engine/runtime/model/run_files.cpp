@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "io/feature_maps_file.h"
+#include "io/file_hash.h"
 #include "io/files.h"
 #include "io/head_table_file.h"
 #include "io/head_vectors_file.h"
@@ -34,17 +36,31 @@ GivenFiles RunFiles::of(const LaneSpec& spec) {
     const std::string path = path_of(file);
     if (path.empty()) continue;
     try {
-      if (file.holds == NamedFile::Holds::kept)
+      if (file.holds == FileHolds::kept)
         out.kept = read(kept_[path], path, read_kept_file);
-      else if (file.holds == NamedFile::Holds::vectors)
+      else if (file.holds == FileHolds::vectors)
         out.vectors = read(vectors_[path], path, read_head_vectors);
+      else if (file.holds == FileHolds::maps)
+        out.maps = read(maps_[path], path, read_feature_maps);
       else
         out.heads[file.key] = read(tables_[path], path, read_head_table);
+      if (file.holds == FileHolds::maps) check_weights(*out.maps);
     } catch (const Error& error) {
       throw UsageError(fmt::format("{}: {}", file.key, error.what()));
     }
   }
   return out;
+}
+
+/// Maps that say which weights they were trained for. Weights in several files are not compared.
+void RunFiles::check_weights(const FeatureMapsFile& maps) {
+  const std::string weights = in_folder(folder_, "model.safetensors");
+  std::error_code error;
+  if (maps.weights_sha256.empty() || !fs::is_regular_file(weights, error)) return;
+  const std::string& hash = *read<std::string>(weights_, weights, [](const std::string& path) { return hash_of_file(path).sha256; });
+  if (hash != maps.weights_sha256)
+    throw Error(fmt::format("{}: expected maps that were trained for these weights (SHA-256 {}...), got those of others ({}...)", maps.path,
+                            hash.substr(0, 8), maps.weights_sha256.substr(0, 8)));
 }
 
 std::string RunFiles::path_of(const NamedFile& file) const {
@@ -53,10 +69,8 @@ std::string RunFiles::path_of(const NamedFile& file) const {
     if (fs::is_regular_file(path, error)) return std::move(path);
   if (file.may_lack) return {};
   if (file.of_model)
-    throw UsageError(fmt::format("{}: expected {} in the model's folder {}, got none; {}", file.key, file.name, kvscope::quoted(folder_),
-                                 file.holds == NamedFile::Holds::vectors
-                                     ? "the authors publish them for some models: put it there, or name another file"
-                                     : "kvscope-cli heads makes one, or name another file"));
+    throw UsageError(
+        fmt::format("{}: expected {} in the model's folder {}, got none; {}", file.key, file.name, kvscope::quoted(folder_), file.source));
   throw UsageError(
       fmt::format("{}: file {} is neither in the working directory nor in the model's folder", file.key, kvscope::quoted(file.name)));
 }

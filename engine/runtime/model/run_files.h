@@ -35,10 +35,14 @@ class RunFiles {
   template <class T>
   static std::shared_ptr<const T> read(Read<T>& known, const std::string& path, T (*reader)(const std::string&));
 
+  void check_weights(const FeatureMapsFile& maps);
+
   std::string folder_;
   std::map<std::string, Read<HeadTable>> tables_;  // by path
   std::map<std::string, Read<HeadVectors>> vectors_;
+  std::map<std::string, Read<FeatureMapsFile>> maps_;
   std::map<std::string, Read<KeptFile>> kept_;
+  Read<std::string> weights_;  // SHA-256 of the model's
 };
 
 /// Of the files that the keys of these runs name, those that are there and lie neither in the model's folder nor in one of `folders` or

@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 
+#include "backend/backend.h"
 #include "policy/policy.h"
 #include "runtime/model/run_files.h"
 
@@ -17,9 +18,9 @@ namespace kvscope {
 /// decide with it. Files that keys name are looked at in every request, and read again where they have changed.
 class PolicyCache {
  public:
-  /// config: lives longer. number_bytes: of a number in a cache.
-  PolicyCache(const ModelConfig& config, std::string folder, double number_bytes)
-      : config_(&config), files_(std::move(folder)), number_bytes_(number_bytes) {}
+  /// config, backend: live longer.
+  PolicyCache(const ModelConfig& config, std::string folder, const Backend& backend)
+      : config_(&config), files_(std::move(folder)), backend_(&backend) {}
 
   struct Text {
     std::span<const int> prompt;  // ids
@@ -41,7 +42,7 @@ class PolicyCache {
 
   const ModelConfig* config_;
   RunFiles files_;
-  double number_bytes_;
+  const Backend* backend_;
   std::map<Key, Known> known_;
 };
 

@@ -92,7 +92,7 @@ Session::Impl::Impl(ChosenBackend chosen, Model loaded)
     : backend(std::move(chosen.backend)),
       device_notice(std::move(chosen.notice)),
       model(std::move(loaded)),
-      policy_cache(model.config(), model.files.folder, static_cast<double>(size_of(backend->dtype()))),
+      policy_cache(model.config(), model.files.folder, *backend),
       forward(*backend, model),
       prompt(*backend, model),
       probes(*backend, model),

@@ -11,7 +11,7 @@ namespace kvscope {
 
 namespace {
 
-/// Disabled: a heading, or a policy that cannot run.
+/// Disabled: a heading.
 QStandardItem* addTo(QStandardItemModel& model, const QString& title, const std::string& name, const std::string& tip, bool enabled) {
   auto* item = new QStandardItem(title);
   if (!name.empty()) item->setData(QString::fromStdString(name), Qt::UserRole);
@@ -38,9 +38,6 @@ void addPolicies(QComboBox& box, bool with_reference) {
       if (with_reference || info->name != reference_policy())
         addTo(*model, QString::fromStdString(info->title), info->name, info->idea, true);
   }
-  addHeading(*model, "Not available");
-  for (const PolicyInfo& info : unavailable_policies())
-    addTo(*model, QString::fromStdString(info.title), info.name, info.idea + "\nNot available: " + info.unavailable + ".", false);
   box.setModel(model);
 }
 
