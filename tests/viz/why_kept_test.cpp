@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "viz/reduce/slot.h"
+#include "viz/reduce/text.h"
 #include "viz/reduce/why/why_refitted.h"
 #include "viz/synthetic.h"
 
@@ -164,6 +166,27 @@ TEST(WhyKeptTest, AgreesWithTheRecordForEverySlot) {
     EXPECT_EQ(others.lines.size(), std::min<std::size_t>(s.lanes.size() - 2, 5 + (s.lanes.size() > 7 ? 1 : 0)));
   }
   EXPECT_GT(n_ranked, 10);
+}
+
+TEST_F(CutOnce, WhatWentIntoTheHeadsStateSaysSoAndWhatItGets) {
+  for (StepPtr& step : lane_.steps) {
+    auto changed = std::make_shared<StepRecord>(*step);
+    changed->heads[0].pooled_tokens = 2;
+    if (changed->step > 0) changed->heads[0].pooled_share = 0.25;
+    step = changed;
+  }
+  pick_.record = lane_.steps[1].get();
+  pick_.values = &pick_.record->heads[0];
+  const Why why = why_of(pick_, 4);
+  std::string text;
+  for (const WhyStep& step : why_steps(snapshot_, pick_, why)) {
+    text += step.title + "\n";
+    for (const std::string& line : step.lines) text += line + "\n";
+  }
+  EXPECT_NE(text.find("It went into the head's state\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("Nothing takes it over"), std::string::npos) << text;
+  EXPECT_NE(text.find("The state stands for 2 tokens now\nthe query of step 1 gave it 25"), std::string::npos) << text;
+  EXPECT_NE(head_facts(pick_).find(" · state of 2 evicted tokens: 25"), std::string::npos) << head_facts(pick_);
 }
 
 }  // namespace

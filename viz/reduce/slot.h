@@ -83,6 +83,7 @@ struct Why {
   std::optional<MergeDetail> detail;
   std::string protection;                         // of the removed slot before this step, as protection_of() says it
   int protected_sinks = 0, protected_recent = 0;  // how many slots were protected as such
+  int pooled_tokens = 0;                          // what is evicted goes into a state of the head: it holds so many now
   double cost = kNotAvailable;                    // change of the head's output by this step's compression, relative L2
 };
 

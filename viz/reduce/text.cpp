@@ -50,12 +50,18 @@ std::string choice_text(const HeadPick& pick) {
   return pick.values != nullptr && pick.values->local_l1_wo > 0 ? " (largest error, none selected)" : " (none selected)";
 }
 
+std::string pooled_text(const HeadRecord& head) {
+  if (head.pooled_tokens == 0) return {};
+  return fmt::format(" · state of {}: {} of the attention", count_of(head.pooled_tokens, "evicted token", "evicted tokens"),
+                     format_percent(head.pooled_share));
+}
+
 std::string head_facts(const HeadPick& pick) {
   if (pick.values == nullptr) return {};
   const HeadRecord& head = *pick.values;
-  return fmt::format("{}{} · attention lost {} · local error {} · after Wₒ {} · compression {}", head_name(head.layer, head.kv_head),
+  return fmt::format("{}{} · attention lost {} · local error {} · after Wₒ {} · compression {}{}", head_name(head.layer, head.kv_head),
                      choice_text(pick), format_percent(head.attention_loss), format_percent(head.local_rel_l2),
-                     format_number(head.local_l1_wo), format_percent(head.compress_rel_l2));
+                     format_number(head.local_l1_wo), format_percent(head.compress_rel_l2), pooled_text(head));
 }
 
 std::string restored_text(std::span<const PastLife> past, int token, int step) {

@@ -92,6 +92,9 @@ WhyStep where_to(const Snapshot& snapshot, const Why& why) {
                         : fmt::format("Nearest key: cosine {}{}, so it is evicted", cos, limit);
   } else if (merged) {
     step.title = fmt::format("It merges into {}", slot_name(snapshot, why.event.into));
+  } else if (why.pooled_tokens > 0) {
+    step.title = "It went into the head's state";
+    step.lines.push_back("the state is a sum over all that went, which each query reads like one more slot: it is not told apart in there");
   } else {
     step.title = "Nothing takes it over: it is evicted";
   }
@@ -176,6 +179,16 @@ WhyStep bias_step(const HeadPick& pick, const Snapshot& snapshot, const Why& why
   return step;
 }
 
+WhyStep state_step(const HeadPick& pick) {
+  const HeadRecord& head = *pick.values;
+  WhyStep step;
+  step.title = fmt::format("The state stands for {} now", count_of(head.pooled_tokens, "token", "tokens"));
+  if (!std::isnan(head.pooled_share))
+    step.lines.push_back(fmt::format("the query of step {} gave it {} of its attention, the slots share the rest", pick.step,
+                                     format_percent(head.pooled_share)));
+  return step;
+}
+
 }  // namespace
 
 std::string why_headline(const Snapshot& snapshot, const Why& why) {
@@ -204,6 +217,7 @@ std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, c
     lost.title = why.removed_votes == 1 ? "Its vote is lost" : fmt::format("Its {} are lost", votes_text(why.removed_votes));
     lost.lines.push_back(fmt::format("{} lost in this head up to step {}", votes_text(pick.values->evicted_votes), pick.step));
     out.push_back(std::move(lost));
+    if (why.pooled_tokens > 0) out.push_back(state_step(pick));
     return out;
   }
   if (std::isfinite(why.event.w_removed) || why.detail) out.push_back(averaged(why));
