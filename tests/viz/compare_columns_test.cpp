@@ -20,6 +20,18 @@ TEST_F(CompareTest, ALongNameHasTwoLinesInATallRow) {
   const std::size_t bar = lines.find('|');
   ASSERT_NE(bar, std::string::npos) << lines;
   EXPECT_EQ(lines.substr(0, bar) + lines.substr(bar + 1), snapshot.lanes[1].title) << "nothing is left out";
+  // In a lower row, which has a name and one line, the line is its second half; that of the parameters, where a name does not tell.
+  const auto at_height = [&](float height, const char* other) {
+    snapshot.lanes[2].title = other;
+    canvas.frame.size = {1550, height};
+    canvas.draw(*view);
+    return mark("name", "lane 1").value;
+  };
+  const std::string whole = snapshot.lanes[1].title;
+  bool found = false;
+  for (float height = 480; height > 200 && !found; height -= 10)
+    found = at_height(height, "Short") == lines && at_height(height, whole.c_str()) == whole;
+  EXPECT_TRUE(found);
 }
 
 TEST_F(CompareTest, SaysWhichColumnsFoundNoRoom) {

@@ -109,7 +109,9 @@ void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
   const bool told = !two && lane > 0 && n_differ > 0;  // runs of one policy are told apart by what differs, and that before its name
   const float name = told ? std::max(0.4f * room, room - p.px(8) - p.width_of(Face::caption, parts[0])) : room;
   const bool tall = height > p.px(62);
-  const std::vector<std::string> title = name_lines(p, short_title(p, run, name), name, tall);
+  // In a lower row the second line is the parameters', which tell runs of one name apart.
+  const bool only_one = std::ranges::count(p.frame().snapshot->lanes, run.title, &LaneSnapshot::title) == 1;
+  const std::vector<std::string> title = name_lines(p, short_title(p, run, name), name, tall || (two && only_one));
   const Rgb ink = selected ? t.accent : t.text;
   const float end = x + p.text_fit({x, y}, title[0], Face::strong, ink, name);
   float below = y + p.px(15);
@@ -142,7 +144,7 @@ void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
     const std::string longer = lines.empty() ? part : lines.back() + " · " + part;
     if (!lines.empty() && p.width_of(Face::caption, longer) <= room) {
       lines.back() = longer;
-    } else if (lines.size() < (tall ? 3u - title.size() : 1u)) {
+    } else if (lines.size() < (tall ? 3u : 2u) - title.size()) {
       lines.push_back(part);
     } else {
       break;
