@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <tuple>
+
 #include <QPainter>
 #include <QPainterPath>
 #include <QPixmap>
@@ -128,8 +131,11 @@ QPixmap draw(Icon which, const QColor& colour, qreal ratio, int size) {
 
 }  // namespace
 
+// Made once: Qt's cache of pixmaps keeps those of every icon that was shown, up to 10 MiB, although nobody has it any more.
 QIcon icon(Icon which, const QColor& colour, const QColor& disabled) {
-  QIcon result;
+  static auto& made = *new std::map<std::tuple<Icon, QRgb, QRgb>, QIcon>;  // never destroyed: after the application nobody may
+  QIcon& result = made[{which, colour.rgba(), disabled.rgba()}];
+  if (!result.isNull()) return result;
   for (const int size : {kSize, kSize * 3 / 2})  // of the toolbar, of the lecture
     for (const qreal ratio : {1.0, 2.0, 3.0}) {
       result.addPixmap(draw(which, colour, ratio, size), QIcon::Normal);

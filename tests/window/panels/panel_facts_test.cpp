@@ -4,6 +4,7 @@
 #include <QFontMetrics>
 #include <QStringList>
 
+#include "app/window/look/style.h"
 #include "app/window/shell/panel.h"
 #include "app/window/shell/panel_paint.h"
 
@@ -38,6 +39,13 @@ TEST(FactsInANarrowPlace, NoNumberIsCutInTwo) {
   EXPECT_EQ(factsThatFit(metrics, 1000, ""), "");
   const QString digits = "167 + 12 tokens";
   EXPECT_EQ(factsThatFit(metrics, metrics.horizontalAdvance(digits) - 1, digits), "") << "a number alone tells nothing";
+}
+
+TEST(Icons, AreMadeOnceForTheirColours) {
+  const qint64 first = icon(Icon::open, Qt::white, Qt::gray).cacheKey();
+  EXPECT_EQ(icon(Icon::open, Qt::white, Qt::gray).cacheKey(), first);
+  EXPECT_NE(icon(Icon::open, Qt::black, Qt::gray).cacheKey(), first);
+  EXPECT_NE(icon(Icon::save, Qt::white, Qt::gray).cacheKey(), first);
 }
 
 }  // namespace
