@@ -79,8 +79,10 @@ struct WantMeasure {
     theta,
     of_one_head,
     shadow,
-    causes
-  };  // of_one_head: MeasureSet::of_one_head(); shadow: the uncompressed history, for local figures; once, it stays on; causes: HeadCauses
+    causes,
+    queries
+  };  // of_one_head: MeasureSet::of_one_head(); queries: MeasureSet::queries; shadow: the uncompressed history, for local figures; once, it
+      // stays on; causes: HeadCauses
   What what = What::theta;
   bool on = false;
 };

@@ -77,8 +77,8 @@ static void fields(Archive& a, Is<LoadStage> auto& s) {
 
 template <class Archive>
 static void fields(Archive& a, Is<MeasureSet> auto& m) {
-  auto& [local, theta, hidden, prediction, runner_ups, agreement] = m;
-  a(local, theta, hidden, prediction, runner_ups, agreement);
+  auto& [local, theta, hidden, prediction, runner_ups, agreement, queries] = m;
+  a(local, theta, hidden, prediction, runner_ups, agreement, queries);
 }
 
 template <class Archive>
@@ -129,14 +129,20 @@ static void fields(Archive& a, Is<MergeDetail> auto& m) {
   a(into, members, votes, mu, weights, T, m_, extra, gamma, log_scores, value_change, error_before, error_after);
 }
 
+template <class Archive>
+static void fields(Archive& a, Is<QueryCloud> auto& c) {
+  auto& [layer, kv_head, n_queries, turn, re, im, spread, distances, expected, measured, share] = c;
+  a(layer, kv_head, n_queries, turn, re, im, spread, distances, expected, measured, share);
+}
+
 namespace {
 
 template <class Archive>
 void step_fields(Archive& a, Is<StepRecord> auto& s) {
   [[maybe_unused]] auto& [step, position, next_token, nll, kl, top1_same, top1, top1_reference, logits_top, top_tokens, heads,
-                          hidden_rel_l2, probe_tokens, ms, policy_ms] = s;
-  a(step, position, next_token, nll, kl, top1_same, top1, top1_reference, logits_top, top_tokens, hidden_rel_l2, probe_tokens, ms,
-    policy_ms);
+                          hidden_rel_l2, probe_tokens, probe_ms, probed, clouds, ms, policy_ms] = s;
+  a(step, position, next_token, nll, kl, top1_same, top1, top1_reference, logits_top, top_tokens, hidden_rel_l2, probe_tokens, probe_ms,
+    probed, clouds, ms, policy_ms);
 }
 
 template <class Archive>

@@ -119,6 +119,10 @@ PolicyWork policy_work(const Snapshot& snapshot, const LaneSnapshot& lane) {
   PolicyWork out;
   if (lane.slots_asked < 0) return out;
   out.prompt_ms = lane.prompt_compress_ms;
+  if (!lane.steps.empty() && lane.steps.front() != nullptr) {
+    out.probe_tokens = lane.steps.front()->probe_tokens;
+    if (lane.steps.front()->probe_ms > 0) out.probe_ms = lane.steps.front()->probe_ms;
+  }
   const bool parted = std::isfinite(lane.prompt_compress_ms);  // else the prompt's work is in the sum, so its step is too
   const int first = parted ? first_counted_step(snapshot, lane) : 0, n = static_cast<int>(lane.steps.size());
   double ms = 0;

@@ -25,8 +25,16 @@ double bytes_of(const HeadRecord& h) {
   return sum;
 }
 
+double bytes_of(const QueryCloud& c) {
+  return bytes(c.turn) + bytes(c.re) + bytes(c.im) + bytes(c.spread) + bytes(c.distances) + bytes(c.expected) + bytes(c.measured) +
+         bytes(c.share);
+}
+
 double bytes_of(const StepRecord& s) {
-  double sum = sizeof(StepRecord) + bytes(s.logits_top) + bytes(s.top_tokens) + bytes(s.heads) + bytes(s.hidden_rel_l2);
+  double sum = sizeof(StepRecord) + bytes(s.logits_top) + bytes(s.top_tokens) + bytes(s.heads) + bytes(s.hidden_rel_l2) + bytes(s.probed) +
+               bytes(s.clouds);
+  for (const std::vector<float>& head : s.probed) sum += bytes(head);
+  for (const QueryCloud& cloud : s.clouds) sum += bytes_of(cloud);
   for (const HeadRecord& h : s.heads) sum += bytes_of(h);
   return sum;
 }
@@ -44,6 +52,7 @@ double held_bytes(const StepRecord& step) { return bytes_of(step); }
 StepRecord figures_of(const StepRecord& step) {
   const auto drop = [](auto&... lists) { (std::decay_t<decltype(lists)>().swap(lists), ...); };  // `= {}` would keep their memory
   StepRecord out = step;
+  drop(out.probed, out.clouds);
   for (HeadRecord& head : out.heads) {
     drop(head.pos, head.votes, head.attended, head.score, head.statistic, head.bias, head.attention, head.reference_attention,
          head.agreement, head.page_scores, head.stored_block, head.key_error, head.value_error, head.merges);

@@ -14,6 +14,8 @@ struct MeasureSet {
   bool runner_ups = false;  // the next best merge targets of every removed slot
   bool agreement = false;   // how many query heads of a group rank a token inside the budget
 
+  bool queries = false;  // StepRecord::clouds: all queries of the prompt are kept for them. Not of all(): no trace has them
+
   /// What a look at one head needs besides.
   static constexpr MeasureSet of_one_head() { return {.local = false, .runner_ups = true, .agreement = true}; }
   static constexpr MeasureSet none() { return {.local = false}; }
@@ -23,7 +25,7 @@ struct MeasureSet {
   /// True if records with these measures answer a request for `other`.
   constexpr bool covers(const MeasureSet& other) const {
     return local >= other.local && theta >= other.theta && hidden >= other.hidden && prediction >= other.prediction &&
-           runner_ups >= other.runner_ups && agreement >= other.agreement;
+           runner_ups >= other.runner_ups && agreement >= other.agreement && queries >= other.queries;
   }
   bool operator==(const MeasureSet&) const = default;
 };

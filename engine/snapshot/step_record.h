@@ -96,6 +96,21 @@ struct HeadRecord {
   double predictor_rel_error = kNotAvailable;  // mean |shat - s| / s with s = exp(z + extra) (KeepKV, Figure 2 (d))
 };
 
+/// Where the prompt's queries of one (layer, KV head) point, and how far away they look (POLICIES.md section 6, queries): what rankings by
+/// expected queries start from. The same in every run of a prompt.
+struct QueryCloud {
+  int layer = 0;
+  int kv_head = 0;
+  int n_queries = 0;             // of a query head, whose scores and attention were measured
+  std::vector<double> turn;      // [frequencies] radians per position; empty: positions turn nothing here
+  std::vector<double> re, im;    // [query heads of the group, frequencies] mean of the complex number before rotation
+  std::vector<double> spread;    // as re: root of the mean square distance from that mean
+  std::vector<int> distances;    // first distance of each stretch of distances, ascending from 0
+  std::vector<double> expected;  // as distances: score that the mean query gives the mean key so far away
+  std::vector<double> measured;  // as distances: mean score of the queries and keys so far apart; NaN: there are none
+  std::vector<double> share;     // as distances: of the queries' attention
+};
+
 /// A candidate for the next token, in the lane and in the reference (full cache) lane.
 struct TopToken {
   int id = 0;
@@ -120,8 +135,12 @@ struct StepRecord {
   std::vector<double> hidden_rel_l2;  // [n_layers] residual stream after each layer, against the full cache fed the same tokens; NaN: other
                                       // tokens; empty: not measured
   int probe_tokens = 0;               // that ran over the full cache only to be observed, before this step's compression
-  double ms = 0;                      // wall time of the step, all lanes of the batch
-  double policy_ms = kNotAvailable;   // of it, probes, statistics, decisions and merges of this lane; not in a trace
+  double probe_ms = 0;                // what they took; not in a trace
+  std::vector<std::vector<float>> probed;  // [heads] of [position + 1]: the most attention that one of them paid to the token, in a head of
+                                           // the group; NaN: not looked at; empty: no probe, or not captured. Not in a trace
+  std::vector<QueryCloud> clouds;          // of every head of the prompt, in lane 0; empty: not measured. Not in a trace
+  double ms = 0;                           // wall time of the step, all lanes of the batch
+  double policy_ms = kNotAvailable;        // of it, probes, statistics, decisions and merges of this lane; not in a trace
 };
 
 using StepPtr = std::shared_ptr<const StepRecord>;

@@ -126,6 +126,26 @@ RunRequest request(std::vector<int> ids, const std::vector<std::string>& lanes) 
   return {.prompt_ids = std::move(ids), .lanes = parse_lane_specs(lanes), .n_generate = 4, .measures = MeasureSet()};
 }
 
+TEST(ProbedRun, ShowsTheAttentionOfEveryTokenKeptOrNotWhateverItsValueCounts) {
+  Session session = open_session(tiny_model());
+  const Snapshot s = run(session, request(random_ids(40, 64, 9), {"full", "kvzip:slots=12", "kvzip:slots=12,plus=1"}));
+  const std::vector<std::vector<float>>&plain = s.lanes[1].steps[0]->probed, &plus = s.lanes[2].steps[0]->probed;
+  EXPECT_TRUE(s.lanes[0].steps[0]->probed.empty() && s.lanes[1].steps[1]->probed.empty());
+  ASSERT_EQ(plain.size(), s.lanes[1].steps[0]->heads.size());
+  ASSERT_EQ(plus.size(), plain.size());
+  int scored_otherwise = 0;
+  for (std::size_t h = 0; h < plain.size(); ++h) {
+    ASSERT_EQ(plain[h].size(), 40u);
+    for (std::size_t i = 0; i < plain[h].size(); ++i) EXPECT_FLOAT_EQ(plus[h][i], plain[h][i]);
+    const HeadRecord &kept = s.lanes[1].steps[0]->heads[h], &by_output = s.lanes[2].steps[0]->heads[h];
+    for (std::size_t i = 0; i < kept.pos.size(); ++i) EXPECT_FLOAT_EQ(static_cast<float>(kept.statistic[i]), plain[h][at(kept.pos[i])]);
+    for (const Event& event : kept.events) EXPECT_FLOAT_EQ(static_cast<float>(event.score), plain[h][at(event.pos)]) << "of what went, too";
+    for (std::size_t i = 0; i < by_output.pos.size(); ++i)
+      scored_otherwise += std::abs(by_output.statistic[i] - static_cast<double>(plus[h][at(by_output.pos[i])])) > 1e-3 ? 1 : 0;
+  }
+  EXPECT_GT(scored_otherwise, 20) << "times norms";
+}
+
 TEST(ProbedRun, LeavesNothingBehindAndSaysWhatItTook) {
   Session session = open_session(tiny_model());
   const Snapshot s = run(session, request(random_ids(40, 64, 9), {"full", "kvzip:ratio=1", "kvzip:slots=12", "kvzip:slots=12,plus=1"}));
@@ -134,7 +154,8 @@ TEST(ProbedRun, LeavesNothingBehindAndSaysWhatItTook) {
   for (std::size_t lane = 1; lane < 4; ++lane) {
     EXPECT_EQ(s.lanes[lane].steps[0]->probe_tokens, 40);
     EXPECT_EQ(s.lanes[lane].steps[1]->probe_tokens, 0);
-    EXPECT_GT(s.lanes[lane].prompt_compress_ms, 0);
+    EXPECT_GT(s.lanes[lane].steps[0]->probe_ms, 0);
+    EXPECT_GE(s.lanes[lane].prompt_compress_ms, s.lanes[lane].steps[0]->probe_ms) << "it is part of what the prompt took";
   }
   for (const std::size_t lane : {2u, 3u}) {
     int slots = 0;
@@ -142,7 +163,7 @@ TEST(ProbedRun, LeavesNothingBehindAndSaysWhatItTook) {
       slots += head.n_slots;
       EXPECT_EQ(head.budget, head.n_slots);
       for (int sink = 0; sink < 4; ++sink) EXPECT_EQ(head.pos[at(sink)], sink);
-      ASSERT_EQ(head.statistic.size(), head.pos.size()) << "the probe's attention is there to be shown";
+      ASSERT_EQ(head.statistic.size(), head.pos.size());
       for (std::size_t i = 4; i < head.score.size(); ++i) EXPECT_EQ(head.score[i], head.statistic[i]);
       for (const Event& event : head.events) EXPECT_LE(event.score, head.cutoff);
     }

@@ -221,6 +221,13 @@ TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {
   EXPECT_DOUBLE_EQ(after_prompt.work.ms, 0.5);
   EXPECT_DOUBLE_EQ(after_prompt.work.share, 0.125);
   EXPECT_EQ(after_prompt.work.prompt_ms, 7);
+  EXPECT_EQ(after_prompt.work.probe_tokens, 0);
+  auto probing = std::make_shared<StepRecord>(*lane.steps.front());
+  probing->probe_tokens = 120;
+  probing->probe_ms = 6;
+  lane.steps.front() = probing;
+  EXPECT_THAT(metric_lines(snapshot, 1, lane_metrics(snapshot, lane, -1, 3), {MetricColumn::Kind::policy, "", "", 0}),
+              ::testing::Contains("a probe ran 120 tokens over the full cache, 6.00 ms of the prompt's time"));
   lane.prompt_compress_ms = kNotAvailable;
   lane.compress_ms = 0.5 * (steps + 1);
   EXPECT_EQ(metric_text(snapshot, m, MetricColumn::Kind::policy), "0.5") << "a clock knows no third digit";

@@ -55,6 +55,27 @@ TEST_F(InspectorTest, AgreementHasARowWhereItWasMeasured) {
   EXPECT_EQ(table.rows[6][column], "2");
 }
 
+TEST_F(InspectorTest, AProbesAttentionHasARowOfItsOwnAboveTheMeasuredOne) {
+  canvas.draw(*view);
+  EXPECT_EQ(testing::count_marks(*view, "probed"), 0);
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps[0]);
+  step->probed = {{0.5f, 0.25f, 0.125f, 1.0f, std::nanf("")}};  // of the prompt, which is all that it saw
+  snapshot.lanes[1].steps[0] = step;
+  ++snapshot.sequence;
+  canvas.draw(*view);
+  EXPECT_EQ(mark("probed", "L0 H0 t3").value, "1.00");
+  EXPECT_EQ(mark("probed.reference", "L0 H0 t1").value, "0.250") << "of a token without a slot, too: hatched";
+  EXPECT_EQ(testing::find_mark(*view, "probed", "L0 H0 t4"), nullptr) << "not looked at";
+  EXPECT_EQ(testing::find_mark(*view, "probed", "L0 H0 t6"), nullptr) << "came later";
+  EXPECT_LT(mark("probed", "L0 H0 t3").max.y, mark("attention", "L0 H0 t3").min.y);
+  const HeadPick pick = pick_head(snapshot, canvas.frame.selection);
+  EXPECT_THAT(token_lines(snapshot, pick, head_columns(snapshot, pick), 1), ::testing::Contains("probe's attention 0.250"));
+  const Table table = head_table(snapshot, pick);
+  const auto column = static_cast<std::size_t>(std::ranges::find(table.columns, "probe's attention") - table.columns.begin());
+  ASSERT_LT(column, table.columns.size());
+  EXPECT_EQ(table.rows[3][column], "1");
+}
+
 TEST_F(InspectorTest, CtrlDragSelectsTheTokensUnderIt) {
   canvas.draw(*view);
   const auto middle = [&](const char* label) {

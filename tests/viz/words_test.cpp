@@ -13,6 +13,7 @@
 #include "viz/draw/format.h"
 #include "viz/draw/scene.h"
 #include "viz/headless.h"
+#include "viz/query_fixture.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
 
@@ -73,7 +74,8 @@ struct Case {
 class Words : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Words, NeitherCollideNorLeaveTheCanvas) {
-  const Snapshot snapshot = synthetic::make_snapshot();
+  Snapshot snapshot = synthetic::make_snapshot();
+  add_clouds(snapshot);
   for (const ImVec2 size : GetParam().sizes)
     for (const bool chosen : {false, true}) {
       const std::unique_ptr<View> view = GetParam().make();
@@ -108,6 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"head_grid", [] { return make_head_grid(); }, {{220, 150}, {274, 222}, {348, 300}, {414, 330}, {1550, 800}}},
                       Case{"head_strip", [] { return make_head_strip(std::make_shared<TokenWindow>()); }, kLow},
                       Case{"timeline", [] { return make_timeline(); }, kLow},
+                      Case{"queries", [] { return make_queries(); }, {{470, 104}, {470, 400}, {656, 142}, {828, 170}, {1000, 260}}},
                       Case{"inspector", [] { return make_inspector(); }, {{944, 420}, {1260, 610}, {1580, 800}, {1900, 880}}},
                       Case{"compare", [] { return make_compare(); }, {{944, 420}, {1260, 610}, {1580, 800}, {1900, 880}}}),
     [](const ::testing::TestParamInfo<Case>& of) { return std::string(of.param.name); });

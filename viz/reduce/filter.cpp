@@ -37,6 +37,7 @@ HiddenCount hide_tokens(HeadColumns& columns, const TokenFilter& filter) {
     columns.votes[i] = 0;
     columns.score[i] = columns.attention[i] = columns.lost[i] = kNotAvailable;
     if (!columns.statistic.empty()) columns.statistic[i] = kNotAvailable;
+    if (!columns.probed.empty()) columns.probed[i] = kNotAvailable;
   }
   return count;
 }

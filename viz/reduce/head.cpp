@@ -108,6 +108,17 @@ void take_earlier_scores(const HeadPick& pick, HeadColumns& out) {
   }
 }
 
+/// What a probe found right after the prompt, of the tokens that it could look at; those that came later have nothing.
+void take_probed(const HeadPick& pick, HeadColumns& out) {
+  out.probed.clear();
+  const StepPtr& first = pick.run->steps.front();
+  if (first == nullptr || static_cast<std::size_t>(pick.head) >= first->probed.size()) return;
+  const std::vector<float>& found = first->probed[static_cast<std::size_t>(pick.head)];
+  if (std::ranges::none_of(found, [](float v) { return std::isfinite(v); })) return;
+  out.probed.assign(found.begin(), found.end());
+  out.probed.resize(static_cast<std::size_t>(out.size()), kNotAvailable);
+}
+
 /// All but the removals, which are those of the pick already, as are `gone`.
 void fill_columns(const Snapshot& snapshot, const HeadPick& pick, const Departures& gone, HeadColumns& out) {
   const HeadRecord& head = *pick.values;
@@ -144,6 +155,7 @@ void fill_columns(const Snapshot& snapshot, const HeadPick& pick, const Departur
       out.lost[t] = static_cast<double>(head.reference_attention[t]);
     }
   }
+  take_probed(pick, out);
   out.agreement.assign(head.agreement.begin(),
                        head.agreement.begin() + static_cast<std::ptrdiff_t>(std::min(count, head.agreement.size())));
   if (!out.agreement.empty()) out.agreement.resize(count, kNotAvailable);

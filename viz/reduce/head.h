@@ -48,6 +48,7 @@ struct HeadColumns {
   std::vector<double> score;      // ranking score of a slot that stands, now or when its head ranked last, or what it had when it went
   std::vector<char> score_gone;   // 1: the score is of an earlier step
   std::vector<double> statistic;  // the policy's own; empty: the policy has none
+  std::vector<double> probed;     // most attention that the probe after the prompt paid to the token, kept or not; empty: no probe
   std::vector<double> attention;  // of this step's query over the slots that it saw
   std::vector<double> lost;       // what the reference pays to a token without a slot of its own; NaN where it has one
   std::vector<double> agreement;  // query heads of the group that rank the token inside the budget, by the reference; empty: not measured

@@ -128,6 +128,7 @@ std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& p
   } else {
     out.push_back("attention n/a");
   }
+  if (!columns.probed.empty() && std::isfinite(columns.probed[t])) out.push_back("probe's attention " + format_number(columns.probed[t]));
   if (const std::string heads = agreement_text(snapshot, *pick.values, token); !heads.empty())
     out.push_back("inside the budget for " + heads);
   const bool stands = columns.votes[t] > 0;
@@ -153,6 +154,7 @@ Table head_table(const Snapshot& snapshot, const HeadPick& pick) {
     return out;
   }
   const HeadColumns columns = head_columns(snapshot, pick);
+  if (!columns.probed.empty()) out.columns.push_back("probe's attention");
   if (!columns.agreement.empty()) out.columns.push_back("agreement");
   if (!columns.statistic.empty()) out.columns.push_back(pick.run->statistic.empty() ? "statistic" : pick.run->statistic);
   for (int token = 0; token < columns.size(); ++token) {
@@ -160,6 +162,7 @@ Table head_table(const Snapshot& snapshot, const HeadPick& pick) {
     std::vector<std::string> row = {
         std::to_string(token),       token_text(snapshot, token), fate_text(columns, token), std::to_string(columns.votes[t]),
         exact(columns.attention[t]), exact(columns.lost[t]),      exact(columns.score[t])};
+    if (!columns.probed.empty()) row.push_back(exact(columns.probed[t]));
     if (!columns.agreement.empty()) row.push_back(exact(columns.agreement[t]));
     if (!columns.statistic.empty()) row.push_back(exact(columns.statistic[t]));
     out.rows.push_back(std::move(row));

@@ -346,12 +346,14 @@ void SessionController::want(const viz::WantMeasure& wanted) {
   MeasureSet measures = m_request.measures;
   if (wanted.what == viz::WantMeasure::What::theta) {
     measures.theta = wanted.on;
+  } else if (wanted.what == viz::WantMeasure::What::queries) {
+    measures.queries = wanted.on;
   } else {
     measures.runner_ups = measures.agreement = wanted.on;
   }
   if (measures == m_request.measures) return;
-  // Not asked for by hand: an inspector that opens on stored results shows what they have.
-  if (wanted.what == viz::WantMeasure::What::of_one_head && viewOnly()) return;
+  // Not asked for by hand: a view that opens on stored results shows what they have.
+  if (wanted.what != viz::WantMeasure::What::theta && viewOnly()) return;
   if (refuses()) return;
   m_request.measures = measures;
   Q_EMIT requestChanged();

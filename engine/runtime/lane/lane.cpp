@@ -32,8 +32,12 @@ void Lane::load_prompt(PromptRun& prompt, const ProbeRun& probes, const std::fun
   for (int l = 0; l < config.n_layers; ++l) {
     caches_.load(prompt, l);
     attention_.read_prompt(prompt, l);
-    for (int h = 0; h < config.n_kv_heads && context_.setup.record.measures.local; ++h)
-      measures_.set_unharmed(context_.head_record(l, h));  // the prompt itself ran uncompressed
+    for (int h = 0; h < config.n_kv_heads; ++h) {
+      HeadRecord& record = context_.head_record(l, h);
+      if (context_.setup.record.measures.local) measures_.set_unharmed(record);  // the prompt itself ran uncompressed
+      if (context_.setup.record.captures && context_.record->probe_tokens > 0)
+        record.probed.push_back(probes.attention(context_.policy->needs(), l, h));
+    }
     context_.backend.to_double(o, prompt.last_output(l));
     compression_.compress(l, &prompt, prompt.last_query(l), o);
     caches_.fit(l);
@@ -65,7 +69,8 @@ void Lane::read_prompt(const PromptRun& prompt, const ProbeRun& probes) {
         context_.backend, context_.model, prompt, policy, [this](int l) { return caches_.heads(l); },
         [this](int l, int h) { return context_.edits.pinned(l, h, context_.record->step); });
   }
-  compress_ms += probes.ms(policy.needs());
+  context_.record->probe_ms = probes.ms(policy.needs());
+  compress_ms += context_.record->probe_ms;
   context_.record->probe_tokens = probes.tokens(policy.needs());
 }
 

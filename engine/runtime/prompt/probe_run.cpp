@@ -25,6 +25,11 @@ double sum_of(const double* x, std::size_t n) {
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
+/// most = max(most, x scale)
+void keep_most(double* most, const double* x, std::size_t n, double scale) {
+  for (std::size_t i = 0; i < n; ++i) most[i] = most[i] < x[i] * scale ? x[i] * scale : most[i];
+}
+
 }  // namespace
 
 /// One stretch: runs its probe in chunks and keeps the maxima.
@@ -35,8 +40,9 @@ class ProbeRun::Pass final : public AttentionSite {
       : run_(run), c_(run.model_.config()), n_prompt_(prompt.size()), first_(first), end_(end) {
     for (int l = 0; l < c_.n_layers; ++l) caches_.push_back(prompt.history(l));  // pages are shared until they are written to
     for (const Probe& probe : wanted) {
-      readings_.push_back({.sinks = std::min(probe.sinks, first), .by_output = probe.by_output, .most = {}});
-      readings_.back().most.assign(caches_.size(), std::vector<double>(at(c_.n_heads) * at(end - first), 0.0));
+      const std::vector<std::vector<double>> nothing(caches_.size(), std::vector<double>(at(c_.n_heads) * at(end - first), 0.0));
+      readings_.push_back({.sinks = std::min(probe.sinks, first), .by_output = probe.by_output, .most = nothing, .paid = {}});
+      if (probe.by_output) readings_.back().paid = nothing;
     }
   }
 
@@ -80,18 +86,23 @@ class ProbeRun::Pass final : public AttentionSite {
     }
   }
 
-  /// Into found [n_layers] of [n_kv_heads, tokens of the prompt], of the reading at this place.
-  void put(std::size_t reading, std::vector<std::vector<double>>& found) const {
+  /// Into the result of the reading at this place.
+  void put(std::size_t reading, Result& to) const {
     const Reading& from = readings_[reading];
     const std::size_t n = at(end_ - first_);
     for (std::size_t l = 0; l < caches_.size(); ++l) {
       if (c_.window(static_cast<int>(l)) > 0) continue;
       run_.backend_.for_each(c_.n_kv_heads, [&](int h) {
-        double* to = found[l].data() + at(h) * at(n_prompt_) + at(first_);
+        const std::size_t place = at(h) * at(n_prompt_) + at(first_);
         for (int g = h * c_.group(); g < (h + 1) * c_.group(); ++g) {
           const double* most = from.most[l].data() + at(g) * n;
           const std::vector<double> norms = from.by_output ? output_norms(static_cast<int>(l), g) : std::vector<double>(n, 1.0);
-          for (std::size_t i = 0; i < n; ++i) to[i] = std::max(to[i], most[i] * norms[i]);
+          double* const found = to.found[l].data() + place;
+          for (std::size_t i = 0; i < n; ++i) found[i] = std::max(found[i], most[i] * norms[i]);
+          if (!from.by_output) continue;
+          const double* paid = from.paid[l].data() + at(g) * n;
+          float* const attention = to.attention[l].data() + place;
+          for (std::size_t i = 0; i < n; ++i) attention[i] = std::max(attention[i], static_cast<float>(paid[i]));
         }
       });
     }
@@ -102,6 +113,7 @@ class ProbeRun::Pass final : public AttentionSite {
     int sinks = 0;
     bool by_output = false;
     std::vector<std::vector<double>> most;  // [n_layers] of [n_heads, stretch]: the most so far
+    std::vector<std::vector<double>> paid;  // by_output: the same of the attention alone
   };
 
   static const std::byte* place(const void* base, std::size_t offset) { return static_cast<const std::byte*>(base) + offset; }
@@ -129,8 +141,8 @@ class ProbeRun::Pass final : public AttentionSite {
           const double* const p = host_.data() + (at(g) * rows + r) * seen;
           const double *const repeated = p + first_, *const own = p + n_prompt_;
           const double among = sum_of(p, at(reading.sinks)) + sum_of(repeated, stretch) + sum_of(own, seen - at(n_prompt_));
-          const double scale = (reading.by_output ? inverse_norms_[at(offset) + r] : 1.0) / among;
-          for (std::size_t i = 0; i < stretch; ++i) most[i] = most[i] < repeated[i] * scale ? repeated[i] * scale : most[i];
+          keep_most(most, repeated, stretch, (reading.by_output ? inverse_norms_[at(offset) + r] : 1.0) / among);
+          if (reading.by_output) keep_most(reading.paid[at(layer)].data() + at(g) * stretch, repeated, stretch, 1 / among);
         }
       }
     });
@@ -186,6 +198,9 @@ std::vector<ProbeRun::Result> ProbeRun::run(const PromptRun& prompt, std::span<c
   for (int l = 0; l < c.n_layers; ++l)
     empty.found.emplace_back(at(c.n_kv_heads) * at(n), c.window(l) > 0 ? std::numeric_limits<double>::quiet_NaN() : 0.0);
   std::vector<Result> results(together.size(), empty);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    for (const std::vector<double>& found : results[i].found)
+      if (together[i].by_output) results[i].attention.emplace_back(found.begin(), found.end());
   double ms = 0;
   {
     const Stopwatch watch(ms);
@@ -195,7 +210,7 @@ std::vector<ProbeRun::Result> ProbeRun::run(const PromptRun& prompt, std::span<c
       Pass pass(*this, prompt, first, end, together);
       pass.run(tokens, forward, cancel, layer_done);
       for (std::size_t i = 0; i < results.size(); ++i) {
-        pass.put(i, results[i].found);
+        pass.put(i, results[i]);
         results[i].tokens += static_cast<int>(tokens.size());
       }
     }
@@ -208,6 +223,13 @@ std::span<const double> ProbeRun::found(const StatNeeds& needs, int layer, int k
   if (!needs.probe) return {};
   const std::size_t n = prompt_.size();
   return std::span(results_.at(*needs.probe).found[at(layer)]).subspan(at(kv_head) * n, n);
+}
+
+std::vector<float> ProbeRun::attention(const StatNeeds& needs, int layer, int kv_head) const {
+  const Result& result = results_.at(*needs.probe);
+  const auto first = static_cast<std::ptrdiff_t>(at(kv_head) * prompt_.size()), last = first + static_cast<std::ptrdiff_t>(prompt_.size());
+  if (result.attention.empty()) return {result.found[at(layer)].begin() + first, result.found[at(layer)].begin() + last};
+  return {result.attention[at(layer)].begin() + first, result.attention[at(layer)].begin() + last};
 }
 
 }  // namespace kvscope

@@ -34,6 +34,9 @@ class ProbeRun {
 
   /// Of one head, [tokens of the prompt], since update(); empty where nothing is needed.
   std::span<const double> found(const StatNeeds& needs, int layer, int kv_head) const;
+  /// The most that a token of the probe, and a query head of the group, pays each token of the prompt, whatever the values; of one that is
+  /// needed.
+  std::vector<float> attention(const StatNeeds& needs, int layer, int kv_head) const;
   /// What the probe took: 0 where none is needed.
   int tokens(const StatNeeds& needs) const { return needs.probe ? results_.at(*needs.probe).tokens : 0; }
   double ms(const StatNeeds& needs) const { return needs.probe ? results_.at(*needs.probe).ms : 0; }
@@ -41,8 +44,9 @@ class ProbeRun {
  private:
   class Pass;
   struct Result {
-    std::vector<std::vector<double>> found;  // [n_layers] of [n_kv_heads, tokens of the prompt]
-    int tokens = 0;                          // that ran for it
+    std::vector<std::vector<double>> found;     // [n_layers] of [n_kv_heads, tokens of the prompt]
+    std::vector<std::vector<float>> attention;  // the same before any norm; empty where `found` is that
+    int tokens = 0;                             // that ran for it
     double ms = 0;
   };
   /// Of probes of the same length of stretches.

@@ -17,6 +17,7 @@
 #include "measure/perturbation.h"
 #include "policy/catalog.h"
 #include "policy/text/lane_edits.h"
+#include "runtime/lane/query_clouds.h"
 #include "runtime/restart_points.h"
 #include "runtime/session/prompt_tokens.h"
 #include "runtime/session/run_memory.h"
@@ -297,7 +298,7 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
   for (const auto& lane : lanes) {
     needs.add(lane->policy().needs());
     needs.value_norms |= lane->wants_value_norms();
-    if (lane->policy().reload() > 0) needs.queries = static_cast<int>(ids.size());
+    if (lane->policy().reload() > 0 || request.measures.queries) needs.queries = static_cast<int>(ids.size());
   }
   const int n_layers = model.config().n_layers, n_prompt = static_cast<int>(ids.size());
   const auto start = Clock::now();
@@ -360,6 +361,8 @@ void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const C
     order[i]->load_prompt(prompt, probes, [&, i] { layer_done(order[i]); });
   });
   for (Lane* lane : order) lane->broken = false;
+  if (Lane* const full = lanes.front().get(); full->setup().record.measures.queries && std::ranges::find(fresh, full) != fresh.end())
+    full->record().clouds = query_clouds(*backend, model, prompt);
   for (std::size_t i = 0; i < order.size(); ++i) prompt_cost[order[i]->policy().name()] = took[i];
   close_steps(fresh, ms, /*last_rows=*/false);
 }

@@ -90,6 +90,10 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
           "statistics, decisions and merges: about {} ms a step, {}{}", format_number(m.work.ms, 1),
           m.work.n_steps > 0 ? fmt::format("the median of {}", count_of(m.work.n_steps, "step", "steps")) : std::string("their mean"),
           std::isfinite(m.work.prompt_ms) ? fmt::format(", after {} ms for the whole prompt", format_number(m.work.prompt_ms, 1)) : ""));
+      if (m.work.probe_tokens > 0)
+        out.push_back(
+            fmt::format("a probe ran {} over the full cache{}", count_of(m.work.probe_tokens, "token", "tokens"),
+                        std::isfinite(m.work.probe_ms) ? fmt::format(", {} of the prompt's time", format_ms(m.work.probe_ms)) : ""));
       out.push_back("measured on this machine in this run: the next one differs by as much as other work disturbs it");
       out.push_back(fmt::format("{} of the wall time of its steps, in which other runs may take part", rough_percent(m.work.share)));
       break;

@@ -170,10 +170,9 @@ class Inspector final : public View {
       const float strip = std::clamp(area.height() - p.px(kCards), p.px(kStripLeast), good);
       cards = area.cut_bottom(area.height() - strip);
     }
-    const bool has_score = largest(columns.score) >= 0;
-    const bool has_agreement = !columns.agreement.empty();
-    const StripRows rows =
-        with_strip ? strip_rows(p, area, has_score, !columns.statistic.empty(), has_agreement, agreement_first_) : StripRows{};
+    const StripContent content{largest(columns.score) >= 0, !columns.statistic.empty(), !columns.probed.empty(),
+                               !columns.agreement.empty()};
+    const StripRows rows = with_strip ? strip_rows(p, area, content, agreement_first_) : StripRows{};
     const TokenAxis axis = zoom_.axis(p, columns.size());
     StripScene scene{*frame.snapshot, pick, columns, slot, focus.token, zoom_.on(), std::nullopt, kNotAvailable};
     if (drag_.active) {

@@ -286,6 +286,17 @@ TokenBars attention_bars(const Theme& theme, const HeadColumns& columns) {
   return out;
 }
 
+TokenBars probed_bars(const Theme& theme, const HeadColumns& columns) {
+  return {columns.probed, [&theme, &columns](int token) -> TokenBar {
+            const auto t = static_cast<std::size_t>(token);
+            if (!std::isfinite(columns.probed[t])) return {};
+            const Category c = columns.category[t];
+            if (columns.votes[t] == 0) return {TokenBar::Style::hatched, columns.probed[t], theme.secondary, false};
+            return {TokenBar::Style::filled, columns.probed[t], theme.category[static_cast<std::size_t>(c)],
+                    c == Category::merged || c == Category::recent};
+          }};
+}
+
 TokenBars agreement_bars(const Theme& theme, const HeadColumns& columns) {
   return {
       columns.agreement, [&theme, &columns](int token) -> TokenBar {

@@ -61,6 +61,8 @@ struct TokenRows {
 
 /// Bars of the attention row: solid for slots the query saw, hatched for what only the reference could see. The columns must outlive these.
 TokenBars attention_bars(const Theme& theme, const HeadColumns& columns);
+/// Bars of the probe's attention: solid and hatched likewise.
+TokenBars probed_bars(const Theme& theme, const HeadColumns& columns);
 /// Bars of the agreement: how many query heads rank the token inside the budget; solid and hatched likewise.
 TokenBars agreement_bars(const Theme& theme, const HeadColumns& columns);
 /// Bars of the ranking score: filled for slots, outlined for scores at an earlier removal, a dash for slots that are not ranked.

@@ -38,6 +38,7 @@ class Strip {
     if (p_.frame().hover.token) highlight(*p_.frame().hover.token);
     draw_score();
     draw_statistic();
+    draw_probed();
     draw_attention();
     draw_agreement();
     if (at_.fate.height() > 0) {
@@ -95,6 +96,15 @@ class Strip {
         folded(std::isfinite(run.half_life) ? fmt::format("half-life {}, {}", format_number(run.half_life, 2), unit) : unit + " scale"));
     rows_.value_axis(at_.statistic, scale, p_.px(18));
     rows_.bars(at_.statistic, scale, bars, "statistic");
+  }
+
+  void draw_probed() {
+    if (at_.probed.height() <= 0) return;
+    const TokenBars bars = probed_bars(t_, columns_);
+    const ValueScale scale = scale_for(bars.values);
+    rows_.row_label(at_.probed.middle_y(), "probe's attention", folded("most, √"));
+    rows_.value_axis(at_.probed, scale, p_.px(18));
+    rows_.bars(at_.probed, scale, bars, "probed");
   }
 
   void draw_attention() {
@@ -336,7 +346,7 @@ class Strip {
 
 }  // namespace
 
-StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_statistic, bool has_agreement, bool agreement_first) {
+StripRows strip_rows(const Painter& p, Rect area, StripContent has, bool agreement_first) {
   StripRows out;
   area = area.inset(p.px(12), 0);
   out.legend = area.cut_bottom(p.px(30));
@@ -351,25 +361,27 @@ StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_stati
   out.axis = area.cut_top(p.px(30));
   const float gap = p.px(16);
   area.cut_top(p.px(6));
-  if (!has_score) {
+  if (!has.score) {
     out.score = area.cut_top(p.px(26));
     area.cut_top(p.px(6));
   }
   const bool both = area.height() > p.px(kAgreementFrom);
-  if (has_agreement && agreement_first && !both) has_statistic = false;
-  const bool agreement = has_agreement && (both || (!has_statistic && area.height() > p.px(kOneRowFrom)));
-  const float weights = (has_score ? 1.8f : 0) + (has_statistic ? 1.0f : 0) + 1.0f + (agreement ? 0.5f : 0);
-  const float gaps = gap * ((has_score ? 1.0f : 0) + (has_statistic ? 1.0f : 0) + (agreement ? 1.0f : 0));
+  if (has.agreement && agreement_first && !both) has.statistic = has.probed = false;
+  if (!both && has.probed) has.statistic = false;
+  has.agreement &= both || (!has.statistic && !has.probed && area.height() > p.px(kOneRowFrom));
+  const auto weight = [](bool there, float of) { return there ? of : 0.0f; };
+  const float weights = weight(has.score, 1.8f) + weight(has.statistic, 1) + weight(has.probed, 1) + 1 + weight(has.agreement, 0.5f);
+  const float gaps = gap * (weight(has.score, 1) + weight(has.statistic, 1) + weight(has.probed, 1) + weight(has.agreement, 1));
   const float unit = std::max(0.0f, area.height() - gaps) / weights;
-  if (has_score) {
-    out.score = area.cut_top(1.8f * unit);
+  const auto row = [&](bool there, float of, Rect& to) {
+    if (!there) return;
+    to = area.cut_top(of * unit);
     area.cut_top(gap);
-  }
-  if (has_statistic) {
-    out.statistic = area.cut_top(unit);
-    area.cut_top(gap);
-  }
-  if (agreement) {
+  };
+  row(has.score, 1.8f, out.score);
+  row(has.statistic, 1, out.statistic);
+  row(has.probed, 1, out.probed);
+  if (has.agreement) {
     out.agreement = area.cut_bottom(0.5f * unit);
     area.cut_bottom(gap);
   }

@@ -10,7 +10,7 @@ namespace kvscope::viz {
 
 /// Where the rows of the inspector's strip lie; rows that are left out have no height.
 struct StripRows {
-  Rect axis, score, statistic, attention, agreement, fate, votes, text, legend;
+  Rect axis, score, statistic, probed, attention, agreement, fate, votes, text, legend;
   Rect all() const { return {axis.x0, axis.y0, axis.x1, text.y1}; }
 };
 
@@ -34,9 +34,14 @@ struct StripHits {
   Rect previous, next;  // head
 };
 
+/// Which rows have something to show, beside those that always do.
+struct StripContent {
+  bool score = false, statistic = false, probed = false, agreement = false;
+};
+
 /// Splits `area`; rows without content are dropped and their height goes to the others. A low area has room for one of statistic and
-/// agreement.
-StripRows strip_rows(const Painter& p, Rect area, bool has_score, bool has_statistic, bool has_agreement, bool agreement_first);
+/// agreement, and where a probe's attention has its row, that row comes before the statistic, which is made of it.
+StripRows strip_rows(const Painter& p, Rect area, StripContent content, bool agreement_first);
 
 /// Draws axis, value rows, fates, votes, token text and legend.
 StripHits draw_strip(Painter& p, const StripRows& rows, const TokenAxis& axis, const StripScene& scene);

@@ -40,6 +40,9 @@ std::vector<std::string> tooltip(const Snapshot& snapshot, const LaneSnapshot& l
   lines.push_back("slots " + format_mean(s.slots() / n_heads) +
                   (lane.slots_asked >= 0 ? " of " + format_count(lane.slots_asked) + " asked" : "") + ", mean of heads");
   if (r.ms > 0) lines.push_back("time " + format_ms(r.ms));
+  if (r.probe_tokens > 0)
+    lines.push_back(fmt::format("probe of the full cache {}{}", count_of(r.probe_tokens, "token", "tokens"),
+                                r.probe_ms > 0 ? ", " + format_ms(r.probe_ms) : ""));
   return lines;
 }
 
