@@ -102,7 +102,7 @@ class Strip {
     if (at_.probed.height() <= 0) return;
     const TokenBars bars = probed_bars(t_, columns_);
     const ValueScale scale = scale_for(bars.values);
-    rows_.row_label(at_.probed.middle_y(), "probe's attention", folded("most, √"));
+    rows_.row_label(at_.probed.middle_y(), "probe", folded("attention, √"));
     rows_.value_axis(at_.probed, scale, p_.px(18));
     rows_.bars(at_.probed, scale, bars, "probed");
   }
@@ -366,8 +366,8 @@ StripRows strip_rows(const Painter& p, Rect area, StripContent has, bool agreeme
     area.cut_top(p.px(6));
   }
   const bool both = area.height() > p.px(kAgreementFrom);
+  if (has.probed) has.statistic = false;  // it is made of the probe's attention, and is the score
   if (has.agreement && agreement_first && !both) has.statistic = has.probed = false;
-  if (!both && has.probed) has.statistic = false;
   has.agreement &= both || (!has.statistic && !has.probed && area.height() > p.px(kOneRowFrom));
   const auto weight = [](bool there, float of) { return there ? of : 0.0f; };
   const float weights = weight(has.score, 1.8f) + weight(has.statistic, 1) + weight(has.probed, 1) + 1 + weight(has.agreement, 0.5f);

@@ -39,8 +39,8 @@ struct StripContent {
   bool score = false, statistic = false, probed = false, agreement = false;
 };
 
-/// Splits `area`; rows without content are dropped and their height goes to the others. A low area has room for one of statistic and
-/// agreement, and where a probe's attention has its row, that row comes before the statistic, which is made of it.
+/// Splits `area`; rows without content are dropped and their height goes to the others, and so does the statistic's where a probe's
+/// attention, of which it is made, has a row. A low area has room for one of statistic (or probe) and agreement.
 StripRows strip_rows(const Painter& p, Rect area, StripContent content, bool agreement_first);
 
 /// Draws axis, value rows, fates, votes, token text and legend.

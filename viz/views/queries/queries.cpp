@@ -130,6 +130,7 @@ class Queries final : public View {
     const Rect head = area.cut_top(p.px(kTitle));
     p.text_fit({head.x0, head.middle_y()}, title, Face::caption, p.theme().secondary, head.width());
     p.mark("title", std::string(title), head);
+    area.cut_top(p.px(6));
     area.cut_left(p.px(kTicks));
     return {area, n};
   }
@@ -167,7 +168,7 @@ class Queries final : public View {
       return;
     }
     const Rect legend = area.cut_bottom(p.px(kLegend)), below = area.cut_bottom(p.px(kAxis));
-    frequencies_ = chart_in(p, area, "queries before rotation, tokens once around", n);
+    frequencies_ = chart_in(p, area, "queries before rotation, √ scale, by tokens once around", n);
     const Rect& plot = frequencies_.plot;
     double most = 0;
     for (int g = 0; g < heads; ++g)
@@ -200,7 +201,7 @@ class Queries final : public View {
   void draw_distances(Painter& p, Rect area, const QueryCloud& cloud) {
     const Theme& t = p.theme();
     const Rect legend = area.cut_bottom(p.px(kLegend)), below = area.cut_bottom(p.px(kAxis));
-    distances_ = chart_in(p, area, "score and attention, by distance in tokens", static_cast<int>(cloud.distances.size()));
+    distances_ = chart_in(p, area, "score, and attention on √ scale, by distance in tokens", static_cast<int>(cloud.distances.size()));
     Chart scores = distances_, shares = distances_;
     const bool both = distances_.plot.height() >= p.px(kShareFrom);
     if (both) {
