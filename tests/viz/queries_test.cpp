@@ -62,12 +62,12 @@ TEST_F(QueriesTest, EveryMarkHasTheNumberOfTheCloudOfTheSelectedHead) {
   EXPECT_EQ(count_marks(*view, "frequency"), 8 * group);
   const double mean = std::hypot(2, 3), typical = std::hypot(mean, 1);
   EXPECT_EQ(mark("frequency", "L0 H1 f3 q0").value, format_number(mean) + " of " + format_number(typical));
-  EXPECT_EQ(mark("expected", "L0 H1 2").value, format_number(0));
-  EXPECT_EQ(mark("measured", "L0 H1 1").value, format_number(2.25));
-  EXPECT_EQ(find_mark(*view, "measured", "L0 H1 4–5"), nullptr) << "nothing lies so far apart: no zero";
+  EXPECT_EQ(mark("expected.score", "L0 H1 2").value, format_number(0));
+  EXPECT_EQ(mark("measured.score", "L0 H1 1").value, format_number(2.25));
+  EXPECT_EQ(find_mark(*view, "measured.score", "L0 H1 4–5"), nullptr) << "nothing lies so far apart: no zero";
   EXPECT_EQ(mark("share", "L0 H1 1").value, "70.0 %");
   EXPECT_EQ(mark("share", "L0 H1 8 and more").value, "5.0 %");
-  EXPECT_LT(mark("expected", "L0 H1 0").min.y, mark("expected", "L0 H1 3").min.y) << "higher is more";
+  EXPECT_LT(mark("expected.score", "L0 H1 0").min.y, mark("expected.score", "L0 H1 3").min.y) << "higher is more";
   EXPECT_LT(mark("frequency", "L0 H1 f0 q0").max.x, mark("frequency", "L0 H1 f1 q0").max.x);
   EXPECT_EQ(view->facts(canvas.frame), "L0 · H1 · expected score highest 0 tokens away, measured 1 · attention most 1, 70.0 %");
 }
@@ -103,12 +103,12 @@ TEST_F(QueriesTest, ALowOrNarrowCanvasKeepsWhatHasRoom) {
   add_clouds(snapshot);
   canvas.frame.size = {828, 110};
   canvas.draw(*view);
-  EXPECT_GT(count_marks(*view, "expected"), 0);
+  EXPECT_GT(count_marks(*view, "expected.score"), 0);
   EXPECT_EQ(count_marks(*view, "share"), 0);
   canvas.frame.size = {400, 200};
   canvas.draw(*view);
   EXPECT_EQ(count_marks(*view, "frequency"), 0);
-  EXPECT_GT(count_marks(*view, "measured"), 0);
+  EXPECT_GT(count_marks(*view, "measured.score"), 0);
   canvas.frame.size = {400, 600};
   canvas.draw(*view);
   EXPECT_GT(count_marks(*view, "frequency"), 0);
@@ -122,7 +122,7 @@ TEST_F(QueriesTest, ALayerThatPositionsDoNotTurnSaysSo) {
   canvas.draw(*view);
   EXPECT_EQ(count_marks(*view, "frequency"), 0);
   EXPECT_EQ(count_marks(*view, "empty"), 1);
-  EXPECT_GT(count_marks(*view, "expected"), 0);
+  EXPECT_GT(count_marks(*view, "expected.score"), 0);
 }
 
 }  // namespace

@@ -238,8 +238,8 @@ class Queries final : public View {
       }
       p.polyline(points, colour, thickness, dash);
     };
-    draw(cloud.measured, "measured", t.text, {}, 1.8f);
-    draw(cloud.expected, "expected", t.runs[0], run_dash(1), 2);
+    draw(cloud.measured, "measured.score", t.text, {}, 1.8f);
+    draw(cloud.expected, "expected.score", t.runs[0], run_dash(1), 2);
   }
 
   void draw_shares(Painter& p, const Chart& chart, const QueryCloud& cloud) const {
