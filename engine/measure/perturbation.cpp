@@ -34,6 +34,17 @@ double attention_loss(std::span<const double> attention, int group, std::span<co
   return lost / group;
 }
 
+std::vector<float> mean_over_group(std::span<const double> p, int group) {
+  const std::size_t n = p.size() / group;
+  std::vector<float> out(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    double sum = 0;
+    for (int g = 0; g < group; ++g) sum += p[g * n + i];
+    out[i] = static_cast<float>(sum / group);
+  }
+  return out;
+}
+
 std::vector<std::uint8_t> agreement(std::span<const double> attention, int group, int budget) {
   const std::size_t n = attention.size() / static_cast<std::size_t>(group);
   const std::size_t inside = std::min(n, static_cast<std::size_t>(budget));

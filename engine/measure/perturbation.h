@@ -17,6 +17,9 @@ double mean_rel_l2(std::span<const double> a, std::span<const double> b, int gro
 /// positions, evicted: positions that no slot stands for.
 double attention_loss(std::span<const double> attention, int group, std::span<const int> evicted);
 
+/// Mean over the group of its attention [group, n].
+std::vector<float> mean_over_group(std::span<const double> attention, int group);
+
 /// Agreement: how many query heads of a group rank each token among the `budget` tokens to which they pay most attention (>= 1; of equal
 /// ones the lower position first). attention [group, n] over original positions, group at most 255 -> [n].
 std::vector<std::uint8_t> agreement(std::span<const double> attention, int group, int budget);

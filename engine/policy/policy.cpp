@@ -177,6 +177,7 @@ void Policy::allocate(std::vector<std::optional<int>> budgets) {
 
 std::vector<ResolvedParam> Policy::params() const {
   std::vector<ResolvedParam> out;
+  if (half_) out = half_->pair;
   const auto add_count = [&](const std::string& key, int n) {
     out.push_back({.key = key, .number = static_cast<double>(n), .is_count = true});
   };
@@ -218,6 +219,7 @@ bool Policy::decides_like(const Policy& other) const {
 
 std::unique_ptr<Policy> Policy::make(const Setup& setup) {
   KVSCOPE_ASSERT(setup.model && setup.model->n_kv_heads > 0);
+  if (const std::optional<PolicyPair> pair = pair_of(setup.spec)) return PairMaker::make(setup, *pair);
   return std::unique_ptr<Policy>(new Policy(setup));
 }
 

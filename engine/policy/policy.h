@@ -13,6 +13,7 @@
 #include "policy/lane_spec.h"
 #include "policy/mergers/head_mergers.h"
 #include "policy/plan.h"
+#include "policy/policy_pair.h"
 #include "policy/policy_row.h"
 #include "policy/prompt_mode.h"
 
@@ -29,6 +30,8 @@ struct ResolvedParam {
 
 /// A policy with its parameters resolved for one model, prompt length and prompt mode: the parts of one row at work, ranking -> allocation
 /// -> selection -> merger, for all heads of a layer. Immutable but for allocations made on the way.
+class PairMaker;
+
 class Policy {
  public:
   struct Setup {
@@ -44,11 +47,14 @@ class Policy {
   static std::unique_ptr<Policy> make(const Setup& setup);
   Policy(const Policy&) = default;
 
-  const std::string& name() const { return lane_.parts.row->info.name; }
+  const std::string& name() const { return info().name; }
   /// The catalog's words for it; where the keys choose the parts, those of this choice.
-  const PolicyInfo& info() const { return lane_.parts.row->info; }
+  const PolicyInfo& info() const { return half_ ? half_->info : lane_.parts.row->info; }
+  /// Who decides once this one has compressed the prompt, with the statistics that it would have if it had watched the prompt; null: the
+  /// same goes on.
+  const Policy* next() const { return next_.get(); }
   /// False: the full cache.
-  bool compresses() const { return limits() || storage_ || reading_; }
+  bool compresses() const { return limits() || storage_ || reading_ || next_; }
   /// False: no slot ever goes.
   bool limits() const { return allocation_->limits(); }
   /// How keys and values stand in the cache; null: as they are.
@@ -142,6 +148,7 @@ class Policy {
 
  private:
   explicit Policy(const Setup& setup);
+  friend class PairMaker;  // policy_pair.cpp
   /// Into `decisions`, whose memory is used again.
   void decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions);
   Cadence cadence() const { return lane_.parts.row->cadence; }
@@ -183,6 +190,13 @@ class Policy {
   void show_scores(HeadDecision& head);
   void count_nan_scores(int n);
 
+  /// How one of two is shown: by the words of both.
+  struct Half {
+    PolicyInfo info;
+    std::vector<ResolvedParam> pair;
+  };
+  std::shared_ptr<const Half> half_;    // null: it is whole
+  std::shared_ptr<const Policy> next_;  // null: none
   ResolvedLane lane_;
   GivenFiles files_;
   int n_kv_heads_, group_;
@@ -217,6 +231,13 @@ class Policy {
   std::vector<HeadNotes> notes_;                              // the same, until after_survey()
   std::vector<std::shared_ptr<const QueryCenters>> centers_;  // of every head's prompt, where the ranking reads them
   int nan_scores_ = 0;
+};
+
+/// Makes the policy of a prompt, with the one of what follows behind it.
+class PairMaker {
+ public:
+  /// Throws UsageError where the two do not go together.
+  static std::unique_ptr<Policy> make(const Policy::Setup& setup, const PolicyPair& pair);
 };
 
 }  // namespace kvscope

@@ -5,11 +5,13 @@
 
 #include "core/whole_characters.h"
 #include "policy/catalog.h"
+#include "policy/policy_pair.h"
 
 namespace kvscope {
 
 std::string title_of(const LaneSpec& spec) {
   constexpr std::size_t kLongest = 40;
+  if (const std::optional<PolicyPair> pair = pair_of(spec)) return title_of(pair->prefill) + ", then " + title_of(pair->decode);
   const PolicyInfo& info = find_policy(spec.name);
   const auto named = std::ranges::find(spec.given, "run", &std::pair<std::string, std::string>::first);
   if (info.name != given_policy().name || named == spec.given.end()) return info.title;

@@ -1,5 +1,6 @@
 """Which lanes a build of kvscope-cli has: policies, keys and choices as `kvscope-cli info --policies --json` lists them. Python 3 only."""
 import json
+import re
 import subprocess
 
 
@@ -11,6 +12,9 @@ def read_catalog(cli):
 
 def supported(spec, catalog):
     """True if the build has the policy, every key of the specification and every choice in it."""
+    pair = re.fullmatch('prefill_decode:prefill="([^"]*)",decode="([^"]*)"', spec)
+    if pair:
+        return "prefill_decode" in catalog and all(supported(half, catalog) for half in pair.groups())
     name, _, rest = spec.partition(":")
     if name not in catalog:
         return False

@@ -187,6 +187,19 @@ def filtering(ratio, filters):
     return press
 
 
+class InOrder(kvpress.presses.base_press.BasePress):
+    """What a press leaves, in the order of the text: kvpress has it in the order of its scores, and what ranks by neighbours reads that as the text."""
+
+    def __init__(self, press):
+        self.press = press
+
+    def compress(self, module, hidden_states, keys, values, attentions, kwargs):
+        scores = self.press.score(module, hidden_states, keys, values, attentions, kwargs)
+        kept = scores.topk(int(keys.shape[2] * (1 - self.press.compression_ratio)), -1).indices.sort(-1).values
+        kept = kept[..., None].expand(-1, -1, -1, module.head_dim)
+        return keys.gather(2, kept), values.gather(2, kept)
+
+
 def every(base, size):
     return kvpress.DecodingPress(base, compression_interval=EVERY, target_size=size, hidden_states_buffer_size=0)
 
@@ -200,12 +213,14 @@ def filter_file(config, width, folder):
 
 
 def cases(width, filters, path):
-    """(name, press of a share removed and of the slots left, lane without its budget, or of the share kept with what it has of one). Presses that
+    """(name, press of a share removed and of the slots left, lane without its budget or with {n} where it stands, or of the share kept with what it has of one). Presses that
     score keys and values get no attention to read; DecodingPress removes nothing of the prompt, but after EVERY further tokens."""
     P = kvpress
     whole = f"cadence=every,every={EVERY},after_prompt=0"
     lev = dict(sketch_dimension=width)
     zip_ = lambda **keys: lambda r, n: P.KVzipPress(compression_ratio=r, **keys)
+    both = lambda first, then: lambda r, n: P.PrefillDecodingPress(first(compression_ratio=r), every(then, n))
+    both_in_order = lambda first, then: lambda r, n: P.PrefillDecodingPress(InOrder(first(compression_ratio=r)), every(then, n))
     norms = lambda kept: -5.0 if kept > 0.3 else -2.5                  # other shares, other thresholds
     return [
         ("KVzipPress", zip_(), "kvzip"),
@@ -242,6 +257,12 @@ def cases(width, filters, path):
         ("DecodingPress(KeyDiffPress)", lambda r, n: every(P.KeyDiffPress(), n), f"custom:stat=keydiff,{whole},sinks=0,recent=0"),
         ("DecodingPress(LagKVPress)", lambda r, n: every(P.LagKVPress(lag_size=16, cross_scoring=True), n), f"custom:stat=lagkv,lag=16,cross=1,{whole},recent=0"),
         ("DecodingPress(CURPress)", lambda r, n: every(P.CURPress(), n), f"custom:stat=cur,{whole},recent=0"),
+        ("PrefillDecodingPress(ExpectedAttentionPress, DecodingPress(KeyDiffPress))", both(P.ExpectedAttentionPress, P.KeyDiffPress()),
+         f'prefill_decode:prefill="expected:slots={{n}}",decode="custom:stat=keydiff,{whole},sinks=0,recent=0,slots={{n}}"'),
+        ("PrefillDecodingPress(ExpectedAttentionPress, DecodingPress(LagKVPress)), in order", both_in_order(P.ExpectedAttentionPress, P.LagKVPress(lag_size=16, cross_scoring=True)),
+         f'prefill_decode:prefill="expected:slots={{n}}",decode="custom:stat=lagkv,lag=16,cross=1,{whole},recent=0,slots={{n}}"'),
+        ("PrefillDecodingPress(KeyDiffPress, DecodingPress(CURPress)), in order", both_in_order(P.KeyDiffPress, P.CURPress(num_sinks=0)),
+         f'prefill_decode:prefill="keydiff:sinks=0,recent=0,slots={{n}}",decode="custom:stat=cur,{whole},sinks=0,recent=0,slots={{n}}"'),
     ]
 
 
@@ -276,7 +297,8 @@ def kvscope_says(cli, folder, tokens, more, lane):
 
 def recording(press):
     """The press, and the scores [layer] that it made."""
-    scorer = getattr(press, "press", getattr(press, "base_press", press))
+    of_steps = getattr(press, "decoding_press", press)
+    scorer = getattr(of_steps, "press", getattr(of_steps, "base_press", of_steps))
     scores = {}
     if isinstance(press, kvpress.KVzipPress):
         plain_end = press.compress_post
@@ -303,7 +325,9 @@ def kvpress_keeps(model, tokens, more, press):
     masks = isinstance(press, (kvpress.KVzipPress, kvpress.DMSPress, kvpress.DuoAttentionPress))
     model.config._attn_implementation = "sdpa" if masks else "eager"
     caches, scores = [], {}
-    for one in (None, press):
+    # of two presses the first one alone, too: what it took changes the keys of what follows, which the second one keeps or takes
+    first = [press.prefilling_press] if isinstance(press, kvpress.PrefillDecodingPress) else []
+    for one in (None, *first, press):
         context = contextlib.nullcontext()
         if one is not None:
             one, scores = recording(one)
@@ -322,14 +346,23 @@ def kvpress_keeps(model, tokens, more, press):
         for h, i in zip(masked[1].tolist(), masked[2].tolist()) if masked is not None else ():
             every[h].discard(i)
         kept.append(every)
-    for full, left in zip(*caches) if not masks else ():
+    of_places = {}
+    for layers in zip(*caches) if not masks else ():
         kept.append([])
-        for h in range(full.shape[0]):
-            distance = (left[h][:, None] - full[h][None]).abs().amax(-1)
-            assert float(distance.amin(1).max()) == 0, "a key of kvpress is not a key of the prompt"
-            kept[-1].append({int(i) for i in distance.argmin(1)})
-            assert len(kept[-1][-1]) == left.shape[1]
-    return kept, scores
+        for h in range(layers[0].shape[0]):
+            places = list(range(layers[0].shape[1]))
+            for had, left in zip(layers, layers[1:]):
+                if had is layers[1]:                                   # scores are of rows, which are other positions by now
+                    l = len(kept) - 1
+                    of_places.setdefault(l, {})[h] = dict(zip(places, scores[l][h]))
+                after = more if len(layers) > 2 and left is layers[1] else []      # rows of which no other run has the like
+                rows = left[h][:left.shape[1] - len(after)]
+                distance = (rows[:, None] - had[h][None]).abs().amax(-1)
+                assert float(distance.amin(1).max()) == 0, "a key of kvpress is not a key of the run before"
+                places = [places[int(i)] for i in distance.argmin(1)] + list(range(len(tokens), len(tokens) + len(after)))
+            kept[-1].append(set(places))
+            assert len(kept[-1][-1]) == layers[-1].shape[1]
+    return kept, of_places or scores
 
 
 def kvscope_steps(cli, folder, tokens, more, lane, *asked):
@@ -354,7 +387,9 @@ def kvscope_keeps(cli, folder, tokens, more, lane):
 
 
 def tied(score, ours, theirs):
-    """True: what only one side keeps scores alike in kvpress, up to TIE."""
+    """True: what only one side keeps scores alike in kvpress, up to TIE. score: by place, of those that it could keep."""
+    if isinstance(score, dict) and not ours ^ theirs <= score.keys():
+        return False
     a, b = sorted(float(score[i]) for i in ours - theirs), sorted(float(score[i]) for i in theirs - ours)
     return len(a) == len(b) and all(abs(x - y) <= TIE * max(1.0, abs(x)) for x, y in zip(a, b))
 
@@ -423,7 +458,7 @@ def main():
                 press = press_of(removed if not callable(lane) else 1 - ratio, n)
                 more = tokens[:EVERY] if not callable(lane) and "cadence=every" in lane else []
                 theirs, scores = kvpress_keeps(model, tokens, more, press)
-                spec = lane(ratio) if callable(lane) else f"{lane}{',' if ':' in lane else ':'}slots={n}"
+                spec = lane(ratio) if callable(lane) else lane.replace("{n}", str(n)) if "{n}" in lane else f"{lane}{',' if ':' in lane else ':'}slots={n}"
                 ours = kvscope_keeps(o.cli, o.model, tokens, more, spec)
                 heads = [(l, h) for l, layer in enumerate(theirs) for h in range(len(layer))]
                 alike = name.startswith("KVzip") and exchanged_alike(scores, ours, theirs)

@@ -18,7 +18,7 @@ constexpr Kind kKinds[] = {
      "knorm keydiff h2o scissorhands roco tova snapkv lagkv leverage noncausal compactor cur expected qfilter dropkv tri rkv finch chunkkv "
      "pages kvzip dms criticalkv"},
     {"Budgets that differ by layer or head", "pyramidinfer pyramidkv adakv headkv"},
-    {"Merging", "cam d2o kvmerger weightedkv zeromerge keepkv refit less custom"},
+    {"Merging", "cam d2o kvmerger weightedkv zeromerge keepkv refit less prefill_decode custom"},
     {"Every token stays", "kivi turboquant think quest"},
 };
 

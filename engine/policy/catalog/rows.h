@@ -19,6 +19,7 @@ std::vector<PolicyRow> merging_rows();      // what is removed goes into other s
 std::vector<PolicyRow> keepkv_rows();       // merging with votes, on several selections
 std::vector<PolicyRow> refit_rows();        // what stays gets other weights and values
 std::vector<PolicyRow> storing_rows();      // fewer bits instead of fewer slots
+std::vector<PolicyRow> pair_rows();         // one policy for the prompt, another for what follows
 std::vector<PolicyRow> given_rows();        // decisions of other programs, from a file
 std::vector<PolicyRow> custom_rows();       // whose keys choose the parts
 

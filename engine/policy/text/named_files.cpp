@@ -3,15 +3,35 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
+#include "policy/policy_pair.h"
 #include "policy/policy_row.h"
 #include "policy/text/params.h"
 
 namespace kvscope {
 
+namespace {
+
+/// Of both. They look into one set of files, by key.
+std::vector<NamedFile> files_of_pair(const PolicyPair& pair, const LaneSpec& spec) {
+  std::vector<NamedFile> out = files_named_by(pair.prefill);
+  for (NamedFile& file : files_named_by(pair.decode)) {
+    const auto same = std::ranges::find(out, file.key, &NamedFile::key);
+    if (same != out.end() && *same != file)
+      throw UsageError(fmt::format("run {}: {}: expected one file for both policies, got {} and {}", quoted(spec.text), file.key,
+                                   quoted(same->name), quoted(file.name)));
+    if (same == out.end()) out.push_back(std::move(file));
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<NamedFile> files_named_by(const LaneSpec& spec) {
+  if (const std::optional<PolicyPair> pair = pair_of(spec)) return files_of_pair(*pair, spec);
   const ResolvedLane lane = resolve_lane(spec);
   std::vector<NamedFile> out;
   for (const ParamInfo& p : lane.parts.params) {

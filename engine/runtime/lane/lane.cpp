@@ -36,12 +36,16 @@ void Lane::load_prompt(PromptRun& prompt, const ProbeRun& probes, const std::fun
       HeadRecord& record = context_.head_record(l, h);
       if (context_.setup.record.measures.local) measures_.set_unharmed(record);  // the prompt itself ran uncompressed
       if (context_.setup.record.captures && context_.record->probe_tokens > 0)
-        record.probed.push_back(probes.attention(context_.policy->needs(), l, h));
+        context_.record->probed.push_back(probes.attention(context_.policy->needs(), l, h));
     }
     context_.backend.to_double(o, prompt.last_output(l));
     compression_.compress(l, &prompt, prompt.last_query(l), o);
     caches_.fit(l);
     layer_done();
+  }
+  if (context_.policy->next()) {
+    context_.policy = context_.policy->next()->clone();
+    for (int l = 0; l < config.n_layers; ++l) watch_anew(prompt, l, context_.policy->needs(l), caches_.heads(l));
   }
   count_time();
   prompt_compress_ms = compress_ms;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/lane/layer_view.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "runtime/lane/group_queries.h"
+#include "slots/slot_updates.h"
 
 namespace kvscope {
 
@@ -26,6 +30,24 @@ void fill_caches(Backend& backend, const PromptRun& prompt, int layer, std::span
   for (std::size_t h = 0; h < caches.size(); ++h) {
     caches[h].kv = backend.make_kv(prompt.size());
     for (const KvSegment& s : prompt.history(layer).segments(static_cast<int>(h))) backend.append_kv(caches[h].kv, s.k, s.v, s.n);
+  }
+}
+
+void watch_anew(const PromptRun& prompt, int layer, const StatNeeds& needs, std::span<HeadCache> caches) {
+  for (std::size_t h = 0; h < caches.size(); ++h) {
+    SlotState &left = caches[h].slots, watched;
+    load_prompt(watched, needs, prompt.group(), prompt.stats(layer, static_cast<int>(h), needs));
+    std::vector<int> gone;
+    for (int pos = 0; pos < prompt.size(); ++pos)
+      if (!std::ranges::binary_search(left.pos, pos)) gone.push_back(pos);
+    remove_slots(watched, gone);
+    // what stands for what is no statistic
+    watched.votes = std::move(left.votes);
+    watched.extra = std::move(left.extra);
+    watched.united = std::move(left.united);
+    watched.evicted = std::move(left.evicted);
+    watched.evicted_votes = left.evicted_votes;
+    left = std::move(watched);
   }
 }
 

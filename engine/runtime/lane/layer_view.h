@@ -31,6 +31,10 @@ struct LayerView {
 /// The whole prompt comes to the caches of a layer.
 void fill_caches(Backend& backend, const PromptRun& prompt, int layer, std::span<HeadCache> caches);
 
+/// The slots that are left of a prompt in a layer get the statistics that somebody of these needs would have of them if he had watched all
+/// of it.
+void watch_anew(const PromptRun& prompt, int layer, const StatNeeds& needs, std::span<HeadCache> caches);
+
 /// Shows the policy all layers of the prompt, one after the other, where it asks for that (Policy::surveys). Their slots are loaded
 /// already; the caches are left empty. pins: as of LayerView, of one head.
 void survey_prompt(Backend& backend, const Model& model, const PromptRun& prompt, Policy& policy,

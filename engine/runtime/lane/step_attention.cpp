@@ -14,17 +14,6 @@ namespace kvscope {
 
 namespace {
 
-std::vector<float> mean_over_group(std::span<const double> p, int group) {
-  const std::size_t n = p.size() / group;
-  std::vector<float> out(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    double sum = 0;
-    for (int g = 0; g < group; ++g) sum += p[g * n + i];
-    out[i] = static_cast<float>(sum / group);
-  }
-  return out;
-}
-
 double mean(std::span<const double> x) { return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size()); }
 
 /// What the policy expected of the slots against what came.

@@ -60,6 +60,7 @@ class PromptRun {
   void replay(int layer, const History& history, std::span<const std::shared_ptr<const Buffer>> queries, const PromptNeeds& needs);
 
   int size() const { return static_cast<int>(tokens_.size()); }
+  int group() const { return config_.group(); }  // query heads per KV head
   /// While update() is under way: tokens that are through all layers, and those with them that come next.
   int n_done() const { return done_; }
   int n_in_work() const { return in_work_; }

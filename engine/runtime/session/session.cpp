@@ -296,7 +296,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
 void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel) {
   PromptNeeds needs;
   for (const auto& lane : lanes) {
-    needs.add(lane->policy().needs());
+    for (const Policy* policy = &lane->policy(); policy; policy = policy->next()) needs.add(policy->needs());
     needs.value_norms |= lane->wants_value_norms();
     if (lane->policy().reload() > 0 || request.measures.queries) needs.queries = static_cast<int>(ids.size());
   }
