@@ -59,6 +59,32 @@ TEST_F(InspectorTest, AWindowOf1280By800HasItsCardsWithTheirButtons) {
   EXPECT_EQ(row("agreement"), "1 of 2 query heads");
 }
 
+TEST_F(InspectorTest, NamesOfLowRowsDoNotRunIntoEachOther) {
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps.back());
+  for (HeadRecord& head : step->heads) head.statistic.assign(head.pos.size(), 0.5);
+  snapshot.lanes[1].steps.back() = step;
+  snapshot.lanes[1].statistic = "accumulated attention";
+  int compared = 0;
+  for (float height = 540; height <= 700; height += 20) {
+    canvas.frame.size = {1260, height};
+    Scene scene;
+    SceneTextures kept(scene, &canvas.textures);
+    canvas.frame.scene = &scene;
+    canvas.frame.textures = &kept;
+    canvas.frame.scene_textures = &kept;
+    canvas.draw(*view);
+    std::vector<float> lines;  // of the column of names
+    for (const SceneCommand& c : scene.commands)
+      if (c.kind == SceneCommand::Kind::text && !c.points.empty() && std::abs(c.points[0].x - 12) < 0.5f) lines.push_back(c.points[0].y);
+    std::ranges::sort(lines);
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      EXPECT_GE(lines[i] - lines[i - 1], 10.5f) << height << " at " << lines[i];
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 40);
+}
+
 TEST_F(InspectorTest, WhatHasNoRoomIsSaidAndCanBeShownInstead) {
   canvas.frame.size = {1260, 470};
   canvas.draw(*view);

@@ -75,21 +75,21 @@ float TokenRows::value_axis(const Rect& row, const ValueScale& scale, float min_
   return middle;
 }
 
-void TokenRows::row_label(float y, std::string_view name, std::string_view unit, float right) const {
+void TokenRows::row_label(float y, std::string_view name, std::string_view unit, float right, float room) const {
   const Theme& t = p.theme();
   const Align align = right >= 0 ? Align::right : Align::left;
-  const float x = right >= 0 ? right : p.px(12), room = axis.x0 - p.px(8 + 26 + 12);
+  const float x = right >= 0 ? right : p.px(12), width = axis.x0 - p.px(8 + 26 + 12);
   std::vector<std::pair<std::string, Rgb>> lines;
   std::size_t gap = name.size();
-  if (p.width_of(Face::caption, name) > room) {  // the last gap whose left side fits
+  if (p.width_of(Face::caption, name) > width) {  // the last gap whose left side fits
     for (std::size_t at = name.rfind(' '); at != std::string_view::npos && at > 0; at = name.rfind(' ', at - 1)) {
       gap = at;
-      if (p.width_of(Face::caption, name.substr(0, at)) <= room) break;
+      if (p.width_of(Face::caption, name.substr(0, at)) <= width) break;
     }
   }
   lines.emplace_back(name.substr(0, gap), t.secondary);
-  if (gap < name.size()) lines.emplace_back(p.elide(name.substr(gap + 1), Face::caption, room), t.secondary);
-  if (!unit.empty()) lines.emplace_back(unit, t.disabled);
+  if (gap < name.size()) lines.emplace_back(p.elide(name.substr(gap + 1), Face::caption, width), t.secondary);
+  if (!unit.empty() && p.px(13.5f) * static_cast<float>(lines.size() + 1) <= room) lines.emplace_back(unit, t.disabled);
   const float step = p.px(lines.size() > 2 ? 13.5f : 15);
   float line_y = y - step * static_cast<float>(lines.size() - 1) / 2;
   for (const auto& [text, colour] : lines) {

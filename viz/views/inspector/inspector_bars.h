@@ -36,7 +36,8 @@ struct TokenRows {
   /// widest gap between labels, where the row's name finds room.
   float value_axis(const Rect& row, const ValueScale& scale, float min_label_gap, bool brief = false) const;
   /// Name of a row in the label column, its middle at y, the unit below it. A name wider than the column left of the ticks takes two lines.
-  void row_label(float y, std::string_view name, std::string_view unit, float right = -1) const;
+  /// room: height that there is for it; the unit goes first.
+  void row_label(float y, std::string_view name, std::string_view unit, float right = -1, float room = 1e9f) const;
   /// Bars over the baseline row.y1. Below 1 px per token a pixel shows its highest bar. `kind`: of the marks.
   void bars(const Rect& row, const ValueScale& scale, const TokenBars& bars, std::string_view kind) const;
   /// Category cells; below 1 px per token the category that is rarest to the eye wins: one with a slot before merged before evicted.

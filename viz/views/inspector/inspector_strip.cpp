@@ -93,7 +93,8 @@ class Strip {
     const std::string unit = scale.root ? "√" : "linear";
     rows_.row_label(
         at_.statistic.middle_y(), name,
-        folded(std::isfinite(run.half_life) ? fmt::format("half-life {}, {}", format_number(run.half_life, 2), unit) : unit + " scale"));
+        folded(std::isfinite(run.half_life) ? fmt::format("half-life {}, {}", format_number(run.half_life, 2), unit) : unit + " scale"), -1,
+        at_.statistic.height() + p_.px(8));
     rows_.value_axis(at_.statistic, scale, p_.px(18));
     rows_.bars(at_.statistic, scale, bars, "statistic");
   }
