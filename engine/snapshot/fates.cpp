@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "snapshot/held_bytes.h"
 
 namespace kvscope {
 namespace {
@@ -166,6 +167,21 @@ std::vector<Category> categories(const LaneFates& fates, const StepRecord& step,
   return categories(fates, step, head, sinks, prefill_step, 0, fates.n_tokens - 1);
 }
 
+namespace {
+
+/// Lowest pos of the `n` newest slots after the step, where the record does not list them.
+int newest_slots(const HeadFates& f, const StepRecord& step, int n) {
+  int from = kNever;
+  for (int t = std::min(step.position, f.n_tokens() - 1); t >= 0 && n > 0; --t) {
+    if (fate_at(f, t, step.step).left <= step.step) continue;
+    from = t;
+    --n;
+  }
+  return from;
+}
+
+}  // namespace
+
 std::vector<Category> categories(const LaneFates& fates, const StepRecord& step, int head, int sinks, bool prefill_step, int first,
                                  int last) {
   KVSCOPE_ASSERT(head >= 0 && head < static_cast<int>(fates.heads.size()));
@@ -178,6 +194,7 @@ std::vector<Category> categories(const LaneFates& fates, const StepRecord& step,
     const HeadRecord& record = step.heads[static_cast<std::size_t>(head)];
     const int n_slots = static_cast<int>(record.pos.size());
     if (record.recent > 0 && n_slots > 0) recent_from = record.pos[static_cast<std::size_t>(std::max(0, n_slots - record.recent))];
+    if (only_figures(record)) recent_from = newest_slots(f, step, record.recent);
   }
   std::vector<Category> result(static_cast<std::size_t>(last - first + 1), Category::unseen);
   const int end = std::min(last, step.position) + 1;

@@ -13,5 +13,7 @@ double held_bytes(const StepRecord& step);
 
 /// A copy that keeps figures and events: no slots, nothing by token or by slot.
 StepRecord figures_of(const StepRecord& step);
+/// The record says how many slots there are, and not which.
+inline bool only_figures(const HeadRecord& head) { return head.pos.empty() && head.n_slots > 0; }
 
 }  // namespace kvscope

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
@@ -47,6 +48,30 @@ TEST(StepSummaries, CountsEqualTheCategoriesOfEveryTokenAndHead) {
         ASSERT_EQ(steps[s].evicted, evicted);
         ASSERT_EQ(steps[s].merged, merged);
         ASSERT_EQ(steps[s].tokens(), 8.0 * (lane.steps[s]->position + 1));
+      }
+    }
+  }
+}
+
+TEST(StepSummaries, WhereOnlyFiguresAreKeptTheyAndTheFatesStayAsTheyWere) {
+  for (const bool prefill : {true, false}) {
+    synthetic::Shape shape;
+    shape.n_layers = 2;
+    shape.n_prompt = 90;
+    shape.slots = 20;
+    shape.prefill = prefill;
+    const Snapshot whole = synthetic::make_snapshot(shape);
+    Snapshot figures = whole;
+    for (LaneSnapshot& lane : figures.lanes)
+      for (StepPtr& step : lane.steps) step = std::make_shared<const StepRecord>(figures_of(*step));
+    for (std::size_t l = 0; l < whole.lanes.size(); ++l) {
+      const auto expected = summarise_steps(whole.lanes[l], prefill), steps = summarise_steps(figures.lanes[l], prefill);
+      for (std::size_t s = 0; s < expected.size(); ++s) {
+        ASSERT_EQ(steps[s].counts, expected[s].counts) << whole.lanes[l].title << " step " << s;
+        for (int h = 0; h < 8; ++h)
+          ASSERT_EQ(categories_of(figures, figures.lanes[l], static_cast<int>(s), h),
+                    categories_of(whole, whole.lanes[l], static_cast<int>(s), h))
+              << whole.lanes[l].title << " step " << s << " head " << h;
       }
     }
   }

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "snapshot/held_bytes.h"
 #include "viz/reduce/slot.h"
 #include "viz/reduce/text.h"
 #include "viz/reduce/why/why_refitted.h"
@@ -132,6 +133,39 @@ TEST_F(CutOnce, WhatWasFittedToASlotIsSaidInLaterStepsToo) {
   EXPECT_EQ(steps[0].lines,
             (std::vector<std::string>{"error of the head's outputs for the prompt's queries: 50.0 % as evicted alone, 6.2 % refitted"}));
   EXPECT_TRUE(why_refitted_steps(pick_, 3).empty()) << "a merge";
+}
+
+/// Past the memory's limit an old step has no list of slots any more: what is known of a token is not taken back.
+TEST(FiguresOnly, ATokenThatStandsStillHasItsSlotAndItsVotes) {
+  const Snapshot whole = synthetic::make_snapshot();
+  Snapshot figures = whole;
+  for (LaneSnapshot& lane : figures.lanes)
+    for (StepPtr& step : lane.steps) step = std::make_shared<const StepRecord>(figures_of(*step));
+  int asked = 0;
+  for (int lane = 1; lane < static_cast<int>(whole.lanes.size()); ++lane) {
+    Selection at;
+    at.lane = lane;
+    at.step = 3;
+    at.layer = 1;
+    at.kv_head = 0;
+    const HeadPick of_whole = pick_head(whole, at), pick = pick_head(figures, at);
+    for (int t = 0; t <= pick.record->position; ++t) {
+      const SlotFacts expected = slot_facts(of_whole, t), got = slot_facts(pick, t);
+      EXPECT_EQ(got.pos, expected.pos) << lane << " " << t;
+      EXPECT_EQ(got.votes, expected.votes) << lane << " " << t;
+      EXPECT_EQ(got.members, expected.members) << lane << " " << t;
+      EXPECT_EQ(got.evicted, expected.evicted) << lane << " " << t;
+      if (got.pos < 0) continue;
+      const WhyKept why = why_kept(pick, got.pos);
+      EXPECT_EQ(why.slots_before, why_kept(of_whole, got.pos).slots_before) << lane << " " << t;
+      const std::vector<WhyStep> steps = why_kept_steps(figures, pick, got.pos);
+      if (why.step < 0 || why.newer) continue;
+      ASSERT_EQ(steps.size(), 2u);
+      EXPECT_NE(steps[1].title.find("only figures are kept"), std::string::npos) << steps[1].title;
+      ++asked;
+    }
+  }
+  EXPECT_GT(asked, 10);
 }
 
 /// Whatever the run: a rank by the record's own numbers, counted another way, and a verdict that agrees with where the token is.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/from_chars.h"
+#include "snapshot/held_bytes.h"
 
 namespace kvscope::viz {
 
@@ -76,14 +77,23 @@ SlotFacts slot_facts(const HeadPick& pick, int token, std::span<const Removal> r
   const Removal& end = removal[static_cast<std::size_t>(root)];
   if (is_evicted(end)) out.evicted = end.step;
   const int i = find_pos(head.pos, root);
+  const bool unlisted = only_figures(head) && end.step < 0;  // it stands, with what is known from the events
   out.born = birth_step(*pick.run, token);
   for (std::size_t k = 0; k < head.attended.size() && k < head.attention.size(); ++k) {
     if (head.attended[k] == (i >= 0 ? root : token)) out.attention = static_cast<double>(head.attention[k]);
   }
-  if (i < 0) return out;
-  const auto slot = static_cast<std::size_t>(i);
+  if (i < 0 && !unlisted) return out;
   out.pos = root;
   out.born = birth_step(*pick.run, root);
+  for (int t = 0; t < n; ++t) {
+    if (root_of(removal, t) == root) out.members.push_back(t);
+  }
+  for_events(*pick.run, pick.head, pick.step, [&](int s, const Event& event) {
+    if (event.kind == Event::Kind::merge && event.into == root) out.last_merge = s;
+  });
+  out.votes = static_cast<int>(out.members.size());
+  if (unlisted) return out;
+  const auto slot = static_cast<std::size_t>(i);
   out.votes = slot < head.votes.size() ? head.votes[slot] : 1;
   out.bias = head.bias.empty() ? 0 : (slot < head.bias.size() ? head.bias[slot] : kNotAvailable);
   if (slot < head.statistic.size()) out.statistic = head.statistic[slot];
@@ -95,12 +105,6 @@ SlotFacts slot_facts(const HeadPick& pick, int token, std::span<const Removal> r
     if (std::isfinite(out.score)) out.rank += head.score[k] > out.score || (head.score[k] == out.score && k < slot) ? 1 : 0;
   }
   if (std::isfinite(out.score)) out.rank += 2;
-  for (int t = 0; t < n; ++t) {
-    if (root_of(removal, t) == root) out.members.push_back(t);
-  }
-  for_events(*pick.run, pick.head, pick.step, [&](int s, const Event& event) {
-    if (event.kind == Event::Kind::merge && event.into == root) out.last_merge = s;
-  });
   return out;
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "snapshot/held_bytes.h"
+
 namespace kvscope::viz {
 namespace {
 
@@ -11,14 +13,19 @@ double& at(std::array<double, kCategories>& counts, Category c) { return counts[
 
 // Sinks, recent and new slots of one head by the precedence of categories: fresh > sink > recent > kept.
 void count_slots(const HeadRecord& h, const LaneSnapshot& lane, int position, bool prefill_step, std::array<double, kCategories>& counts) {
-  const int n = static_cast<int>(h.pos.size());
+  const bool listed = !only_figures(h);  // else: what is protected stays, and the newest is part of it
+  const int n = listed ? static_cast<int>(h.pos.size()) : h.n_slots;
   if (n == 0 && h.budget < 0) at(counts, Category::kept) += position + 1;  // everything, without a list of it
   if (n == 0) return;
-  const bool fresh = !prefill_step && h.pos.back() == position;
+  const bool fresh = !prefill_step && (listed ? h.pos.back() == position : h.budget < 0 || h.recent > 0);
   const int others = fresh ? n - 1 : n;
-  const int sinks = static_cast<int>(std::lower_bound(h.pos.begin(), h.pos.begin() + others, lane.sinks) - h.pos.begin());
+  const int sinks = listed ? static_cast<int>(std::lower_bound(h.pos.begin(), h.pos.begin() + others, lane.sinks) - h.pos.begin())
+                           : std::min(lane.sinks, others);
   const int recent = std::clamp(h.recent - (fresh ? 1 : 0), 0, others - sinks);
-  if (!h.unread.empty()) {  // whatever else they are
+  if (!h.unread.empty() && !listed) {
+    at(counts, Category::unread) += static_cast<double>(h.unread.size());
+    at(counts, Category::kept) -= static_cast<double>(h.unread.size());
+  } else if (!h.unread.empty()) {  // whatever else they are
     const auto of = [&](int from, int until) {
       const auto at = [&](int i) { return i < n ? h.pos[static_cast<std::size_t>(i)] : kNever; };
       return static_cast<double>(std::ranges::lower_bound(h.unread, at(until)) - std::ranges::lower_bound(h.unread, at(from)));

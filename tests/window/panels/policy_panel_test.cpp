@@ -19,6 +19,7 @@
 #include "app/window/panels/policy/policy_panel.h"
 #include "app/window/panels/policy/policy_panel_facts.h"
 #include "policy/catalog.h"
+#include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -43,6 +44,21 @@ class PolicyPanelTest : public PanelTest {
 };
 
 // ---- card
+
+TEST_F(PolicyPanelTest, WhereOnlyFiguresAreKeptSlotsAndVotesAreStillSaid) {
+  Snapshot figures = workspace.snapshot();
+  for (LaneSnapshot& lane : figures.lanes)
+    for (StepPtr& step : lane.steps) step = std::make_shared<const StepRecord>(figures_of(*step));
+  for (const bool head : {false, true}) {
+    publish(synthetic::make_snapshot());
+    if (head) selectHead(2, 1);
+    const QString slots = budgetFacts(workspace).words, votes = votesFacts(workspace).words;
+    publish(figures);
+    if (head) selectHead(2, 1);
+    EXPECT_EQ(budgetFacts(workspace).words, slots);
+    EXPECT_EQ(votesFacts(workspace).words, votes);
+  }
+}
 
 TEST_F(PolicyPanelTest, SplitsTheSlotsOfAHead) {
   selectHead(4, 1);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -75,8 +76,9 @@ WhyStep selection_step(const WhyKept& kept) {
 WhyStep rank_step(const Snapshot& snapshot, const WhyKept& kept) {
   WhyStep step;
   if (!std::isfinite(kept.score)) {
-    step.title = kept.protection.empty() ? "It stays without a score: the policy chose without one, or its file does not say it"
-                                         : fmt::format("It was protected ({}) and not ranked", kept.protection);
+    step.title = kept.figures ? fmt::format("It stays: of step {} only figures are kept, its rank is not among them", kept.step)
+                 : kept.protection.empty() ? "It stays without a score: the policy chose without one, or its file does not say it"
+                                           : fmt::format("It was protected ({}) and not ranked", kept.protection);
     return step;
   }
   step.title = fmt::format("It stays: {}", place_text(kept));
@@ -110,7 +112,9 @@ WhyKept why_kept(const HeadPick& pick, int pos) {
   out.slots_after = head->n_slots;
   out.budget = head->budget;
   out.cutoff = head->cutoff;
-  if (out.newer) return out;
+  out.figures = only_figures(*head);
+  if (out.figures) out.slots_before += head->n_slots;
+  if (out.newer || out.figures) return out;
   out.protection = protection_of(*pick.run, *head, slots, pos);
   const std::map<int, double> scores = candidates_of(*head);
   out.n_ranked = static_cast<int>(scores.size());

@@ -12,8 +12,9 @@ namespace kvscope::viz {
 /// How a slot came through the last selection of its head that ranked or removed anything: policies that compress once have none in later
 /// steps, and it still explains what stands.
 struct WhyKept {
-  int step = -1;       // of that selection; -1: there was none up to the step shown
-  bool newer = false;  // the slot came in after it
+  int step = -1;         // of that selection; -1: there was none up to the step shown
+  bool newer = false;    // the slot came in after it
+  bool figures = false;  // nothing but figures is kept of it: no score of what stayed
   int slots_before = 0, slots_after = 0, budget = -1;
   std::string protection;  // as protection_of() says it
   double score = kNotAvailable;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/characters.h"
 #include "viz/reduce/no_tokens.h"
@@ -95,9 +96,9 @@ class Inspector final : public View {
     const HeadColumns& columns = columns_of(frame, pick);
     const HeadRecord& head = *pick.values;
     const auto count = [&](Category c) { return std::count(columns.category.begin(), columns.category.end(), c); };
-    int votes = 0;
+    int votes = only_figures(head) ? columns.size() - head.evicted_votes : 0;
     for (const int v : head.votes) votes += v;
-    const auto slots = static_cast<std::int64_t>(head.pos.size());
+    const std::int64_t slots = only_figures(head) ? head.n_slots : static_cast<std::int64_t>(head.pos.size());
     return fmt::format(
         "{}{} · slots {} of {} tokens ({}) · merged away {} · evicted {} · votes {} + {} lost = {} · attention lost {} · local error {} · "
         "effective tokens {} · top {} hold {} of the attention{}",

@@ -4,14 +4,19 @@
 #include <algorithm>
 #include <numeric>
 
+#include "snapshot/held_bytes.h"
+
 namespace kvscope {
 
-StepVotes countVotes(const HeadRecord& head) { return {std::accumulate(head.votes.begin(), head.votes.end(), 0LL), head.evicted_votes}; }
+StepVotes countVotes(const HeadRecord& head, int position) {
+  if (only_figures(head)) return {position + 1LL - head.evicted_votes, head.evicted_votes};
+  return {std::accumulate(head.votes.begin(), head.votes.end(), 0LL), head.evicted_votes};
+}
 
 StepVotes countVotes(const StepRecord& step) {
   StepVotes all;
   for (const HeadRecord& head : step.heads) {
-    const StepVotes one = countVotes(head);
+    const StepVotes one = countVotes(head, step.position);
     all.in_slots += one.in_slots;
     all.lost += one.lost;
   }

@@ -13,7 +13,8 @@ struct StepVotes {
   long long in_slots = 0, lost = 0;
 };
 
-StepVotes countVotes(const HeadRecord& head);
+/// position: of the step's query. Every token that was seen is in a slot or lost.
+StepVotes countVotes(const HeadRecord& head, int position);
 StepVotes countVotes(const StepRecord& step);
 
 /// The same, counted once per step for as long as anybody has the step: at 32 x 32 heads of 32K tokens a count reads tens of megabytes, and

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/text/head_keys.h"
+#include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -145,8 +146,10 @@ BudgetFacts budgetFacts(const Workspace& workspace) {
   double asked = 0;
   bool unlimited = false;
   for (const HeadRecord* head : heads) {
-    const auto sinks = std::lower_bound(head->pos.begin(), head->pos.end(), lane->sinks) - head->pos.begin();  // slots are in order of pos
-    const auto n = static_cast<std::ptrdiff_t>(head->pos.size());
+    const bool listed = !only_figures(*head);
+    const auto n = listed ? static_cast<std::ptrdiff_t>(head->pos.size()) : head->n_slots;
+    const auto sinks = listed ? std::lower_bound(head->pos.begin(), head->pos.end(), lane->sinks) - head->pos.begin()  // in order of pos
+                              : std::min<std::ptrdiff_t>(lane->sinks, n);
     const std::ptrdiff_t recent = std::min<std::ptrdiff_t>(head->recent, n - sinks);
     facts.sinks += static_cast<double>(sinks);
     facts.recent += static_cast<double>(recent);
@@ -181,7 +184,7 @@ VotesFacts votesFacts(const Workspace& workspace) {
   const std::vector<const HeadRecord*> heads = scope(workspace);
   if (heads.empty()) return facts;
   facts.known = true;
-  const StepVotes votes = heads.size() == 1 ? countVotes(*heads.front()) : workspace.stepVotes();
+  const StepVotes votes = heads.size() == 1 ? countVotes(*heads.front(), workspace.stepRecord()->position) : workspace.stepVotes();
   facts.in_slots = votes.in_slots;
   facts.lost = votes.lost;
   facts.title = heads.size() == 1 ? QString("Votes, %1").arg(qs(viz::head_name(heads.front()->layer, heads.front()->kv_head)))
