@@ -85,6 +85,26 @@ TEST_F(LectureTest, DialogsHaveTypeThatCanBeReadAndTheirUsualOneElsewhere) {
   EXPECT_LT(size_of(help), 14);
 }
 
+TEST_F(LectureTest, TheWordsOfTheBudgetMakeRoomForTheHeadThatIsChosenNow) {
+  openSample();
+  for (int width = 1000; width <= 1500; width += 20) {
+    window->resize(width, 800);
+    viz::Selection s = selection();
+    s.layer.reset();
+    s.kv_head.reset();
+    s.step.reset();
+    window->workspace().setSelection(s);
+    QApplication::processEvents();
+    s.layer = 5;
+    s.kv_head = 3;
+    s.step = 1;
+    window->workspace().setSelection(s);
+    QApplication::processEvents();
+    const QLabel& label = slotLabel();
+    EXPECT_LE(label.fontMetrics().horizontalAdvance(label.text()), label.width()) << width << ' ' << label.text().toStdString();
+  }
+}
+
 TEST_F(LectureTest, TheTextIsCutBetweenLinesOnly) {
   openSample();
   PromptEditor& editor = window->lectureMode().page().prompt().editor();
