@@ -300,10 +300,12 @@ TEST(Spec, AModelsOwnScoresAreTheDefaultAndNoNeedToNameThem) {
     return Policy::make({.spec = parse_lane_spec(text), .model = &model, .n_prompt = 40, .files = std::move(files)});
   };
   const LaneSpec plain = parse_lane_spec("headkv:slots=10"), named = parse_lane_spec("headkv:slots=10,scores=mine.json");
-  EXPECT_EQ(files_named_by(plain), (std::vector<NamedFile>{{.key = "scores", .name = "retrieval_heads.json", .of_model = true}}));
-  EXPECT_EQ(files_named_by(named), (std::vector<NamedFile>{{.key = "scores", .name = "mine.json"}}));
+  const std::string source = "kvscope-cli heads makes one, or name another file";
+  EXPECT_EQ(files_named_by(plain),
+            (std::vector<NamedFile>{{.key = "scores", .name = "retrieval_heads.json", .of_model = true, .source = source}}));
+  EXPECT_EQ(files_named_by(named), (std::vector<NamedFile>{{.key = "scores", .name = "mine.json", .source = source}}));
   EXPECT_EQ(files_named_by(parse_lane_spec("duo")),
-            (std::vector<NamedFile>{{.key = "heads", .name = "distant_heads.json", .of_model = true, .may_lack = true}}));
+            (std::vector<NamedFile>{{.key = "heads", .name = "distant_heads.json", .of_model = true, .may_lack = true, .source = source}}));
   EXPECT_TRUE(files_named_by(parse_lane_spec("duo:heads=auto")).empty());
   EXPECT_TRUE(files_named_by(parse_lane_spec("h2o:slots=10")).empty());
   const GivenFiles scores = test::given_files(plain, model);
