@@ -93,6 +93,26 @@ Cost step_cost(const Options& options, const std::string& lane) {
   return {median(work), median(whole)};
 }
 
+/// The same of a lane from which nothing goes, whose work is not all the policy's by name (choosing what to read): what its step takes
+/// beside a lane that keeps all its slots and does nothing.
+Cost kept_step_cost(const Options& options, const std::string& lane) {
+  Session full = open(options), idle = open(options), both = open(options);
+  const CancelToken never;
+  const int n_prompt = options.context - options.steps / 2;
+  RunRequest alone = request(prompt_ids(full, n_prompt), ""), nothing = request(prompt_ids(full, n_prompt), "local:ratio=9"),
+             beside = request(prompt_ids(full, n_prompt), lane);
+  for (const auto& [session, asked] : {std::pair(&full, &alone), std::pair(&idle, &nothing), std::pair(&both, &beside)})
+    session->run(*asked, never);
+  std::vector<double> added, whole;
+  for (int s = 1; s <= options.steps; ++s) {
+    alone.n_generate = nothing.n_generate = beside.n_generate = s;
+    whole.push_back(full.run(alone, never).lanes[0].steps.back()->ms);
+    const double without = idle.run(nothing, never).lanes.back().steps.back()->ms;
+    added.push_back(both.run(beside, never).lanes.back().steps.back()->ms - without);
+  }
+  return {median(added), median(whole)};
+}
+
 /// Fastest of the rounds: the prefill of the full cache alone, and what the lane adds to it.
 Cost prompt_cost(const Options& options, const std::string& lane, double& decide_ms) {
   double alone = 1e300, beside = 1e300;
@@ -143,6 +163,10 @@ std::vector<std::string> lanes(const Options& options, const Session& session) {
                                : p.name == "less"    ? ",maps=" + maps.string()
                                                      : ""));
   }
+  for (const char* form : {"plus=1", "layerwise=1"}) out.push_back(lane("kvzip", fmt::format(",{}", form)));
+  out.emplace_back("duo:fly=1,sparsity=0.5,slots=256,recent=64");
+  out.emplace_back("dms:recent=64");
+  for (const char* whole : {"kivi", "kivi:bits=2", "turboquant", "think", "quest"}) out.emplace_back(whole);
   for (const char* now_and_then : {"tri", "rkv"}) out.push_back(lane(now_and_then, ",every=1"));  // what one of its compressions costs
   for (const char* once : {"snapkv", "adakv", "criticalkv"}) out.push_back(lane(once, ",refresh=1"));
   out.push_back(lane("cam", ",base=h2o"));
@@ -212,7 +236,7 @@ int main(int argc, char** argv) try {
       fmt::print("  looks ahead, so that it is no policy for use: no limit (--only times it)\n");
       continue;
     }
-    const Cost step = step_cost(options, lane);
+    const Cost step = find_policy(name).takes_budget ? step_cost(options, lane) : kept_step_cost(options, lane);
     print(step, step_limit(name));
     over += step.share() > step_limit(name);
     if (options.prompt > 0) {
