@@ -17,6 +17,7 @@
 #include "app/window/panels/policy/policy_form.h"
 #include "app/window/panels/policy/policy_form_field.h"
 #include "app/window/panels/policy/policy_panel.h"
+#include "app/window/panels/policy/policy_panel_allocation.h"
 #include "app/window/panels/policy/policy_panel_facts.h"
 #include "policy/catalog.h"
 #include "snapshot/held_bytes.h"
@@ -53,10 +54,13 @@ TEST_F(PolicyPanelTest, WhereOnlyFiguresAreKeptSlotsAndVotesAreStillSaid) {
     publish(synthetic::make_snapshot());
     if (head) selectHead(2, 1);
     const QString slots = budgetFacts(workspace).words, votes = votesFacts(workspace).words;
+    const double in_a_head = allocationColumns(workspace, /*by_layer=*/false).back().slots;
+    EXPECT_GT(in_a_head, 0);
     publish(figures);
     if (head) selectHead(2, 1);
     EXPECT_EQ(budgetFacts(workspace).words, slots);
     EXPECT_EQ(votesFacts(workspace).words, votes);
+    EXPECT_EQ(allocationColumns(workspace, /*by_layer=*/false).back().slots, in_a_head);
   }
 }
 

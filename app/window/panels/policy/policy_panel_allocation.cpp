@@ -11,6 +11,7 @@
 
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
+#include "snapshot/held_bytes.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 
@@ -34,7 +35,7 @@ std::vector<AllocationColumn> allocationColumns(const Workspace& workspace, bool
     }
     AllocationColumn& c = out.back();
     c.budget = head.budget < 0 || c.budget < 0 ? -1 : c.budget + head.budget;
-    c.slots += static_cast<double>(head.pos.size());
+    c.slots += only_figures(head) ? head.n_slots : static_cast<double>(head.pos.size());
     c.overridden = c.overridden || head.overridden;
     ++n.back();
   }
