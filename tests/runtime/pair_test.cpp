@@ -43,7 +43,9 @@ TEST(PairRun, BehindAWholePromptTheOtherOneIsItself) {
     for (std::size_t h = 0; h < s.lanes[1].steps[i]->heads.size(); ++h) {
       const HeadRecord &alone = s.lanes[1].steps[i]->heads[h], &pair = s.lanes[2].steps[i]->heads[h];
       ASSERT_EQ(pair.pos, alone.pos) << i;
-      if (i > 0) ASSERT_EQ(pair.statistic, alone.statistic) << i;
+      if (i > 0) {
+        ASSERT_EQ(pair.statistic, alone.statistic) << i;
+      }
       ASSERT_EQ(pair.events.size(), alone.events.size()) << i;
     }
   EXPECT_EQ(s.lanes[2].steps.back()->kl, s.lanes[1].steps.back()->kl);
