@@ -31,7 +31,9 @@ def main():
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         for mode, generate, prompt in (("prefill", "6", TEXT), ("stream", "2", TEXT[:90])):
-            specs = [s for s in all_lanes.specs(14, mode) if supported(s, catalog) and ".json" not in s and "file=" not in s]
+            # the embedded model has feature maps of its own; the other files are those of the oracle's models
+            specs = [s.replace(",maps=maps.safetensors", "") for s in all_lanes.specs(14, mode)]
+            specs = [s for s in specs if supported(s, catalog) and ".json" not in s and "file=" not in s]
             for precision in ("f64", "f32"):
                 arguments = ["--prompt", prompt, "--generate", generate, "--prompt-mode", mode, "--precision", precision, "--seed", "3"]
                 for spec in specs:
