@@ -94,7 +94,7 @@ WhyStep where_to(const Snapshot& snapshot, const Why& why) {
     step.title = fmt::format("It merges into {}", slot_name(snapshot, why.event.into));
   } else if (why.pooled_tokens > 0) {
     step.title = "It went into the head's state";
-    step.lines.push_back("the state is a sum over all that went, which each query reads like one more slot: it is not told apart in there");
+    step.lines.push_back("a sum over all that went, read by every query like one more slot");
   } else {
     step.title = "Nothing takes it over: it is evicted";
   }
