@@ -177,13 +177,17 @@ void Policy::allocate(std::vector<std::optional<int>> budgets) {
 
 std::vector<ResolvedParam> Policy::params() const {
   std::vector<ResolvedParam> out;
-  if (half_) out = half_->pair;
   const auto add_count = [&](const std::string& key, int n) {
     out.push_back({.key = key, .number = static_cast<double>(n), .is_count = true});
   };
   const auto add_text = [&](const std::string& key, const std::string& text) {
     out.push_back({.key = key, .is_text = true, .text = text});
   };
+  if (half_) {  // the numbers of the two are theirs
+    out = half_->pair;
+    add_text("group", "mean");
+    return out;
+  }
   const Protection p = protection(slots_);
   for (const ParamInfo& param : lane_.parts.params) {
     const std::string& value = lane_.params.text(param.key);

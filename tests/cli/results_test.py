@@ -88,7 +88,7 @@ class Said(CliTest):
 
     def test_what_a_trace_says_of_a_run_can_be_given_back(self):
         policies = json.loads(self.succeeds("info", "--policies", "--json"))["policies"]
-        needs_file = {"headkv": ",scores=headkv.json", "duo": ":heads=duo.json", "qfilter": ",file=q_filters.safetensors"}
+        needs_file = {"headkv": ",scores=headkv.json", "duo": ":heads=duo.json", "qfilter": ",file=q_filters.safetensors", "less": ",maps=maps.safetensors"}
         policies = [p for p in policies if p["name"] != "given"]  # class Kept repeats its runs
         lanes = [word for p in policies for word in ("--lane", p["name"] + (":slots=20" if p["takes_budget"] and p["name"] != "duo" else "") +
                                                      needs_file.get(p["name"], ""))]

@@ -51,6 +51,7 @@ TEST(PolicyPair, IsOneRunByNameAndParameters) {
   for (const Policy* half : {static_cast<const Policy*>(first.get()), first->next()}) {
     EXPECT_EQ(half->name(), "prefill_decode");
     const std::vector<ResolvedParam> params = half->params();
+    ASSERT_EQ(params.size(), 3u) << "with group, and nothing that the pair does not take";
     EXPECT_EQ(params[0].key + '=' + params[0].text, "prefill=snapkv:slots=40");
     EXPECT_EQ(params[1].key + '=' + params[1].text, "decode=h2o:ratio=0.2");
   }
