@@ -33,8 +33,9 @@ void look_at(viz::Selection& at, const viz::Loss& loss) {
   at.slot.reset();
 }
 
-bool to_loss(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
-  const viz::Loss loss = viz::largest_loss(snapshot, lane);
+/// At `step`, where there is one, else at the step with the largest.
+bool to_loss(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane, std::optional<int> step) {
+  const viz::Loss loss = step ? viz::largest_loss_at(snapshot, lane, *step) : viz::largest_loss(snapshot, lane);
   if (loss.step < 0) return false;
   at.step = loss.step;
   look_at(at, loss);
@@ -144,7 +145,7 @@ std::optional<viz::Selection> look_of(const Scene& scene, const Snapshot& snapsh
     case Scene::Look::stay:
       break;
     case Scene::Look::loss:
-      elsewhere |= to_loss(at, snapshot, *lane);
+      elsewhere |= to_loss(at, snapshot, *lane, scene.answer ? at.step : std::nullopt);
       break;
     case Scene::Look::changed:
       elsewhere |= to_change(at, snapshot, *lane);
