@@ -96,6 +96,7 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
     out.params.push_back({p.key, p.is_text ? p.text : p.is_count ? fmt::format("{:.0f}", p.number) : fmt::format("{}", p.number)});
     if (p.key == "slots" && !p.is_text) out.slots_asked = static_cast<int>(p.number);
   }
+  if (out.slots_asked < 0) out.slots_asked = policy.slots_requested();  // of a pair, whose budgets are keys of its halves
   for (const HeadKey& own : policy.head_keys()) out.head_params.push_back({own.layer, own.kv_head, own.key, own.value});
   out.sinks = policy.sinks();
   out.sees_question = info.sees_question_in_prefill && lane.setup().mode == PromptMode::prefill;
