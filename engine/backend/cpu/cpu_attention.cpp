@@ -51,7 +51,6 @@ void CpuBackend<T>::attend(std::span<const AttentionJob> jobs) {
   for (const AttentionJob& job : jobs) {
     int n = 0;
     for (const KvSegment& s : job.slots) n += s.n;
-    if (job.rotate_by_index) ropes_[static_cast<std::size_t>(job.rope)].reserve(n);
     work += 4.0 * n * config_.group() * config_.head_dim;
   }
   if (jobs.empty()) return;
@@ -78,6 +77,8 @@ void CpuBackend<T>::attend_one(const AttentionJob& job, Scratch& scratch) {
   d.ldx = d.ldw = d.k = width;
   d.w_type = dtype();
   d.ldy = static_cast<long>(row);
+  const std::shared_ptr<const RopeRows<T>> rope = job.rotate_by_index ? ropes_[static_cast<std::size_t>(job.rope)].rows(n) : nullptr;
+  const int half = rope ? static_cast<int>(rope->half) : 0;
   for (int first_head = 0; first_head < group; first_head += kDirectRows) {  // at most kDirectRows: no scratch inside
     d.rows = std::min(kDirectRows, group - first_head);
     d.x = static_cast<const T*>(job.q) + first_head * width;
@@ -89,11 +90,10 @@ void CpuBackend<T>::attend_one(const AttentionJob& job, Scratch& scratch) {
         d.cols = std::min(step, s.n - j);
         d.w = k + static_cast<long>(j) * width;
         if (job.rotate_by_index) {
-          const RopeTable<T>& rope = ropes_[static_cast<std::size_t>(job.rope)];
           for (int i = 0; i < d.cols; ++i) {
             const T* key = k + static_cast<long>(j + i) * width;
-            kernels_.rotate(key, rope.half(), rope.cosines(at + j + i), rope.sines(at + j + i), rotated + i * width);
-            std::copy(key + 2 * rope.half(), key + width, rotated + i * width + 2 * rope.half());
+            kernels_.rotate(key, half, rope->cosines(at + j + i), rope->sines(at + j + i), rotated + i * width);
+            std::copy(key + 2 * half, key + width, rotated + i * width + 2 * half);
           }
           d.w = rotated;
         }

@@ -288,19 +288,19 @@ void CpuBackend<T>::rope(void* x, int rows, int n_heads, std::span<const int> po
   RopeTable<T>& table = ropes_[static_cast<std::size_t>(table_of_model)];
   int most = 0;
   for (int p : positions) most = std::max(most, std::abs(p));
-  table.reserve(most + 1);
+  const std::shared_ptr<const RopeRows<T>> rotations = table.rows(most + 1);
   const int half = table.half();
   pool_.parallel_for(rows, grain_for(4.0 * n_heads * half, 1), [&](int begin, int end) {
     std::vector<T> back(static_cast<std::size_t>(half));
     for (int r = begin; r < end; ++r) {
       const int p = positions[static_cast<std::size_t>(r)];
-      const T* sines = table.sines(std::abs(p));
+      const T* sines = rotations->sines(std::abs(p));
       if (p < 0) {
         std::transform(sines, sines + half, back.begin(), [](T s) { return -s; });
         sines = back.data();
       }
       T* row = static_cast<T*>(x) + static_cast<std::size_t>(r) * static_cast<std::size_t>(n_heads) * width();
-      for (int h = 0; h < n_heads; ++h, row += width()) kernels_.rotate(row, half, table.cosines(std::abs(p)), sines, row);
+      for (int h = 0; h < n_heads; ++h, row += width()) kernels_.rotate(row, half, rotations->cosines(std::abs(p)), sines, row);
     }
   });
 }

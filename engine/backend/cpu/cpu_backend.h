@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -90,7 +91,7 @@ class CpuBackend final : public Backend {
 
   ModelConfig config_;
   const Kernels<T>& kernels_;
-  std::vector<RopeTable<T>> ropes_;
+  std::deque<RopeTable<T>> ropes_;
   ThreadPool pool_;
   std::vector<Scratch> scratch_;  // one per worker
   Scratch packed_keys_;           // of one attend_prompt call: [n_kv_heads, blocks, head_dim, lanes]

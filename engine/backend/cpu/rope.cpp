@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace kvscope::cpu {
 
@@ -57,20 +58,24 @@ std::vector<double> rope_frequencies(const ModelConfig& config, int table) {
 }
 
 template <class T>
-void RopeTable<T>::reserve(int n) {
-  if (n <= n_positions_) return;
-  n = std::max({n, 2 * n_positions_, 256});
-  const std::size_t half = frequencies_.size();
-  cosines_.resize(static_cast<std::size_t>(n) * half);
-  sines_.resize(static_cast<std::size_t>(n) * half);
-  for (std::size_t p = static_cast<std::size_t>(n_positions_); p < static_cast<std::size_t>(n); ++p) {
+std::shared_ptr<const RopeRows<T>> RopeTable<T>::rows(int n) {
+  const std::lock_guard lock(mutex_);
+  if (n <= rows_->n) return rows_;
+  const std::size_t half = frequencies_.size(), first = static_cast<std::size_t>(rows_->n);
+  auto more = std::make_shared<RopeRows<T>>(*rows_);
+  more->n = std::max({n, 2 * rows_->n, 256});
+  more->half = half;
+  more->all_cosines.resize(static_cast<std::size_t>(more->n) * half);
+  more->all_sines.resize(static_cast<std::size_t>(more->n) * half);
+  for (std::size_t p = first; p < static_cast<std::size_t>(more->n); ++p) {
     for (std::size_t i = 0; i < half; ++i) {
       const double angle = static_cast<double>(p) * frequencies_[i];
-      cosines_[p * half + i] = static_cast<T>(std::cos(angle));
-      sines_[p * half + i] = static_cast<T>(std::sin(angle));
+      more->all_cosines[p * half + i] = static_cast<T>(std::cos(angle));
+      more->all_sines[p * half + i] = static_cast<T>(std::sin(angle));
     }
   }
-  n_positions_ = n;
+  rows_ = std::move(more);
+  return rows_;
 }
 
 template class RopeTable<float>;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "core/config.h"
@@ -15,23 +18,31 @@ namespace kvscope::cpu {
 /// the two are mixed linearly in the number of the pair. longrope (arXiv:2402.13753): each frequency has a divisor of its own.
 std::vector<double> rope_frequencies(const ModelConfig& config, int table = 0);
 
-/// Cosines and sines of position * frequency, computed in double and rounded to T, for positions [0, n_positions()).
+/// Cosines and sines of position * frequency, computed in double and rounded to T, for positions [0, n).
+template <class T>
+struct RopeRows {
+  int n = 0;
+  std::size_t half = 0;
+  std::vector<T> all_cosines, all_sines;  // [n, half]
+
+  const T* cosines(int position) const { return all_cosines.data() + static_cast<std::size_t>(position) * half; }
+  const T* sines(int position) const { return all_sines.data() + static_cast<std::size_t>(position) * half; }
+};
+
+/// Of every position, made as they are asked for.
 template <class T>
 class RopeTable {
  public:
   explicit RopeTable(const ModelConfig& config, int table = 0) : frequencies_(rope_frequencies(config, table)) {}
 
   int half() const { return static_cast<int>(frequencies_.size()); }
-  int n_positions() const { return n_positions_; }
-  /// Makes rows [0, n) available. Not while another thread reads.
-  void reserve(int n);
-  const T* cosines(int position) const { return cosines_.data() + static_cast<std::size_t>(position) * frequencies_.size(); }
-  const T* sines(int position) const { return sines_.data() + static_cast<std::size_t>(position) * frequencies_.size(); }
+  /// Those of positions [0, n), and perhaps more. From any thread: what others have stays as it is.
+  std::shared_ptr<const RopeRows<T>> rows(int n);
 
  private:
-  std::vector<double> frequencies_;
-  std::vector<T> cosines_, sines_;  // [n_positions, half]
-  int n_positions_ = 0;
+  const std::vector<double> frequencies_;
+  std::mutex mutex_;
+  std::shared_ptr<const RopeRows<T>> rows_ = std::make_shared<RopeRows<T>>();
 };
 
 }  // namespace kvscope::cpu

@@ -21,6 +21,7 @@ class Rotations {
  private:
   Device& device_;
   cpu::RopeTable<float> table_;
+  int n_ = 0;  // positions that are there
   Buffer cosines_, sines_;
 };
 
