@@ -66,11 +66,13 @@ void Document::takeSnapshot() {
   if (m.rows.notices().text().contains("View only: ")) m.rows.notices().dismiss();
 }
 
-/// What is still being computed is not stored.
+/// What is still being computed is not stored. A model that was refused leaves the results of the one before.
 void Document::keepResults(const QString& path, const SavedSession& written) {
   const Snapshot& s = m_model.workspace.snapshot();
+  const bool refused = s.phase == RunPhase::failed && !s.loading.empty() && s.prompt == written.request.prompt &&
+                       std::ranges::equal(s.lanes, written.request.lanes, {}, &LaneSnapshot::spec, &LaneSpec::text);
   const bool there =
-      s.phase == RunPhase::idle && !s.lanes.empty() && m_model.controller.answersNewest(s) && !m_model.options.synthetic_size;
+      (s.phase == RunPhase::idle || refused) && !s.lanes.empty() && m_model.controller.answersNewest(s) && !m_model.options.synthetic_size;
   if (there && written.results.zlib.isEmpty()) m_results.keep(path, written, m_model.workspace.snapshotPtr());
 }
 

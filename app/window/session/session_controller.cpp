@@ -51,7 +51,9 @@ struct SessionController::Private {
   std::map<std::uint64_t, Guest> guests;  // by the generation that may have one behind its lanes
   bool guest = false;                     // the newest of them runs
   bool has_model = false;
-  bool unsent = false;  // an edit waits for the end of the pause
+  std::optional<QString> folder_before;  // of the model that was open, while another one is opened
+  std::uint64_t loads = 0;               // generation of that
+  bool unsent = false;                   // an edit waits for the end of the pause
   QTimer typing_pause;
   std::map<std::string, QString> refusals;  // of runs whose files were read; empty: none, or they are being read
   QThreadPool file_reader;                  // one thread; ends before the rest goes
@@ -114,6 +116,11 @@ void SessionController::deliver() {
   const auto guest = d->guests.find(snapshot->generation);
   const bool of_guest = guest != d->guests.end();
   if (of_guest && d->newest != d->generation) return;  // the rest of a guest that was ended
+  if (d->folder_before && snapshot->generation >= d->loads && snapshot->phase != RunPhase::loading) {
+    // A model that was refused is not the session's: what is shown, and saved, is of the one before.
+    if (!snapshot->loading.empty() && !d->folder_before->isEmpty()) m_model_folder = *d->folder_before;
+    d->folder_before.reset();
+  }
   const bool newest = !of_guest && snapshot->generation >= d->generation;
   // Older than the request: only the progress over what is on screen anyway, and how far a model is open.
   if (!newest && !of_guest && snapshot->generation != m_workspace.snapshot().generation && snapshot->phase != RunPhase::loading) return;
@@ -222,8 +229,9 @@ void SessionController::loadModel(const QString& folder) {
     d->has_model = true;
     submit();
   }
+  if (!d->folder_before) d->folder_before = m_model_folder;
   m_model_folder = folder;
-  d->newest = d->generation = d->engine->load_model(folder.toStdString(), SessionOptions{.record_limit = m_record_limit});
+  d->newest = d->generation = d->loads = d->engine->load_model(folder.toStdString(), SessionOptions{.record_limit = m_record_limit});
   Q_EMIT submitted(d->generation);
   m_workspace.setStale(true);
   if (std::exchange(d->guest, false)) Q_EMIT guestEnded();

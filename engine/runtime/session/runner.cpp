@@ -84,7 +84,9 @@ struct Runner::Impl {
   void answer(const std::optional<LoadCommand>& now_load, std::uint64_t now_generation) {
     try {
       if (now_load) {
+        opening.resize(1);
         LoadWatch watch(load_cancel, [&](const std::vector<LoadStage>& stages) {
+          opening = stages;
           put_changed(shown, [&](Snapshot& s) {
             s.phase = RunPhase::loading;
             s.activity = "reading " + now_load->folder;
@@ -92,6 +94,7 @@ struct Runner::Impl {
           });
         });
         session = load_session(now_load->folder, now_load->options, watch);  // the old model stays when the new one cannot be opened
+        opening.clear();
       }
       if (!session) {
         put_failure("no model: open a model folder (File, Open model)", now_generation);
@@ -145,6 +148,7 @@ struct Runner::Impl {
       drop_unread(s);
       s.phase = phase;
       s.activity = activity;
+      s.loading = std::exchange(opening, {});
     });
   }
 
@@ -154,6 +158,7 @@ struct Runner::Impl {
       s.phase = RunPhase::failed;
       s.failure = sentence;
       s.cut = cut;
+      s.loading = std::exchange(opening, {});
       if (session && s.model.n_layers == 0) {  // a model that has answered nothing yet is open all the same
         s.model = session->config();
         s.device = session->device_name();
@@ -188,6 +193,7 @@ struct Runner::Impl {
   std::unique_ptr<Session> session;
   RunRequest current;
   SnapshotPtr good;
+  std::vector<LoadStage> opening;  // how far a model was opened that is not open yet
   std::uint64_t sequence = 0;
   std::int64_t started_us = 0;  // steady clock, of the request that runs
   std::uint64_t shown = 0;      // generation that the newest snapshot answers; progress of a newer request does not change it

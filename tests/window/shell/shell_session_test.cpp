@@ -514,6 +514,23 @@ TEST_F(WindowTest, AnotherModelChangesASavedSessionAndMeasuresOfViewsDoNot) {
   EXPECT_EQ(window->windowTitle(), "mine* – kvscope");
 }
 
+TEST_F(WindowTest, ARefusedModelIsNotTheSessions) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("mine.kvscope"), empty = folder.filePath("empty");
+  QDir().mkdir(empty);
+  ASSERT_TRUE(window->document().save(path));
+  const QString before = window->controller().modelFolder();
+  window->openFile(empty);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().phase == RunPhase::failed; }, 30000));
+  EXPECT_EQ(window->controller().modelFolder(), before) << "what is shown is still of it";
+  window->document().saveNow();
+  EXPECT_EQ(readSession(path).session.model, "") << "the one that comes with the program";
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !readSession(path).session.results.zlib.isEmpty(); }, 30000)) << "nothing was lost";
+  window->controller().setPrompt("Another text");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->controller().modelFolder(), before);
+}
+
 /// Elsewhere closing asks nothing: the next start offers what was not saved.
 TEST_F(WindowTest, ClosingAsksWhereNothingWouldBeLeft) {
   window.reset();

@@ -13,6 +13,8 @@ class AtlasCursor {
  public:
   AtlasCell of(const Frame& frame) const;
   void set(const AtlasCell& cell) { cell_ = cell; }
+  /// Keys or a click have moved it.
+  bool taken() const { return cell_.has_value(); }
   /// Arrows, pages of so many tokens, Home and End. False: another key.
   bool move(const Frame& frame, std::string_view key, int page);
 

@@ -111,6 +111,8 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
     enter(frame, at, intents);
     return true;
   }
+  // A presenter's arrows are steps: the cursor is taken up by a click, Home, End, Up or Down.
+  if (frame.plain && !cursor_.taken() && (key.ends_with("Left") || key.ends_with("Right"))) return false;
   if (!cursor_.move(frame, key, zoom_.page())) return false;
   const AtlasCell to = cursor_.of(frame);
   zoom_.follow(to, n_tokens);
