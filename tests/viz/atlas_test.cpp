@@ -244,6 +244,16 @@ TEST_F(AtlasTest, ArrowsMoveTheCellCursorAndEnterOpensTheInspector) {
   EXPECT_FALSE(view->key(canvas.frame, "F7", canvas.intents));
 }
 
+TEST_F(AtlasTest, APresentersArrowsAreLeftToTheStepsUntilTheCursorIsTakenUp) {
+  canvas.frame.has_focus = true;
+  canvas.frame.plain = true;
+  canvas.draw(*view);
+  for (const char* arrow : {"Left", "Right", "Shift+Right"}) EXPECT_FALSE(view->key(canvas.frame, arrow, canvas.intents)) << arrow;
+  EXPECT_TRUE(view->key(canvas.frame, "Home", canvas.intents));
+  EXPECT_TRUE(view->key(canvas.frame, "Right", canvas.intents));
+  EXPECT_EQ(canvas.last<HoverAt>()->hover.token, 1);
+}
+
 TEST_F(AtlasTest, PlusAndMinusZoomAndZeroFits) {
   canvas.draw(*view);
   for (int i = 0; i < 9; ++i) view->key(canvas.frame, "+", canvas.intents);
