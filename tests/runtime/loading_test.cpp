@@ -112,7 +112,7 @@ TEST(Loading, ARequestMeanwhileWaitsForTheModelAndStopEndsIt) {
   wait_for(mailbox, [&](const Snapshot& s) { return reading(s) && s.loading[1].bytes > before; });  // it goes on
   runner.stop();
   const SnapshotPtr ended = wait_for(mailbox, [](const Snapshot& s) { return s.phase == RunPhase::failed; });
-  EXPECT_TRUE(ended->loading.empty());
+  EXPECT_FALSE(ended->loading.empty()) << "so far it was, and it is not open";
   const std::uint64_t generation = runner.load_model(tiny_model(), {.precision = DType::f32, .n_threads = 1});
   const SnapshotPtr good = wait_for(mailbox, [&](const Snapshot& s) { return s.generation == generation && s.phase == RunPhase::idle; });
   EXPECT_EQ(good->n_prompt, 3) << "the request was kept";
@@ -134,10 +134,12 @@ TEST(Loading, AStopKeepsTheModelThatWasOpen) {
   runner.stop();
   const SnapshotPtr after = wait_for(mailbox, [&](const Snapshot& s) { return s.generation == generation && s.phase == RunPhase::idle; });
   EXPECT_EQ(after->n_prompt, 20);
-  EXPECT_TRUE(after->loading.empty());
+  EXPECT_FALSE(after->loading.empty()) << "what is shown is of the model before";
   request.prompt_ids = random_ids(25, 64, 4);
   generation = runner.submit(request);
-  EXPECT_EQ(wait_for(mailbox, [&](const Snapshot& s) { return s.generation == generation && s.phase == RunPhase::idle; })->n_prompt, 25);
+  const SnapshotPtr next = wait_for(mailbox, [&](const Snapshot& s) { return s.generation == generation && s.phase == RunPhase::idle; });
+  EXPECT_EQ(next->n_prompt, 25);
+  EXPECT_TRUE(next->loading.empty());
 }
 
 TEST(Loading, QuittingDoesNotWaitForIt) {
