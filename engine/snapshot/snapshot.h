@@ -82,7 +82,7 @@ struct Snapshot {
   RunPhase phase = RunPhase::empty;
   std::string activity;            // "layer 3 of 6", "step 4 of 12"; for the thin progress line
   double progress = 0;             // 0..1
-  std::vector<LoadStage> loading;  // while phase is loading: how far the opening of a model is
+  std::vector<LoadStage> loading;  // while phase is loading: how far the opening of a model is; later: of one that was not opened
   std::string failure;             // one sentence with remedy; the rest of the snapshot is then the last good state
   PromptCut cut;                   // of a failure for the length of the prompt: what would fit
   std::string notice;              // e.g. "prompt cut to 1024 of 1500 tokens", "ran on the CPU because ..."
