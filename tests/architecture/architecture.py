@@ -70,9 +70,9 @@ TOP = {"app", "assets", "build", "cmake", "engine", "tests", "viz", "CITATION.cf
 CLASS_LINES, CLASS_FILES, FUNCTION_LINES = 600, 3, 80
 # Functions that are longer today. Ceilings: these can only shrink, and nothing comes to them.
 LONG_FUNCTIONS = {
-    "engine/backend/cuda/attention.cu: decode_chunk": 122,
-    "engine/backend/cuda/prompt.cu: attend_tile": 90,
-    "engine/backend/cuda/prompt.cu: sum_tile_columns": 84,
+    "engine/backend/cuda/kernels/attention.cu: decode_chunk": 122,
+    "engine/backend/cuda/kernels/prompt.cu: attend_tile": 90,
+    "engine/backend/cuda/kernels/prompt.cu: sum_tile_columns": 84,
 }
 SUFFIXES = {".h", ".hpp", ".cpp", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "backend/cuda/types.h"
+#include "backend/cuda/kernels/types.h"
 
 namespace kvscope::cuda {
 namespace {

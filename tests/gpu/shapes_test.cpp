@@ -3,7 +3,7 @@
 // number format; and what else activations of half the size go through.
 #include <gtest/gtest.h>
 
-#include "backend/cuda/types.h"
+#include "backend/cuda/kernels/types.h"
 #include "core/slot_runs.h"
 #include "emulator.h"
 #include "gpu/variants.h"

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "backend/cuda/device.h"
-#include "backend/cuda/launch.h"
+#include "backend/cuda/kernels/launch.h"
 #include "core/error.h"
 #include "emulator.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/buffer.h"
-#include "backend/cuda/kernels.h"
+#include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/late_work.h"
 #include "backend/cuda/memory.h"
 #include "backend/cuda/mirrors.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <memory>
 
-#include "backend/cuda/types.h"
+#include "backend/cuda/kernels/types.h"
 #include "core/dequantise.h"
 
 namespace kvscope::cuda {

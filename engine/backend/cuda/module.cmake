@@ -6,7 +6,8 @@ target_compile_definitions(kvscope_backend PRIVATE KVSCOPE_BUILD_STAMP="${stamp}
 if(NOT KVSCOPE_HAS_CUDA)
   return()
 endif()
-file(GLOB cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cu ${CMAKE_CURRENT_LIST_DIR}/*.cpp ${CMAKE_CURRENT_LIST_DIR}/*.h)
+file(GLOB cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cpp ${CMAKE_CURRENT_LIST_DIR}/*.h
+     ${CMAKE_CURRENT_LIST_DIR}/kernels/*.cu ${CMAKE_CURRENT_LIST_DIR}/kernels/*.h)
 add_library(kvscope_cuda MODULE ${cuda_sources})
 list(GET KVSCOPE_CUDA_ARCHITECTURES 0 oldest)
 set(code "")

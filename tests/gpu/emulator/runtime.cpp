@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "backend/cuda/types.h"
+#include "backend/cuda/kernels/types.h"
 #include "cublas_v2.h"
 
 namespace {

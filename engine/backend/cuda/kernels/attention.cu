@@ -2,9 +2,9 @@
 // One query row over the slots of one KV head, for many heads and lanes at once. Slots are cut into chunks of kChunkSlots, counted from
 // slot 0, whatever the segments are; a block does one chunk for the query heads that share its keys, so every key and value is read once. A
 // second kernel adds the chunks of a job in order; a third writes probabilities where they are asked for.
-#include "backend/cuda/kernels.h"
-#include "backend/cuda/launch.h"
-#include "backend/cuda/segments.h"
+#include "backend/cuda/kernels/kernels.h"
+#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/segments.h"
 
 namespace kvscope::cuda {
 

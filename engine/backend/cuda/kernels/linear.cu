@@ -2,8 +2,8 @@
 // Products with weight matrices for few rows: limited by how fast the weights can be read. A warp makes kOut results of kRows rows, so that
 // what it loads of x serves several rows of w. Lane l takes the packs l, l + 32, ... of a row; then lanes are added in halves: the order
 // depends on the length of the row alone.
-#include "backend/cuda/kernels.h"
-#include "backend/cuda/launch.h"
+#include "backend/cuda/kernels/kernels.h"
+#include "backend/cuda/kernels/launch.h"
 
 namespace kvscope::cuda {
 

@@ -3,7 +3,7 @@
 
 // How kernels load numbers, several at a time, and add over the lanes of a warp.
 
-#include "backend/cuda/types.h"
+#include "backend/cuda/kernels/types.h"
 
 namespace kvscope::cuda {
 

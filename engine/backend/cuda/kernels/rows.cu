@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives that look at one row, or one number, at a time.
-#include "backend/cuda/kernels.h"
-#include "backend/cuda/launch.h"
+#include "backend/cuda/kernels/kernels.h"
+#include "backend/cuda/kernels/launch.h"
 #include "backend/synthetic.h"
 
 namespace kvscope::cuda {

@@ -3,9 +3,9 @@
 // arXiv:2205.14135), the other, only where somebody asks, makes the probabilities again from the maxima and sums of the first and adds them
 // up column by column, rows in order. Tiles begin at slot 0, 32, ...: a row's result depends neither on the other rows nor on where the
 // prompt was cut.
-#include "backend/cuda/kernels.h"
-#include "backend/cuda/launch.h"
-#include "backend/cuda/segments.h"
+#include "backend/cuda/kernels/kernels.h"
+#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/segments.h"
 
 namespace kvscope::cuda {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What policies do to the slots of one head: keep some, join some, look which keys are alike.
-#include "backend/cuda/kernels.h"
-#include "backend/cuda/launch.h"
+#include "backend/cuda/kernels/kernels.h"
+#include "backend/cuda/kernels/launch.h"
 
 namespace kvscope::cuda {
 

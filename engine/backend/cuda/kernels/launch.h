@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-#include "backend/cuda/lanes.h"
+#include "backend/cuda/kernels/lanes.h"
 #include "backend/cuda/work.h"
 #include "core/dtype.h"
 #include "core/error.h"
