@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "core/group_reduce.h"
+
 namespace kvscope {
 
 double rel_l2(std::span<const double> a, std::span<const double> b) {
@@ -36,13 +38,9 @@ double attention_loss(std::span<const double> attention, int group, std::span<co
 
 std::vector<float> mean_over_group(std::span<const double> p, int group) {
   const std::size_t n = p.size() / group;
-  std::vector<float> out(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    double sum = 0;
-    for (int g = 0; g < group; ++g) sum += p[g * n + i];
-    out[i] = static_cast<float>(sum / group);
-  }
-  return out;
+  std::vector<double> mean(n);
+  reduce_group(p.data(), n, group, GroupReduce::mean, mean);
+  return {mean.begin(), mean.end()};
 }
 
 std::vector<std::uint8_t> agreement(std::span<const double> attention, int group, int budget) {

@@ -80,7 +80,8 @@ void PromptRun::Site::gather(const LayerRows& rows, std::span<const std::vector<
   // how many of the last rows of this chunk somebody looks at
   const int after = n_total_ - n;
   const auto of_chunk = [&](int last_rows) { return std::clamp(std::min(last_rows, n_total_) - after, 0, rows.rows); };
-  int p_rows = 1;  // of the newest token, which a picture of the reading shows
+  const bool keeps_last = after == 0 || run_.watched_;
+  int p_rows = keeps_last ? 1 : 0;
   for (const auto& columns : run_.needs_.columns) p_rows = std::max(p_rows, of_chunk(columns.rows));
   const int z_rows = of_chunk(run_.needs_.z_rows);
   const std::size_t row = static_cast<std::size_t>(c.n_heads) * n;
@@ -130,10 +131,12 @@ void PromptRun::Site::gather(const LayerRows& rows, std::span<const std::vector<
                    .layer = c.layer(rows.layer)});
   run_.host_.resize(std::max(run_.host_.size(), std::max(p_rows, z_rows) * row));
   keep_hits(layer, columns, n);
-  const std::span<double> p(run_.host_.data(), p_rows * row);
-  b.to_double(p, run_.probabilities_.data());
-  keep_rows(layer, p, p_rows, n);
-  keep_last(layer, rows, p, p_rows, n);
+  if (p_rows > 0) {
+    const std::span<double> p(run_.host_.data(), p_rows * row);
+    b.to_double(p, run_.probabilities_.data());
+    keep_rows(layer, p, p_rows, n);
+    if (keeps_last) keep_last(layer, rows, p, p_rows, n);
+  }
   if (z_rows > 0) {
     const std::span<double> z(run_.host_.data(), z_rows * row);
     b.to_double(z, run_.z_.data());

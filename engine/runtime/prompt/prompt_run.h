@@ -54,6 +54,9 @@ class PromptRun {
   int update(std::span<const int> tokens, const PromptNeeds& needs, Forward& forward, const CancelToken& cancel,
              const Forward::LayerDone& layer_done);
 
+  /// Whether last_query(), last_output() and last_attention() are wanted of every chunk as it leaves a layer, not only of the last one.
+  void watch(bool on) { watched_ = on; }
+
   /// What update() gathers of one layer, from queries, keys and values that are there already: as if their tokens had been a prompt. Only
   /// stats() of this layer may be asked for afterwards. queries: rotated, one [n_heads, head_dim] in backend memory per token of `history`.
   /// needs.key_norm, value_norms and queries must be off.
@@ -73,8 +76,8 @@ class PromptRun {
   PromptStats stats(int layer, int kv_head, const StatNeeds& needs) const;
   /// Rotated query at one of the last needs().queries positions: backend memory [n_heads, head_dim].
   const void* query(int layer, int position) const;
-  /// Last query of the prompt, or in a layer that layer_done was told of the last that is in work, rotated: backend memory [n_heads,
-  /// head_dim]; its output; its attention [n_heads, n] in host doubles.
+  /// Last query of the prompt, or of a watched one in a layer that layer_done was told of the last that is in work, rotated: backend memory
+  /// [n_heads, head_dim]; its output; its attention [n_heads, n] in host doubles.
   void* last_query(int layer) { return layers_[layer].last_q.data(); }
   const void* last_output(int layer) const { return layers_[layer].last_o.data(); }
   std::span<const double> last_attention(int layer) const { return layers_[layer].last_attention; }
@@ -120,6 +123,7 @@ class PromptRun {
   std::vector<int> tokens_;
   int done_ = 0;  // tokens whose rows are in the sums and histories
   int in_work_ = 0;
+  bool watched_ = false;
   std::vector<Layer> layers_;
   std::map<int, std::vector<double>> saved_;  // sums after so many tokens
   std::vector<double> logits_;

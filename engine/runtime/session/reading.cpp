@@ -8,7 +8,7 @@
 #include <memory>
 #include <numeric>
 
-#include "core/group_reduce.h"
+#include "measure/perturbation.h"
 #include "runtime/model/devices.h"
 
 namespace kvscope {
@@ -30,12 +30,13 @@ void drop_unread(Snapshot& snapshot) {
   std::erase_if(snapshot.lanes, unread);
 }
 
-Reading::Reading(const ModelConfig& config, const PromptRun& prompt, int n_tokens, DType precision, const RecordOptions& record,
-                 const Pace& pace)
+Reading::Reading(const ModelConfig& config, PromptRun& prompt, int n_tokens, DType precision, const RecordOptions& record, const Pace& pace)
     : config_(config), prompt_(prompt), n_tokens_(n_tokens), precision_(precision), record_(record), pace_(pace) {}
 
 void Reading::show_to(const std::function<void(Snapshot)>& publish, const Picture& picture, bool first) {
-  if (!publish || !record_.slots) return;
+  const bool shows = publish && record_.slots;
+  prompt_.watch(shows && record_.captures);
+  if (!shows) return;
   publish_ = publish;
   picture_ = picture;
   if (first) {
@@ -105,7 +106,6 @@ StepPtr Reading::record() const {
   std::vector<int> pos(static_cast<std::size_t>(n));
   std::iota(pos.begin(), pos.end(), 0);
   const std::vector<int> votes(pos.size(), 1);
-  std::vector<double> mean(pos.size());
   for (int l = 0; l < config_.n_layers; ++l) {
     for (int h = 0; h < config_.n_kv_heads; ++h) {
       HeadRecord& head = out->heads.emplace_back();
@@ -117,9 +117,8 @@ StepPtr Reading::record() const {
       head.compress_rel_l2 = kNotAvailable;
       if (!record_.captures) continue;
       const auto rows = prompt_.last_attention(l).subspan(static_cast<std::size_t>(h) * group * pos.size(), group * pos.size());
-      reduce_group(rows.data(), pos.size(), group, GroupReduce::mean, mean);
       head.attended = pos;
-      head.attention.assign(mean.begin(), mean.end());
+      head.attention = mean_over_group(rows, group);
     }
   }
   return out;

@@ -30,9 +30,9 @@ class Reading {
     double every = 500;       // time between two pictures, at least
   };
 
-  Reading(const ModelConfig& config, const PromptRun& prompt, int n_tokens, DType precision, const RecordOptions& record)
+  Reading(const ModelConfig& config, PromptRun& prompt, int n_tokens, DType precision, const RecordOptions& record)
       : Reading(config, prompt, n_tokens, precision, record, Pace()) {}
-  Reading(const ModelConfig& config, const PromptRun& prompt, int n_tokens, DType precision, const RecordOptions& record, const Pace& pace);
+  Reading(const ModelConfig& config, PromptRun& prompt, int n_tokens, DType precision, const RecordOptions& record, const Pace& pace);
 
   /// publish: may be empty. first: there is no picture of this model yet, so the text is shown at once.
   void show_to(const std::function<void(Snapshot)>& publish, const Picture& picture, bool first);
@@ -52,7 +52,7 @@ class Reading {
   void show();
 
   const ModelConfig& config_;
-  const PromptRun& prompt_;
+  PromptRun& prompt_;
   const int n_tokens_;
   const DType precision_;
   const RecordOptions record_;
