@@ -28,10 +28,9 @@ struct ParamInfo {
   std::string why = {};              // said with a refused value: why there are no more
   std::vector<std::pair<std::string, std::string>> described = {};  // choices, or words a text may hold, with one line each
   std::string file_of_model = {};             // text: names a file about the heads (text/named_files.h); the one that a model may bring
-  FileHolds file_holds = FileHolds::numbers;  // that file
+  FileHolds file_holds = FileHolds::numbers;  // that file; kept: names one (core/kept_file.h) that no model brings
   std::string file_source = {};               // where one comes from: said where the model has none
   std::string without_file = {};  // the value that needs none, and what holds where the model brings none; empty: there is no such value
-  bool names_kept = false;        // text: names a file of kept tokens (core/kept_file.h)
   std::string only_with = {};     // "stat=mean, merge=none": the choices that bring this key; empty: always there
   bool operator==(const ParamInfo&) const = default;
 };

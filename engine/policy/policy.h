@@ -28,10 +28,10 @@ struct ResolvedParam {
   bool is_count = false;
 };
 
-/// A policy with its parameters resolved for one model, prompt length and prompt mode: the parts of one row at work, ranking -> allocation
-/// -> selection -> merger, for all heads of a layer. Immutable but for allocations made on the way.
 class PairMaker;
 
+/// A policy with its parameters resolved for one model, prompt length and prompt mode: the parts of one row at work, ranking -> allocation
+/// -> selection -> merger, for all heads of a layer. Immutable but for allocations made on the way.
 class Policy {
  public:
   struct Setup {

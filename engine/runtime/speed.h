@@ -13,8 +13,8 @@ namespace kvscope {
 /// What the machine could do at best, measured with the same backend.
 struct SpeedLimits {
   double copy_gb_per_s = 0;  // bytes read and written by a copy inside the backend's memory
-  double products_tflops =
-      0;  // of linear() with many rows and the largest matrix of the model's first layer; a product and a sum are two operations
+  /// Of linear() with many rows and the largest matrix of the model's first layer; a product and a sum are two operations.
+  double products_tflops = 0;
 };
 SpeedLimits measure_limits(Backend& backend, const Model& model);
 

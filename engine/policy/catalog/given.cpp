@@ -22,7 +22,7 @@ std::vector<PolicyRow> given_rows() {
                 .params = {{.key = "file",
                             .kind = ParamInfo::Kind::text,
                             .help = "file of kept tokens (kvscope.kept/1, TRACE.md section 6), made with the same prompt",
-                            .names_kept = true},
+                            .file_holds = FileHolds::kept},
                            {.key = "run", .kind = ParamInfo::Kind::text, .help = "name of the run in the file (default: the first)"}}},
        .ranking = by_nothing,
        .selection = [](const PartSetup& s) -> std::unique_ptr<Selection> { return std::make_unique<GivenSelection>(run_of(s)); },

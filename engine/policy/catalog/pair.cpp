@@ -48,6 +48,9 @@ LaneSpec part_of(const LaneSpec& pair, std::string_view key) {
   return spec;
 }
 
+/// Each of the two has its own budget.
+PolicyRow row() { return {.info = words(), .has_budget = false, .takes_group = false, .reads_attention = false}; }
+
 }  // namespace
 
 std::optional<PolicyPair> pair_of(const LaneSpec& spec) {
@@ -56,16 +59,12 @@ std::optional<PolicyPair> pair_of(const LaneSpec& spec) {
 }
 
 std::vector<PolicyRow> pair_rows() {
-  std::vector<PolicyRow> rows;
-  rows.push_back({.info = words(),
-                  .has_budget = false,  // each of the two has its own
-                  .takes_group = false,
-                  .reads_attention = false,
-                  .compose = [](const LaneSpec& given, const std::string&) {
-                    (void)pair_of(given);
-                    return PolicyRow{.info = words(), .has_budget = false, .takes_group = false, .reads_attention = false};
-                  }});
-  return rows;
+  PolicyRow pair = row();
+  pair.compose = [](const LaneSpec& given, const std::string&) {
+    (void)pair_of(given);
+    return row();
+  };
+  return {std::move(pair)};
 }
 
 }  // namespace kvscope

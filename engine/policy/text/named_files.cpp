@@ -36,7 +36,7 @@ std::vector<NamedFile> files_named_by(const LaneSpec& spec) {
   std::vector<NamedFile> out;
   for (const ParamInfo& p : lane.parts.params) {
     const std::string& value = lane.params.text(p.key);
-    if (p.names_kept) {
+    if (p.file_holds == FileHolds::kept) {
       if (value.empty())
         throw UsageError(fmt::format("run {}: {}: expected a file of kept tokens (kvscope.kept/1), got none", quoted(spec.text), p.key));
       out.push_back({.key = p.key, .name = value, .holds = FileHolds::kept});

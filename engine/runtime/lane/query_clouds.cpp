@@ -6,6 +6,7 @@
 #include <complex>
 
 #include "backend/cpu/rope.h"
+#include "core/place.h"
 #include "runtime/lane/group_queries.h"
 #include "runtime/lane/layer_view.h"
 #include "slots/slot_updates.h"
@@ -15,8 +16,6 @@ namespace {
 
 constexpr std::size_t kMeasured = 64;    // tokens whose queries are held against all keys
 constexpr std::size_t kInAStretch = 16;  // distances of a stretch at which the expected score is computed
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, ... below n.
 std::vector<int> first_distances(int n) {

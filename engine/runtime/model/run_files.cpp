@@ -36,15 +36,21 @@ GivenFiles RunFiles::of(const LaneSpec& spec) {
     const std::string path = path_of(file);
     if (path.empty()) continue;
     try {
-      if (file.holds == FileHolds::kept)
-        out.kept = read(kept_[path], path, read_kept_file);
-      else if (file.holds == FileHolds::vectors)
-        out.vectors = read(vectors_[path], path, read_head_vectors);
-      else if (file.holds == FileHolds::maps)
-        out.maps = read(maps_[path], path, read_feature_maps);
-      else
-        out.heads[file.key] = read(tables_[path], path, read_head_table);
-      if (file.holds == FileHolds::maps) check_weights(*out.maps);
+      switch (file.holds) {
+        case FileHolds::kept:
+          out.kept = read(kept_[path], path, read_kept_file);
+          break;
+        case FileHolds::vectors:
+          out.vectors = read(vectors_[path], path, read_head_vectors);
+          break;
+        case FileHolds::maps:
+          out.maps = read(maps_[path], path, read_feature_maps);
+          check_weights(*out.maps);
+          break;
+        case FileHolds::numbers:
+          out.heads[file.key] = read(tables_[path], path, read_head_table);
+          break;
+      }
     } catch (const Error& error) {
       throw UsageError(fmt::format("{}: {}", file.key, error.what()));
     }
