@@ -8,6 +8,7 @@
 
 #include "viz/headless.h"
 #include "viz/synthetic.h"
+#include "viz/the_mark.h"
 #include "viz/views.h"
 
 namespace kvscope::viz::testing {
@@ -19,12 +20,7 @@ class CompareTest : public ::testing::Test {
     canvas.frame.selection.lane = 3;
     canvas.frame.selection.step = 2;
   }
-  const Mark& mark(std::string_view kind, std::string_view label) {
-    const Mark* found = find_mark(*view, kind, label);
-    EXPECT_NE(found, nullptr) << kind << " " << label;
-    static const Mark none{};
-    return found == nullptr ? none : *found;
-  }
+  const Mark& mark(std::string_view kind, std::string_view label) { return the_mark(*view, kind, label); }
 
   Snapshot snapshot = synthetic::make_snapshot();
   std::unique_ptr<View> view = make_compare();

@@ -48,14 +48,10 @@ TEST_F(CompareTest, AShortBarHasShorterWordsRatherThanCutOnes) {
   std::string said;
   for (const int step : {2, 5, 10, 20, 60}) {
     canvas.frame.selection.step = step;
-    Scene scene;
-    SceneTextures kept(scene, &canvas.textures);
-    canvas.frame.scene = &scene;
-    canvas.frame.textures = &kept;
-    canvas.frame.scene_textures = &kept;
+    RecordedScene recorded(canvas);
     canvas.draw(*view);
     const Mark& bar = mark("strip", "lane 0");
-    for (const SceneCommand& c : scene.commands) {
+    for (const SceneCommand& c : recorded.scene.commands) {
       const bool inside = c.kind == SceneCommand::Kind::text && !c.points.empty() && c.points[0].y > bar.min.y &&
                           c.points[0].y < bar.max.y && c.points[0].x > bar.min.x && c.points[0].x < bar.max.x;
       if (!inside) continue;

@@ -9,6 +9,7 @@
 #include "viz/draw/format.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
+#include "viz/the_mark.h"
 #include "viz/views.h"
 
 namespace kvscope::viz {
@@ -88,12 +89,7 @@ class FilterBarTest : public ::testing::Test {
     canvas.frame.selection.kv_head = 1;
     canvas.draw(*view);
   }
-  const Mark& mark(std::string_view kind, std::string_view label) {
-    const Mark* found = find_mark(*view, kind, label);
-    EXPECT_NE(found, nullptr) << kind << " " << label;
-    static const Mark none{};
-    return found == nullptr ? none : *found;
-  }
+  const Mark& mark(std::string_view kind, std::string_view label) { return the_mark(*view, kind, label); }
 
   Snapshot snapshot = synthetic::make_snapshot();
   std::unique_ptr<View> view = make_inspector();

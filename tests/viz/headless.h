@@ -16,6 +16,7 @@
 
 #include "viz/canvas.h"
 #include "viz/draw/draw.h"
+#include "viz/draw/scene.h"
 #include "viz/modifiers.h"
 
 namespace kvscope::viz::testing {
@@ -207,5 +208,16 @@ inline int count_marks(const View& view, std::string_view kind) {
   for (const Mark& m : view.marks()) n += m.kind == kind;
   return n;
 }
+
+/// What a canvas draws from now on, as commands.
+struct RecordedScene {
+  explicit RecordedScene(Headless& canvas) : kept(scene, &canvas.textures) {
+    canvas.frame.scene = &scene;
+    canvas.frame.textures = &kept;
+    canvas.frame.scene_textures = &kept;
+  }
+  Scene scene;
+  SceneTextures kept;
+};
 
 }  // namespace kvscope::viz::testing

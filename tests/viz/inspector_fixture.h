@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "viz/headless.h"
 #include "viz/lineage_fixture.h"
+#include "viz/the_mark.h"
 #include "viz/views.h"
 
 namespace kvscope::viz {
@@ -22,12 +22,7 @@ class InspectorTest : public ::testing::Test {
     canvas.frame.selection.kv_head = 0;
     canvas.frame.selection.slot = 3;
   }
-  const Mark& mark(std::string_view kind, std::string_view label) {
-    const Mark* found = testing::find_mark(*view, kind, label);
-    EXPECT_NE(found, nullptr) << kind << " " << label;
-    static const Mark none{};
-    return found == nullptr ? none : *found;
-  }
+  const Mark& mark(std::string_view kind, std::string_view label) { return testing::the_mark(*view, kind, label); }
   std::string row(std::string_view name) { return mark("slot.row", name).value; }
 
   Snapshot snapshot = testing::small_snapshot();

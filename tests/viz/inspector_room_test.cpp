@@ -67,14 +67,10 @@ TEST_F(InspectorTest, NamesOfLowRowsDoNotRunIntoEachOther) {
   int compared = 0;
   for (float height = 540; height <= 700; height += 20) {
     canvas.frame.size = {1260, height};
-    Scene scene;
-    SceneTextures kept(scene, &canvas.textures);
-    canvas.frame.scene = &scene;
-    canvas.frame.textures = &kept;
-    canvas.frame.scene_textures = &kept;
+    RecordedScene recorded(canvas);
     canvas.draw(*view);
     std::vector<float> lines;  // of the column of names
-    for (const SceneCommand& c : scene.commands)
+    for (const SceneCommand& c : recorded.scene.commands)
       if (c.kind == SceneCommand::Kind::text && !c.points.empty() && std::abs(c.points[0].x - 12) < 0.5f) lines.push_back(c.points[0].y);
     std::ranges::sort(lines);
     for (std::size_t i = 1; i < lines.size(); ++i) {

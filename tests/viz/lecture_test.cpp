@@ -308,11 +308,7 @@ TEST(PlainAtlasTest, NamesLayersFramesTheSelectionAndHasNoSmallType) {
   canvas.frame.plain = true;
   canvas.frame.selection = at(3, 2);
   canvas.frame.selection.tokens = TokenRange{20, 24};
-  Scene scene;
-  SceneTextures kept(scene, &canvas.textures);
-  canvas.frame.scene = &scene;
-  canvas.frame.textures = &kept;
-  canvas.frame.scene_textures = &kept;
+  RecordedScene recorded(canvas);
   const auto view = make_atlas(std::make_shared<TokenWindow>());
   canvas.draw(*view);
   EXPECT_EQ(count_marks(*view, "label"), 6);
@@ -320,7 +316,7 @@ TEST(PlainAtlasTest, NamesLayersFramesTheSelectionAndHasNoSmallType) {
   ASSERT_NE(find_mark(*view, "selected tokens", "tokens 20 to 24"), nullptr);
   ASSERT_NE(find_mark(*view, "selected head", "L2 H1"), nullptr);
   int texts = 0;
-  for (const SceneCommand& c : scene.commands) {
+  for (const SceneCommand& c : recorded.scene.commands) {
     if (c.kind != SceneCommand::Kind::text) continue;
     ++texts;
     EXPECT_GE(std::lround(c.em), 18) << c.text;
@@ -337,17 +333,13 @@ TEST(ManyLayersTest, NoNameOfALayerRunsIntoThatOfTheSelectedOne) {
       canvas.frame.plain = plain;
       canvas.frame.selection = at(3, 2);
       canvas.frame.selection.layer = layer;
-      Scene scene;
-      SceneTextures kept(scene, &canvas.textures);
-      canvas.frame.scene = &scene;
-      canvas.frame.textures = &kept;
-      canvas.frame.scene_textures = &kept;
+      RecordedScene recorded(canvas);
       const auto view = make_atlas(std::make_shared<TokenWindow>());
       canvas.draw(*view);
       std::vector<float> middles;
       float em = 0;
       bool selected = false;
-      for (const SceneCommand& c : scene.commands) {
+      for (const SceneCommand& c : recorded.scene.commands) {
         if (c.kind != SceneCommand::Kind::text || c.text.size() < 2 || c.text[0] != 'L' || std::isdigit(c.text[1]) == 0) continue;
         middles.push_back(c.points[0].y);
         em = std::max(em, c.em);
@@ -388,15 +380,11 @@ TEST(PlainAtlasTest, ShowsFatesAsLongAsATokenHasAPixel) {
     Headless canvas(s, {width, 420}, true, 1.6f);
     canvas.frame.plain = true;
     canvas.frame.selection.lane = 3;
-    Scene scene;
-    SceneTextures kept(scene, &canvas.textures);
-    canvas.frame.scene = &scene;
-    canvas.frame.textures = &kept;
-    canvas.frame.scene_textures = &kept;
+    RecordedScene recorded(canvas);
     const auto view = make_atlas(std::make_shared<TokenWindow>());
     canvas.draw(*view);
     std::string words;
-    for (const SceneCommand& c : scene.commands) words += c.text + "\n";
+    for (const SceneCommand& c : recorded.scene.commands) words += c.text + "\n";
     return words;
   };
   EXPECT_THAT(legend_of(550), ::testing::Not(::testing::HasSubstr("share"))) << "about 2.7 px a token";

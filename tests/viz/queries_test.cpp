@@ -11,6 +11,7 @@
 #include "viz/query_fixture.h"
 #include "viz/reduce/queries.h"
 #include "viz/synthetic.h"
+#include "viz/the_mark.h"
 #include "viz/views.h"
 
 namespace kvscope::viz {
@@ -26,12 +27,7 @@ class QueriesTest : public ::testing::Test {
     canvas.frame.selection.layer = 0;
     canvas.frame.selection.kv_head = 1;
   }
-  const Mark& mark(std::string_view kind, std::string_view label) {
-    const Mark* found = find_mark(*view, kind, label);
-    EXPECT_NE(found, nullptr) << kind << " " << label;
-    static const Mark none{};
-    return found == nullptr ? none : *found;
-  }
+  const Mark& mark(std::string_view kind, std::string_view label) { return the_mark(*view, kind, label); }
 
   Snapshot snapshot = synthetic::make_snapshot();
   std::unique_ptr<View> view = make_queries();

@@ -23,14 +23,18 @@ Snapshot streamed(int n_prompt = 167) {
   return synthetic::make_snapshot(shape);
 }
 
+Snapshot short_run(bool prefill) {
+  synthetic::Shape shape;
+  shape.n_layers = 2;
+  shape.n_prompt = 90;
+  shape.slots = 20;
+  shape.prefill = prefill;
+  return synthetic::make_snapshot(shape);
+}
+
 TEST(StepSummaries, CountsEqualTheCategoriesOfEveryTokenAndHead) {
   for (const bool prefill : {true, false}) {
-    synthetic::Shape shape;
-    shape.n_layers = 2;
-    shape.n_prompt = 90;
-    shape.slots = 20;
-    shape.prefill = prefill;
-    const Snapshot snapshot = synthetic::make_snapshot(shape);
+    const Snapshot snapshot = short_run(prefill);
     for (const LaneSnapshot& lane : snapshot.lanes) {
       const auto steps = summarise_steps(lane, prefill);
       ASSERT_EQ(steps.size(), lane.steps.size());
@@ -55,12 +59,7 @@ TEST(StepSummaries, CountsEqualTheCategoriesOfEveryTokenAndHead) {
 
 TEST(StepSummaries, WhereOnlyFiguresAreKeptTheyAndTheFatesStayAsTheyWere) {
   for (const bool prefill : {true, false}) {
-    synthetic::Shape shape;
-    shape.n_layers = 2;
-    shape.n_prompt = 90;
-    shape.slots = 20;
-    shape.prefill = prefill;
-    const Snapshot whole = synthetic::make_snapshot(shape);
+    const Snapshot whole = short_run(prefill);
     Snapshot figures = whole;
     for (LaneSnapshot& lane : figures.lanes)
       for (StepPtr& step : lane.steps) step = std::make_shared<const StepRecord>(figures_of(*step));

@@ -36,17 +36,15 @@ void draw_atlas_labels(Painter& p, const AtlasScene& s) {
   const float line = p.line_height(Face::caption);
   const bool every_head = s.rows.cell + 1 >= 0.78f * line;
   p.clip({0, s.area.y0 - 2, s.area.x0, s.area.y1 + 2});
-  float layer_free_from = -1e9f;
-  const float chosen_y = f.selection.layer ? s.rows_of(*f.selection.layer, std::nullopt).middle_y() : -1e9f;
+  LayerNames names(s, f, line);
   for (std::size_t i = 0; i < s.rows.rows.size();) {
     const int layer = s.rows.rows[i].layer;
     std::size_t end = i;
     while (end < s.rows.rows.size() && s.rows.rows[end].layer == layer) ++end;
     const bool chosen = f.selection.layer == layer;
     const float y = (std::max(s.rows.rows[i].y0, s.area.y0) + std::min(s.rows.rows[end - 1].y1, s.area.y1)) / 2;
-    if (chosen || (y - line / 2 >= layer_free_from && (y >= chosen_y || y + line <= chosen_y))) {
+    if (names.has_room(layer, y)) {
       p.text({12, y}, fmt::format("L{}", layer), chosen ? Face::strong : Face::body, chosen ? t.text : t.secondary);
-      layer_free_from = y + line / 2;
     }
     p.mark("label", fmt::format("L{}", layer), {0, s.rows.rows[i].y0, p.px(36), s.rows.rows[end - 1].y1});
     for (; i < end; ++i) {

@@ -15,18 +15,16 @@ void draw_plain_atlas(Painter& p, const AtlasScene& s, const AtlasCell& cursor) 
   const Frame& f = p.frame();
   if (s.rows.rows.empty()) return;
   const float line = p.line_height(Face::body);
-  float free_from = -1e9f;
-  const float chosen_y = f.selection.layer ? s.rows_of(*f.selection.layer, std::nullopt).middle_y() : -1e9f;
+  LayerNames names(s, f, line);
   for (std::size_t i = 0; i < s.rows.rows.size();) {
     const int layer = s.rows.rows[i].layer;
     const float y0 = s.rows.rows[i].y0;
     while (i + 1 < s.rows.rows.size() && s.rows.rows[i + 1].layer == layer) ++i;
     const float y1 = s.rows.rows[i++].y1, y = (y0 + y1) / 2;
     const bool chosen = f.selection.layer == layer;
-    if (chosen || (y - line / 2 >= free_from && (y >= chosen_y || y + line <= chosen_y))) {
+    if (names.has_room(layer, y)) {
       p.text({s.axis.x0 - p.px(8), y}, fmt::format("L{}", layer), chosen ? Face::strong : Face::body, chosen ? t.text : t.secondary,
              Align::right);
-      free_from = y + line / 2;
     }
     p.mark("label", fmt::format("L{}", layer), {0, y0, s.axis.x0, y1});
   }

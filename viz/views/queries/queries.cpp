@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "viz/draw/format.h"
+#include "viz/reduce/no_tokens.h"
 #include "viz/reduce/queries.h"
 #include "viz/views.h"
 #include "viz/views/inspector/inspector_bars.h"
@@ -53,7 +54,7 @@ class Queries final : public View {
     constexpr std::string_view kWhat = "Where the prompt's queries point, and how far away they look";
     if (head_of(frame).values == nullptr) {
       hover_.none(intents);
-      p.empty(kWhat, "no run yet");
+      p.empty(kWhat, no_run(frame.snapshot));
       p.finish();
       return;
     }
@@ -115,7 +116,7 @@ class Queries final : public View {
   }
   static QueryPick pick_of(const Frame& frame) {
     const HeadPick head = head_of(frame);
-    return head.values == nullptr ? QueryPick{nullptr, "no run yet"} : pick_queries(*frame.snapshot, head);
+    return head.values == nullptr ? QueryPick{nullptr, no_run(frame.snapshot)} : pick_queries(*frame.snapshot, head);
   }
 
   /// Of a column, the frequencies first and then the distances.
