@@ -15,12 +15,13 @@ import hashlib
 import json
 import math
 import os
-import struct
 import time
 
 import torch
 import torch.nn.functional as F
 import transformers
+
+from export import save_safetensors, stored
 
 TOKENS = 512                    # of a sequence
 HELD_OUT = 16                   # sequences that nothing is trained on
@@ -162,18 +163,6 @@ def train(layer, steps):
     return maps, error.item() / without.item()
 
 
-def save(path, tensors, metadata):
-    header, blobs, at = {"__metadata__": metadata}, [], 0
-    for name, (dtype, shape, blob) in sorted(tensors.items()):
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(blob)]}
-        blobs.append(blob)
-        at += len(blob)
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
-
-
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("model")
@@ -211,14 +200,13 @@ def main():
             for name, x in maps.tensors().items():
                 stacked.setdefault(name, []).append(x.detach())
         for name, xs in stacked.items():
-            x = torch.stack(xs).contiguous()
-            x = x.float() if name == "key_3" else x.half()           # its size may be that of exp of a logit
-            tensors[f"{base}.{name}"] = ("F32" if name == "key_3" else "F16", list(x.shape), x.numpy().tobytes())
+            wide = name == "key_3"                                   # its size may be that of exp of a logit
+            tensors[f"{base}.{name}"] = stored(torch.stack(xs), torch.float32 if wide else torch.float16)
     weights = os.path.join(a.model, "model.safetensors")
     if os.path.exists(weights):                                      # of sharded weights only the shape is compared
         with open(weights, "rb") as f:
             tensors["weights_sha256"] = ("U8", [32], hashlib.sha256(f.read()).digest())
-    save(a.out or os.path.join(a.model, "less_maps.safetensors"), tensors, {"format": "pt"})
+    save_safetensors(a.out or os.path.join(a.model, "less_maps.safetensors"), dict(sorted(tensors.items())))
 
 
 if __name__ == "__main__":
