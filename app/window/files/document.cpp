@@ -132,8 +132,7 @@ SavedSession Document::session() const {
 
 void Document::putAside() {
   if (m_aside) return;
-  m_aside = {session(), m_path};
-  m_path.clear();
+  m_aside = {session(), std::exchange(m_file, {})};
   refreshTitle();
   Q_EMIT asideChanged(true);
 }
@@ -148,7 +147,7 @@ void Document::giveBack() {
   const Aside back = *m_aside;
   const bool modified = m_modified;
   m.rows.notices().clear();
-  openSession(back.session, back.path, modified);
+  openSession(back.session, back.file, modified);
 }
 
 /// Another session takes the place of what was put aside.
@@ -157,7 +156,7 @@ void Document::endAside() {
   Q_EMIT asideChanged(false);
 }
 
-void Document::openSession(const SavedSession& s, const QString& path, std::optional<bool> modified) {
+void Document::openSession(const SavedSession& s, const SeenFile& file, std::optional<bool> modified) {
   endAside();
   QString missing;
   const QString folder = folderOf(s);
@@ -167,10 +166,11 @@ void Document::openSession(const SavedSession& s, const QString& path, std::opti
   m_model.undo.clear();
   m_model.bookmarks.reset(s.bookmarks);
   m_stored.reset();
+  m_refusal.clear();
   if (!missing.isEmpty() && !s.results.zlib.isEmpty()) {
-    missing = QString("the results of %1 are being read").arg(QFileInfo(path).fileName());
+    missing = QString("the results of %1 are being read").arg(QFileInfo(file.path).fileName());
     m_stored = s;
-    m_results.read(s.results, path);
+    m_results.read(s.results, file.path);
   } else {
     m.undo.without([&] { m_model.controller.openRequest(s.request); });
   }
@@ -179,55 +179,58 @@ void Document::openSession(const SavedSession& s, const QString& path, std::opti
   restoreSort(m.canvases, s.sort);
   m.place.want(s.selection);  // until there is something to select
   m.pages.show(m.pages.of(s.page));
-  if (missing.isEmpty() && QFileInfo(folder) != QFileInfo(m_model.controller.modelFolder())) m_model.controller.loadModel(folder);
+  const bool another = missing.isEmpty() && QFileInfo(folder) != QFileInfo(m_model.controller.modelFolder());
+  m_if_refused = another && !s.results.zlib.isEmpty() && !ofScript() ? std::optional(s) : std::nullopt;
+  if (another) m_model.controller.loadModel(folder);
   if (!missing.isEmpty()) m.rows.notices().show(missing, missing);
-  m_path = path;
-  m_modified = modified.value_or(path.isEmpty());
+  m_file = file;
+  m_modified = modified.value_or(file.path.isEmpty());
   m_journal->touch();
   refreshTitle();
 }
 
+bool Document::ofScript() const { return m_model.options.scripted() && !m_model.options.session.empty(); }
+
 void Document::openSessionFile(const QString& path) {
   try {
+    const SeenFile file = SeenFile::now(path);
     const ReadSession read = readSession(path);
-    // a script that names a session must not report on what cannot be computed again
-    const bool of_script = m_model.options.scripted() && !m_model.options.session.empty();
-    if (!isModel(folderOf(read.session)) && (read.session.results.zlib.isEmpty() || of_script))
+    if (!isModel(folderOf(read.session)) && (read.session.results.zlib.isEmpty() || ofScript()))
       return offerWithoutModel(read.session, path);
     const QStringList outside = filesOutside(read.session, path, folderOf(read.session));
-    outside.isEmpty() ? takeSession(read, path) : offerToRead(outside, read, path);
+    outside.isEmpty() ? takeSession(read, file) : offerToRead(outside, read, file);
   } catch (const Error& error) {
     sayNotOpened(QString::fromUtf8(error.what()));
   }
 }
 
-void Document::takeSession(const ReadSession& read, const QString& path) {
+void Document::takeSession(const ReadSession& read, const SeenFile& file) {
   const SavedSession before = own();
-  const QString before_path = m_aside ? m_aside->path : m_path;
+  const SeenFile before_file = ownFile();
   const bool lost = m_modified;
   m.rows.notices().clear();
   m_stored_notes = read.notes;
-  openSession(read.session, path);
-  m.library.use(path);
+  openSession(read.session, file);
+  m.library.use(file.path);
   QString text = read.notes.join("; ");
-  if (lost && text.isEmpty()) text = QString("opened %1; what was there before was not saved").arg(QFileInfo(path).fileName());
+  if (lost && text.isEmpty()) text = QString("opened %1; what was there before was not saved").arg(QFileInfo(file.path).fileName());
   if (text.isEmpty() || !m.rows.notices().isHidden()) return;
-  lost ? offerBack(text, before, before_path) : m.rows.notices().show(text, text);
+  lost ? offerBack(text, before, before_file) : m.rows.notices().show(text, text);
   if (read.notes.isEmpty()) m.rows.notices().markNews();
 }
 
 /// Who wrote the session may want to have something read that its reader would not show anybody.
-void Document::offerToRead(const QStringList& files, const ReadSession& read, const QString& path) {
+void Document::offerToRead(const QStringList& files, const ReadSession& read, const SeenFile& file) {
   sayNotOpened(QString("%1 was not opened yet: its runs read %2, outside of its folder; open it only if you know why")
-                   .arg(QFileInfo(path).fileName(), files.join(", ")));
+                   .arg(QFileInfo(file.path).fileName(), files.join(", ")));
   m.rows.notices().show(m_not_opened, m_not_opened, files.size() == 1 ? "Read it" : "Read them",
-                        [this, read, path] { takeSession(read, path); });
+                        [this, read, file] { takeSession(read, file); });
 }
 
-void Document::offerBack(const QString& text, const SavedSession& before, const QString& before_path) {
-  m.rows.notices().show(text, text, "Back to the session before", [this, before, before_path] {
+void Document::offerBack(const QString& text, const SavedSession& before, const SeenFile& before_file) {
+  m.rows.notices().show(text, text, "Back to the session before", [this, before, before_file] {
     m.rows.notices().dismiss();
-    openSession(before, before_path, true);
+    openSession(before, before_file, true);
   });
 }
 
@@ -258,7 +261,7 @@ void Document::openFile(const QString& path) {
     case FileKind::model:
       if (m_model.controller.computesElsewhere())
         return sayNotOpened(path + " was not opened: it is on this machine, and the engine is elsewhere; Open model… takes a folder there");
-      if (!m_path.isEmpty() && QFileInfo(path) != QFileInfo(m_model.controller.modelFolder())) changed();  // the file's is another one
+      if (!m_file.path.isEmpty() && QFileInfo(path) != QFileInfo(m_model.controller.modelFolder())) changed();  // the file's is another one
       m_model.controller.loadModel(path);
       m.rows.notices().takeBack(m_not_opened);
       return m.library.use(path);
@@ -310,7 +313,7 @@ bool Document::save(const QString& path) {
   }
   m.rows.say("Saved to " + path);
   if (m_aside) return true;  // what was put aside is still to be saved, and goes to its own file
-  m_path = path;
+  m_file = SeenFile::now(path);
   m_modified = false;
   m_journal->discard();
   m.library.use(path);
@@ -319,11 +322,23 @@ bool Document::save(const QString& path) {
   return true;
 }
 
-void Document::saveNow() { m_path.isEmpty() ? askAndSave() : void(save(m_path)); }
+/// What another window wrote into the same file is not written over unasked.
+void Document::saveNow() {
+  if (m_file.path.isEmpty()) return askAndSave();
+  if (!m_file.changedSince() || m_results.wrote(SeenFile::now(m_file.path))) return void(save(m_file.path));
+  const QString why =
+      QString("%1 was not saved: another window or program has written this file since it was opened or saved here").arg(m_file.path);
+  m.rows.notices().show(
+      why, why, "Save as…", [this] { askAndSave(); }, "Write over it",
+      [this] {
+        m.rows.notices().dismiss();
+        save(m_file.path);
+      });
+}
 
 void Document::askAndSave() {
   const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
-  QString path = QFileDialog::getSaveFileName(&m.window, "Save session", m_path.isEmpty() ? folder + "/session.kvscope" : m_path,
+  QString path = QFileDialog::getSaveFileName(&m.window, "Save session", m_file.path.isEmpty() ? folder + "/session.kvscope" : m_file.path,
                                               "Sessions (*.kvscope)");
   if (path.isEmpty()) return;
   if (QFileInfo(path).suffix().isEmpty()) path += ".kvscope";
@@ -365,7 +380,7 @@ void Document::openPrompt() {
 
 void Document::openSampleLecture() {
   openSessionFile(QString::fromStdString(sampleLecture()));
-  m_path.clear();  // saving must not write over the sample
+  m_file = {};  // saving must not write over the sample
   m_modified = false;
   refreshTitle();
   m.pages.show(Page::lecture);
@@ -377,12 +392,12 @@ void Document::openSample() {
   sample.selection.lane = static_cast<int>(sample.request.lanes.size()) - 1;
   sample.page = "inspect";
   const SavedSession before = own();
-  const QString before_path = m_aside ? m_aside->path : m_path;
+  const SeenFile before_file = ownFile();
   const bool lost = m_modified;
   m_model.difference.beginAnew();
   openSession(sample, {}, false);
   if (!lost) return;
-  offerBack("opened the sample text; what was there before was not saved", before, before_path);
+  offerBack("opened the sample text; what was there before was not saved", before, before_file);
   m.rows.notices().markNews();
 }
 
@@ -392,8 +407,8 @@ void Document::openLast() {
 }
 
 void Document::renamed(const QString& from, const QString& to) {
-  if (QFileInfo(m_path).absoluteFilePath() != from) return;
-  m_path = to;
+  if (QFileInfo(m_file.path).absoluteFilePath() != from) return;
+  m_file.path = to;
   refreshTitle();
 }
 
@@ -458,7 +473,7 @@ void Document::changed() {
 void Document::keepJournal() {
   m_journal = std::make_unique<SessionJournal>(m_model.options.journalFolder(), [this] {
     SavedSession s = own();
-    s.file = m_aside ? m_aside->path : m_path;
+    s.file = ownFile().path;
     return sessionJson(s);
   });
   connect(m_journal.get(), &SessionJournal::failed, this, [this](const QString& why) { m.rows.notices().show(why, why); });
@@ -489,11 +504,12 @@ void Document::offerRecovery() {
   for (const QString& path : SessionJournal::left(m_model.options.journalFolder())) {
     try {
       const SavedSession s = readSession(path).session;
+      const QDateTime left = QFileInfo(path).lastModified();
       const QString text = wordsOfLeft(s, path);
-      const auto recover = [this, s, path, text] {
+      const auto recover = [this, s, path, left, text] {
         m.rows.notices().takeBack(text);
         m.welcome.setRecovery({});
-        openSession(s, s.file, true);
+        openSession(s, SeenFile::notAfter(s.file, left), true);
         m_journal->writeNow();
         QFile::remove(path);  // it lives on in the journal of this window
       };
@@ -518,7 +534,7 @@ void Document::forgetJournal() { m_journal.reset(); }
 
 void Document::refreshTitle() {
   if (m_model.options.synthetic_size) return m.window.setWindowTitle("kvscope: synthetic cache");
-  const QString name = m_path.isEmpty() ? QString() : QFileInfo(m_path).completeBaseName();
+  const QString name = m_file.path.isEmpty() ? QString() : QFileInfo(m_file.path).completeBaseName();
   m.window.setWindowTitle(name.isEmpty() ? QString("kvscope") : QString("%1%2 – kvscope").arg(name, m_modified ? "*" : ""));
 }
 

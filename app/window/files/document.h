@@ -9,6 +9,7 @@
 #include <QObject>
 #include <QStringList>
 
+#include "app/window/session/seen_file.h"
 #include "app/window/session/session_file.h"
 #include "app/window/session/session_journal.h"
 #include "app/window/session/stored_results.h"
@@ -99,14 +100,17 @@ class Document : public QObject {
  private:
   /// The user's own session: what is on screen, or what was put aside for a lesson.
   SavedSession own() const { return m_aside ? m_aside->session : session(); }
+  const SeenFile& ownFile() const { return m_aside ? m_aside->file : m_file; }
+  /// A script that names a session must not report on what cannot be computed again.
+  bool ofScript() const;
   void endAside();
   void openFromList(const QString& path);  // leaves the welcome
   /// modified: against what the file holds; a session without a file is.
-  void openSession(const SavedSession& session, const QString& path, std::optional<bool> modified = {});
+  void openSession(const SavedSession& session, const SeenFile& file, std::optional<bool> modified = {});
   void openSessionFile(const QString& path);
-  void takeSession(const ReadSession& read, const QString& path);
-  void offerToRead(const QStringList& files, const ReadSession& read, const QString& path);
-  void offerBack(const QString& text, const SavedSession& before, const QString& before_path);
+  void takeSession(const ReadSession& read, const SeenFile& file);
+  void offerToRead(const QStringList& files, const ReadSession& read, const SeenFile& file);
+  void offerBack(const QString& text, const SavedSession& before, const SeenFile& before_file);
   void offerWithoutModel(const SavedSession& session, const QString& path);
   void openStoreIn(const QString& folder);
   void sayNotOpened(const QString& why);  // until the next file opens
@@ -121,6 +125,7 @@ class Document : public QObject {
   void openKept(const QString& path);
   void takeKept(const KeptOpening& opening);
   void showKept(const KeptOpening& opening);
+  void showRefused();
   void showResults(const TracePtr& trace, const QString& name);
   void takeTrace(const Trace& trace, const QString& name);
   void sayViewOnly(const Trace& trace, QString text, bool ours);
@@ -131,14 +136,16 @@ class Document : public QObject {
   std::unique_ptr<ModelChoice> m_models;
   std::unique_ptr<SessionJournal> m_journal;
   std::optional<SavedSession> m_stored;                        // whose results are shown or being read
+  std::optional<SavedSession> m_if_refused;                    // is shown so where the model that it opens is refused
+  QString m_refusal;                                           // of the model of m_stored; empty: there is none
   QStringList m_stored_notes;                                  // of what could not be read of that session
   std::function<void(const QString& before)> m_say_view_only;  // why nothing is computed, and the ways on
   struct Aside {
     SavedSession session;
-    QString path;
+    SeenFile file;
   };
   std::optional<Aside> m_aside;
-  QString m_path;
+  SeenFile m_file;       // path empty: the session has none
   QString m_not_opened;  // what was said last of a file that could not be opened
   std::string m_work;    // of the request, as it was last
   bool m_modified = false;

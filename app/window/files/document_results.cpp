@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results that are shown without the model that made them: stored in a session, or as a trace.
 #include <algorithm>
+#include <utility>
 
 #include <QFile>
 #include <QFileInfo>
@@ -10,6 +11,7 @@
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
+#include "app/window/session/request_key.h"
 #include "app/window/session/start_place.h"
 #include "app/window/session/undo/runs_undo.h"
 #include "app/window/session/window_model.h"
@@ -61,9 +63,22 @@ void Document::connectResults() {
 
 /// Words that nothing is computed go once a model is open.
 void Document::takeSnapshot() {
+  showRefused();
   if (!m_say_view_only || m_model.controller.viewOnly()) return;
   m_say_view_only = nullptr;
   if (m.rows.notices().text().contains("View only: ")) m.rows.notices().dismiss();
+}
+
+/// A session whose model is there but does not open is shown as it was stored, unless it is another one by then.
+void Document::showRefused() {
+  const Snapshot& s = m_model.workspace.snapshot();
+  if (!m_if_refused || s.phase == RunPhase::loading || !m_model.controller.answersNewest(s)) return;
+  const SavedSession session = *std::exchange(m_if_refused, std::nullopt);
+  if (s.phase != RunPhase::failed || s.loading.empty()) return;
+  if (workKey(session.request) != workKey(m_model.controller.request())) return;
+  m_stored = session;
+  m_refusal = qs(s.failure);
+  m_results.read(session.results, m_file.path);
 }
 
 /// What is still being computed is not stored. A model that was refused leaves the results of the one before.
@@ -120,7 +135,7 @@ void Document::showKept(const KeptOpening& opening) {
   s.selection = {.lane = static_cast<int>(s.request.lanes.size()) - 1};
   if (m.pages.shows(Page::welcome)) s.page = "inspect";
   const SavedSession before = own();
-  const QString before_path = m_aside ? m_aside->path : m_path;
+  const SeenFile before_file = ownFile();
   const bool lost = m_modified;
   m_not_opened.clear();
   m.rows.notices().clear();
@@ -128,7 +143,7 @@ void Document::showKept(const KeptOpening& opening) {
   openSession(s, {});
   m.library.use(opening.path);
   const QString text = QString("opened %1: what another program kept, run here beside the full cache").arg(name);
-  lost ? offerBack(text + "; what was there before was not saved", before, before_path) : m.rows.notices().show(text, text);
+  lost ? offerBack(text + "; what was there before was not saved", before, before_file) : m.rows.notices().show(text, text);
   m.rows.notices().markNews();
 }
 
@@ -147,8 +162,9 @@ void Document::showResults(const TracePtr& trace, const QString& name) {
   else
     takeTrace(*trace, name);
   if (!of_session) m_stored->model = ours ? QString() : model;
+  const QString why_not = m_refusal.isEmpty() ? "is not here" : QString("does not open (%1)").arg(m_refusal);
   const QString what = of_session
-                           ? QString("the model of %1, %2, is not here: these are the results that it holds").arg(file, m_stored->model)
+                           ? QString("the model of %1, %2, %3: these are the results that it holds").arg(file, m_stored->model, why_not)
                            : QString("%1 is a trace of %2 (%3, %4)").arg(file, model, qs(s.device), qs(s.precision));
   const QString why = QString("View only: %1. Nothing is computed until a model is open (Ctrl+O)").arg(what);
   m.undo.without([&] { m_model.controller.showStored(std::shared_ptr<const Snapshot>(trace, &trace->snapshot), m_stored->request, why); });
@@ -166,7 +182,7 @@ void Document::takeTrace(const Trace& trace, const QString& name) {
   m.place.want({.lane = static_cast<int>(trace.snapshot.lanes.size()) - 1});
   m_stored.emplace();
   m_stored->request = requestOf(trace);
-  m_path.clear();
+  m_file = {};
   m.library.use(name);
   if (m.pages.shows(Page::welcome)) m.pages.show(Page::inspect);
 }

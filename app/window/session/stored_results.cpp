@@ -89,10 +89,12 @@ void StoredResults::keep(const QString& path, const SavedSession& session, const
       SavedSession whole = session;
       whole.results = packTrace(*results, session.request.seed, &cancel);
       cancel.check();
+      const QMutexLocker writing(&m_writing);
       QFile file(path);
       if (!file.open(QIODevice::ReadOnly) || file.readAll() != sessionJson(session)) return {};
       file.close();
       writeSession(path, whole);
+      m_written = SeenFile::now(path);
     } catch (const Cancelled&) {
       throw;
     } catch (const std::exception& error) {  // memory, too
@@ -100,6 +102,11 @@ void StoredResults::keep(const QString& path, const SavedSession& session, const
     }
     return [this, path, why] { Q_EMIT kept(path, why); };
   });
+}
+
+bool StoredResults::wrote(const SeenFile& file) const {
+  const QMutexLocker writing(&m_writing);
+  return file == m_written;
 }
 
 template <class Read>

@@ -5,11 +5,13 @@
 #include <memory>
 
 #include <QByteArray>
+#include <QMutex>
 #include <QObject>
 #include <QString>
 #include <QThreadPool>
 
 #include "app/window/session/kept_opening.h"
+#include "app/window/session/seen_file.h"
 #include "app/window/session/session_file.h"
 #include "core/cancel.h"
 #include "trace/trace_reader.h"
@@ -42,6 +44,8 @@ class StoredResults : public QObject {
   /// A file of tokens that another program kept; `present`: the model that is open.
   void readKept(const QString& path, const QString& present);
   bool busy() const { return m_running > 0; }
+  /// `file` is what keep() made of it last. Waits while it writes.
+  bool wrote(const SeenFile& file) const;
 
  Q_SIGNALS:
   /// Empty `why`: the file has them.
@@ -60,6 +64,8 @@ class StoredResults : public QObject {
   QThreadPool m_thread;  // one
   std::shared_ptr<CancelToken> m_newest;
   int m_running = 0;
+  mutable QMutex m_writing;
+  SeenFile m_written;  // by keep(); with m_writing
 };
 
 }  // namespace kvscope

@@ -2,6 +2,7 @@
 // Results without the model that made them: in a session, and as a trace.
 #include <algorithm>
 
+#include <QDir>
 #include <QFile>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -270,6 +271,27 @@ TEST_F(ResultsTest, WithItsModelASessionIsComputedAndNotShownFromTheFile) {
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window->controller().viewOnly());
   EXPECT_EQ(snapshot().prompt, options.prompt);
+}
+
+TEST_F(ResultsTest, AModelThatDoesNotOpenLeavesWhatTheSessionHolds) {
+  const std::string before = asTrace();
+  const QString path = folder.filePath("s.kvscope"), model = folder.filePath("damaged");
+  ASSERT_TRUE(QDir().mkdir(model));
+  write(model + "/config.json", "{ \"model_type\": ");
+  ASSERT_TRUE(kept(path));
+  QJsonObject o = objectOf(path);
+  o["model"] = QJsonObject{{"folder", model}};
+  write(path, QJsonDocument(o).toJson());
+  window->controller().setPrompt("Something else.");
+  ASSERT_TRUE(settle());
+  window->openFile(path);
+  ASSERT_TRUE(shown()) << window->messages().text().toStdString();
+  EXPECT_TRUE(asTrace() == before);
+  const QString said = window->notices().text();
+  EXPECT_TRUE(said.contains("View only") && said.contains(model + ", does not open (") && said.contains("config.json"))
+      << said.toStdString();
+  EXPECT_TRUE(window->messages().isHidden()) << "said once: " << window->messages().text().toStdString();
+  EXPECT_EQ(window->document().session().model, model);
 }
 
 TEST_F(ResultsTest, AFileThatWasRemovedOrReplacedMeanwhileStaysSo) {

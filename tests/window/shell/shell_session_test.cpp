@@ -531,6 +531,40 @@ TEST_F(WindowTest, ARefusedModelIsNotTheSessions) {
   EXPECT_EQ(window->controller().modelFolder(), before);
 }
 
+TEST_F(WindowTest, WhatAnotherWindowSavedIsNotWrittenOverUnasked) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("mine.kvscope");
+  const auto settledFile = [&] { return QTest::qWaitFor([&] { return !window->document().results().busy(); }, 30000); };
+  ASSERT_TRUE(window->document().save(path));
+  window->document().saveNow();  // while the results of the first are being added
+  EXPECT_TRUE(window->notices().isHidden()) << window->notices().text().toStdString();
+  ASSERT_TRUE(settledFile());
+  window->document().saveNow();
+  EXPECT_TRUE(window->notices().isHidden()) << "its own results: " << window->notices().text().toStdString();
+  ASSERT_TRUE(settledFile());
+
+  SavedSession others = readSession(path).session;
+  others.request.prompt = "Of another window";
+  writeSession(path, others);
+  window->controller().setPrompt("Of this window");
+  ASSERT_TRUE(settle());
+  window->document().saveNow();
+  EXPECT_EQ(readSession(path).session.request.prompt, "Of another window");
+  EXPECT_TRUE(window->notices().text().contains("another window")) << window->notices().text().toStdString();
+  EXPECT_EQ(window->windowTitle(), "mine* – kvscope");
+  QPushButton* over = buttonOf(window->notices(), "Write over it");
+  ASSERT_NE(over, nullptr);
+  ASSERT_NE(buttonOf(window->notices(), "Save as"), nullptr);
+  over->click();
+  EXPECT_EQ(readSession(path).session.request.prompt, "Of this window");
+  EXPECT_TRUE(window->notices().isHidden());
+
+  ASSERT_TRUE(settledFile());
+  ASSERT_TRUE(QFile::remove(path));
+  window->document().saveNow();
+  EXPECT_EQ(readSession(path).session.request.prompt, "Of this window") << "a file that is gone is written anew";
+}
+
 /// Elsewhere closing asks nothing: the next start offers what was not saved.
 TEST_F(WindowTest, ClosingAsksWhereNothingWouldBeLeft) {
   window.reset();

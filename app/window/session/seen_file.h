@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QDateTime>
+#include <QFileInfo>
+#include <QString>
+
+namespace kvscope {
+
+/// A file as it was when it was last read or written here: what another program made of it since shows.
+struct SeenFile {
+  QString path;  // empty: none
+  qint64 bytes = -1;
+  QDateTime modified;
+
+  static SeenFile now(const QString& path) {
+    const QFileInfo info(path);
+    return info.exists() ? SeenFile{path, info.size(), info.lastModified()} : SeenFile{path};
+  }
+  /// As it is now if it was not written after `moment`; else as nobody has seen it.
+  static SeenFile notAfter(const QString& path, const QDateTime& moment) {
+    const SeenFile file = now(path);
+    return file.modified > moment ? SeenFile{path} : file;
+  }
+  /// It is there, and another one. Where it is gone there is nothing to lose.
+  bool changedSince() const {
+    const SeenFile file = now(path);
+    return file.bytes >= 0 && file != *this;
+  }
+  bool operator==(const SeenFile&) const = default;
+};
+
+}  // namespace kvscope
