@@ -288,6 +288,7 @@ TEST_F(CompareTest, PointingAtATokenListsItsFateInEveryRunHoweverManyThereAre) {
 TEST_F(CompareTest, AListOfRunsThatIsCutSaysHowManyAreLeftOut) {
   while (snapshot.lanes.size() < 8) snapshot.lanes.push_back(snapshot.lanes[1 + snapshot.lanes.size() % 3]);
   canvas.frame.selection.tokens = TokenRange{40, 40};
+  canvas.frame.selection.lane = 7;
   int cut = 0;
   for (float height = 600; height < 1100; height += 10) {
     canvas.frame.size.y = height;
@@ -298,6 +299,7 @@ TEST_F(CompareTest, AListOfRunsThatIsCutSaysHowManyAreLeftOut) {
     EXPECT_EQ(more != nullptr, listed < 8) << height;
     if (more == nullptr) continue;
     ++cut;
+    EXPECT_EQ(find_mark(*view, "token.count", "lane 7") != nullptr, listed > 0) << "one of the two that are compared";
     EXPECT_EQ(more->value, fmt::format("+ {} more: point at a run", 8 - listed));
     EXPECT_LE(more->max.y, height);
   }

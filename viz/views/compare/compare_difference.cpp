@@ -2,6 +2,8 @@
 #include "viz/views/compare/compare_difference.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -71,10 +73,17 @@ void draw_counts(Painter& p, Rect area, const DifferenceScene& scene, bool share
   p.mark("legend", "balance", bar, "share of heads in a bin");
 }
 
-/// How many of n lines have room; less than all of them: the last one says how many are left out.
-std::size_t runs_listed(float height, float line, std::size_t n) {
+/// Which of n runs have a line in their order, the two that are compared before all others; less than all: one line more says so.
+std::vector<std::size_t> runs_listed(float height, float line, std::size_t n, const DifferenceScene& scene) {
   const auto fit = static_cast<std::size_t>(std::max(0.0f, std::floor((height + 1) / line)));
-  return fit >= n ? n : fit > 0 ? fit - 1 : 0;
+  const std::size_t room = fit >= n ? n : fit > 0 ? fit - 1 : 0;
+  std::vector<std::size_t> runs(n);
+  std::iota(runs.begin(), runs.end(), std::size_t{0});
+  const auto compared = [&](std::size_t run) { return std::cmp_equal(run, scene.a) || std::cmp_equal(run, scene.b); };
+  for (std::size_t i = n; i-- > 0 && runs.size() > room;)
+    if (!compared(i)) runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(i));
+  runs.resize(std::min(runs.size(), room));
+  return runs;
 }
 
 /// One token in every run: heads with its own slot, and those where it lives on merged.
@@ -95,15 +104,8 @@ void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
              t.secondary, unit.width());
   const auto n = static_cast<float>(snapshot.lanes.size());
   const float line = std::clamp(area.height() / n, p.px(13), p.px(20));
-  const std::size_t room = runs_listed(area.height(), line, snapshot.lanes.size());
-  for (std::size_t lane = 0; lane < snapshot.lanes.size(); ++lane) {
-    if (lane == room) {
-      const Rect r = area.cut_top(line);
-      const std::string text = fmt::format("+ {} more: point at a run", snapshot.lanes.size() - room);
-      p.text_fit({r.x0, r.middle_y()}, text, Face::caption, t.secondary, r.width());
-      p.mark("token.more", "runs", r, text);
-      return;
-    }
+  const std::vector<std::size_t> listed = runs_listed(area.height(), line, snapshot.lanes.size(), scene);
+  for (const std::size_t lane : listed) {
     const Rect r = area.cut_top(line);
     const TokenCount& count = scene.token_counts[lane];
     const std::string kept = count.heads > 0 ? format_count(count.kept) : "–";
@@ -123,6 +125,11 @@ void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
     if (count.evicted > 0) p.mark("token.evicted", fmt::format("lane {}", lane), r, evicted_text(count));
     p.mark("token.count", fmt::format("lane {}", lane), r, kept_text(count));
   }
+  if (listed.size() == snapshot.lanes.size()) return;
+  const Rect r = area.cut_top(line);
+  const std::string text = fmt::format("+ {} more: point at a run", snapshot.lanes.size() - listed.size());
+  p.text_fit({r.x0, r.middle_y()}, text, Face::caption, t.secondary, r.width());
+  p.mark("token.more", "runs", r, text);
 }
 
 }  // namespace
