@@ -34,7 +34,8 @@ void add_common(CLI::App& app, Arguments& a, Words& w) {
   app.add_option(
          "--model", a.model,
          "model folder (config.json, model.safetensors, tokenizer.json or tokenizer.model) or GGUF file; default: the embedded model")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->check(not_empty);
   checked(
       app.add_option("--device", a.device, "auto (default: cuda where there is a device and the model is large, else cpu), cpu or cuda"),
       "DEVICE", one_of({"auto", "cpu", "cuda"}));
@@ -165,7 +166,9 @@ void add_heads(CLI::App& app, Arguments& a) {
 }
 
 void add_tokens(CLI::App& app, Arguments& a) {
-  app.add_option("--model", a.model, "folder with tokenizer.json or tokenizer.model; default: the embedded model")->type_name("FOLDER");
+  app.add_option("--model", a.model, "folder with tokenizer.json or tokenizer.model; default: the embedded model")
+      ->type_name("FOLDER")
+      ->check(not_empty);
   app.add_option("--text", a.prompt, "the text")->type_name("TEXT");
   app.add_option("--text-file", a.prompt_file, "file with the text")->type_name("FILE");
   CLI::Option* chat = app.add_flag("--chat", a.chat, "the text is a user's message: it is written as the model's chat template wants");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -22,10 +23,14 @@ int tokens(const Arguments& arguments);
 int models(const Arguments& arguments);
 int serve(const Arguments& arguments);
 
-/// Says early that a result cannot be written there, before minutes of work. Throws UsageError naming the option.
-void check_target(const std::string& path, const char* option = "--out");
-/// Throws UsageError if the path is one of the files that the command reads: of the model's folder, the session, a prompt or texts.
-void check_not_read(const Arguments& a, const std::string& path, const char* option = "--out");
+/// A file that a command writes; an empty path and - are none.
+struct Target {
+  const char* option;
+  const std::string& path;
+};
+/// Says early, before minutes of work, that a result cannot be written there: no such folder, a file that the command reads (of the model,
+/// the session, a prompt or texts), two results in one file. Throws UsageError naming the option.
+void check_targets(const Arguments& a, std::initializer_list<Target> targets);
 
 /// One line on stderr, whatever the message holds.
 void note(std::string message);

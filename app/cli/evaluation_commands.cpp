@@ -70,7 +70,7 @@ void write_texts(const std::string& path, const std::string& model, const std::v
 }  // namespace
 
 int needle(const Arguments& a) {
-  if (!a.out_texts.empty()) check_target(a.out_texts, "--out-texts"), check_not_read(a, a.out_texts, "--out-texts");
+  check_targets(a, {{"--out-texts", a.out_texts}});
   const Interrupt interrupt;
   ModelFiles model = open_model_of(a);
   const std::string name = model.config.name;

@@ -167,11 +167,10 @@ std::string characters_text(const HeadCharacters& c, const std::string& model) {
 }  // namespace
 
 int heads(const Arguments& a) {
-  if (!a.out_characters.empty())
-    check_target(a.out_characters, "--out-characters"), check_not_read(a, a.out_characters, "--out-characters");
-  if (!a.out_retrieval.empty()) check_target(a.out_retrieval, "--out-retrieval"), check_not_read(a, a.out_retrieval, "--out-retrieval");
-  if (!a.out_distant.empty()) check_target(a.out_distant, "--out-distant"), check_not_read(a, a.out_distant, "--out-distant");
-  if (!a.out_texts.empty()) check_target(a.out_texts, "--out-texts"), check_not_read(a, a.out_texts, "--out-texts");
+  check_targets(a, {{"--out-characters", a.out_characters},
+                    {"--out-retrieval", a.out_retrieval},
+                    {"--out-distant", a.out_distant},
+                    {"--out-texts", a.out_texts}});
   const Interrupt interrupt;
   ModelFiles model = open_model_of(a);
   const ModelConfig config = model.config;

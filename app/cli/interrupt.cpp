@@ -11,9 +11,9 @@ namespace kvscope::cli {
 
 namespace {
 
-// A signal handler has no argument to carry state in, so these two cannot belong to the object.
+// A signal handler has no argument to carry state in, so these cannot belong to the object.
 std::atomic<CancelToken*> active_token = nullptr;
-std::atomic<int> critical_sections = 0;
+std::atomic<int> critical_sections = 0, signals = 0;
 static_assert(std::atomic<CancelToken*>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 // setitimer is a plain system call here (Linux), safe inside a handler.
@@ -24,11 +24,12 @@ void leave_after(int ms) {
 
 void on_stop(int) {
   if (CancelToken* token = active_token.load()) token->cancel();
+  signals.fetch_add(1);
   leave_after(150);
 }
 
 void on_timer(int) {
-  if (critical_sections.load() > 0) {
+  if (critical_sections.load() > 0 && signals.load() < 2) {
     leave_after(20);
     return;
   }

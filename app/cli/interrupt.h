@@ -6,8 +6,8 @@
 namespace kvscope::cli {
 
 /// While one lives, Ctrl+C (SIGINT) and SIGTERM cancel its token. Work that does not look at the token in time (a model being mapped,
-/// a prompt being tokenised) is ended by leaving the program, 0.15 s after the signal; never while a Critical section lives.
-/// At most one at a time: signals belong to the process.
+/// a prompt being tokenised) is ended by leaving the program, 0.15 s after the signal; while a Critical section lives only after a second
+/// one. At most one at a time: signals belong to the process.
 class Interrupt {
  public:
   static constexpr int kExitStatus = 130;

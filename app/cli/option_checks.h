@@ -35,9 +35,13 @@ Check number_in(T min, T max, std::string words) {
     const char* end = got.data() + got.size();
     const auto [stop, error] = from_chars(got.data(), end, value);
     if (error == std::errc() && stop == end && value >= min && value <= max) return "";
-    return expected_got(words, got);
+    const bool too_large = error == std::errc::result_out_of_range || (error == std::errc() && stop == end && value > max);
+    return expected_got(too_large && words.find("..") == std::string::npos ? fmt::format("{} to {}", words, max) : words, got);
   };
 }
+
+/// What an unset variable of a script leaves of a name.
+inline std::string not_empty(const std::string& got) { return got.empty() ? "expected a name, got an empty text" : ""; }
 
 /// `type` stands beside the option in the help; the check has no name of its own there.
 template <class Option>

@@ -180,8 +180,7 @@ int run(const Arguments& a) {
 
 int trace(const Arguments& a) {
   const bool to_stdout = a.out.empty() || a.out == "-";
-  if (!to_stdout) check_target(a.out), check_not_read(a, a.out);
-  if (!a.out_kept.empty()) check_target(a.out_kept, "--out-kept"), check_not_read(a, a.out_kept, "--out-kept");
+  check_targets(a, {{"--out", a.out}, {"--out-kept", a.out_kept}});
   const Interrupt interrupt;
   const std::string folder = to_stdout ? "" : folder_of(a.out);
   std::optional<TraceStream> stream;
@@ -210,7 +209,7 @@ int trace(const Arguments& a) {
   return a.quiet ? 0 : print(summary_table(result.snapshot));
 }
 
-void check_target(const std::string& path, const char* option) {
+static void check_target(const std::string& path, const char* option) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (fs::is_symlink(path, error) && !fs::exists(path, error))
@@ -224,7 +223,7 @@ void check_target(const std::string& path, const char* option) {
     throw UsageError(fmt::format("{} {}: the folder {} cannot be written", option, path, folder.string()));
 }
 
-void check_not_read(const Arguments& a, const std::string& path, const char* option) {
+static void check_not_read(const Arguments& a, const std::string& path, const char* option) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (!fs::exists(path, error)) return;
@@ -249,6 +248,20 @@ void check_not_read(const Arguments& a, const std::string& path, const char* opt
   }
   for (fs::directory_iterator entry(folder, error), last; !error && entry != last; entry.increment(error))
     if (of_model(entry->path().filename().string())) same(entry->path());
+}
+
+void check_targets(const Arguments& a, std::initializer_list<Target> targets) {
+  std::map<std::filesystem::path, const char*> taken;
+  for (const auto& [option, path] : targets) {
+    if (path.empty() || path == "-") continue;
+    check_target(path, option);
+    check_not_read(a, path, option);
+    std::error_code error;
+    if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) continue;  // /dev/null takes all of them
+    const auto [other, is_new] = taken.try_emplace(std::filesystem::weakly_canonical(path, error), option);
+    if (!is_new)
+      throw UsageError(fmt::format("{} {}: {} writes this file, too; choose another name for one of both", option, path, other->second));
+  }
 }
 
 int print(std::string_view text) {

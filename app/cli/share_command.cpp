@@ -122,8 +122,7 @@ std::string page_of_run(const Arguments& a, const CancelToken& cancel) {
 }  // namespace
 
 int share(const Arguments& a) {
-  check_target(a.out);
-  check_not_read(a, a.out);
+  check_targets(a, {{"--out", a.out}});
   const Interrupt interrupt;
   const std::string page = a.scenes.empty() ? page_of_run(a, interrupt.token()) : page_of_scenes(a, interrupt.token());
   interrupt.token().check();

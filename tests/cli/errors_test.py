@@ -56,7 +56,9 @@ class Values(CliTest):
         self.refuses(2, RUN + ["--threads", "5000"], "--threads: expected 0..1024, got '5000'")
         self.refuses(2, RUN + ["--generate", "-3"], "--generate")
         self.refuses(2, RUN + ["--generate", "1.5"], "--generate: expected a whole number from 0, got '1.5'")
-        self.refuses(2, RUN + ["--generate", "99999999999999999999"], "--generate")
+        for huge in ("99999999999999999999", "3000000000"):
+            self.refuses(2, RUN + ["--generate", huge], f"--generate: expected a whole number from 0 to 16777216, got '{huge}'")
+        self.refuses(2, RUN + ["--seed", "18446744073709551616"], "--seed: expected a whole number from 0 to 18446744073709551615")
         self.refuses(2, RUN + ["--temperature", "nan"], "--temperature: expected 0..100, got 'nan'")
         self.refuses(2, RUN + ["--temperature", "-1"], "--temperature")
         self.refuses(2, RUN + ["--seed", "x"], "--seed: expected a whole number from 0, got 'x'")
@@ -202,6 +204,19 @@ class Hostile(CliTest):
             else:
                 self.refuses(1, ["run", "--session", path], "expected a regular file, got a pipe")
             self.assertLess(time.monotonic() - started, 20)
+
+    def test_a_pipe_that_nobody_reads_is_not_written_to(self):
+        os.mkfifo(self.path("pipe"))
+        self.refuses(1, ["trace"] + RUN[1:] + ["--generate", "1", "--out", self.path("pipe")], "nobody reads this pipe")
+
+    def test_two_results_never_go_into_one_file(self):
+        trace = ["trace"] + RUN[1:] + ["--generate", "1"]
+        other = os.path.join(self.folder, ".", "t.json")
+        self.refuses(2, trace + ["--out", self.path("t.json"), "--out-kept", other], "--out-kept", "--out writes this file, too")
+        self.assertEqual(self.succeeds(*trace, "--quiet", "--out", "/dev/null", "--out-kept", "/dev/null"), "")
+
+    def test_an_empty_name_of_a_model_is_not_the_embedded_one(self):
+        self.refuses(2, ["run", "--model", "", "--prompt", "x"], "--model: expected a name, got an empty text")
 
     def test_a_prompt_may_come_through_a_pipe(self):
         r = subprocess.run(["bash", "-c", '"$0" run --prompt-file <(echo Once upon a time) --generate 1 --json', CLI], capture_output=True, text=True, timeout=120)

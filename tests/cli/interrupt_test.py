@@ -1,4 +1,5 @@
 """Ctrl+C, and what is drawn on a terminal."""
+import fcntl
 import json
 import os
 import pty
@@ -6,6 +7,8 @@ import re
 import select
 import signal
 import subprocess
+import sys
+import termios
 import time
 import unittest
 
@@ -44,6 +47,23 @@ class Interrupt(CliTest):
         self.assertEqual(process.returncode, 130)
         self.assertEqual(self.read_json("trace.json"), {"old": 1})
         self.assertEqual(os.listdir(self.folder), ["trace.json"])
+
+    def test_a_second_one_ends_what_cannot_be_written(self):
+        os.mkfifo(self.path("pipe"))
+        reader = os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK)  # and never reads
+        self.addCleanup(os.close, reader)
+        process = self.start("trace", *LONG[:3], "30", "--detail", "why", "--lane", "local:slots=9", "--out", self.path("pipe"))
+        deadline = time.monotonic() + 60
+        waiting = b"\0" * 4
+        while int.from_bytes(waiting, sys.byteorder) < 65536 and time.monotonic() < deadline:  # what a pipe holds
+            time.sleep(0.05)
+            waiting = fcntl.ioctl(reader, termios.FIONREAD, waiting)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        self.assertIsNone(process.poll(), "a file that is being written is finished")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=20)[1], b"kvscope-cli: stopped\n")
+        self.assertEqual(process.returncode, 130)
 
     def test_whenever_it_comes_a_file_is_whole_or_absent(self):
         seen = set()

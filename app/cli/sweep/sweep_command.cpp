@@ -179,7 +179,7 @@ void compute_alone(const Arguments& a, const SweepPlan& plan, SweepResults& resu
 
 int sweep(const Arguments& a) {
   const bool to_stdout = a.out.empty() || a.out == "-";
-  if (!to_stdout) check_target(a.out), check_not_read(a, a.out);
+  check_targets(a, {{"--out", a.out}});
   std::optional<Ranks> ranks;
   if (a.mpi) ranks.emplace();
   const Interrupt interrupt;

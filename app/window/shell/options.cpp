@@ -173,7 +173,8 @@ void addOptions(CLI::App& cli, Options& options, Written& written) {
   cli.set_version_flag("--version", "kvscope " KVSCOPE_VERSION);
   cli.add_option("FILE", options.file, "what to open: a session, a trace, kept tokens, a lesson, a text, a model folder or a GGUF file");
   cli.add_option("--model", options.model, "model folder (config.json, model.safetensors, tokenizer.model) or GGUF file")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->check([](const std::string& got) { return std::string(got.empty() ? "expected a name, got an empty text" : ""); });
   cli.add_option("--engine", options.engine,
                  "where runs are computed: here (default), exec:PATH, a kvscope-cli of this machine, or ssh:HOST[:PATH], one of another; "
                  "--model is then a folder there")
