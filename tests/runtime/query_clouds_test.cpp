@@ -139,5 +139,27 @@ TEST(QueryClouds, AreOfTheFullCachesPromptAndOnlyWhereSomebodyAsks) {
   }
 }
 
+/// Whoever closes the view while its text is read leaves runs that would capture them.
+TEST(QueryClouds, AreNotAskedOfAReadingThatWasStoppedAndDidNotKeepThem) {
+  RunRequest request{.prompt_ids = random_ids(300, 64, 3), .lanes = parse_lane_specs({"full", "h2o:slots=10"}), .n_generate = 2};
+  for (const char* activity : {"tokens, layer", "compressing, layer"}) {
+    Session session = open_session(tiny_model());
+    CancelToken cancel;
+    bool stopped = false;
+    request.measures.queries = true;
+    EXPECT_THROW(session.run(request, cancel,
+                             [&](const std::string& now, double) {
+                               if (now.find(activity) != std::string::npos) stopped = true, cancel.cancel();
+                             }),
+                 Cancelled);
+    EXPECT_TRUE(stopped) << activity;
+    request.measures.queries = false;
+    EXPECT_EQ(run(session, request).lanes[0].steps.size(), 3u);
+    request.measures.queries = true;
+    const Snapshot s = run(session, request);
+    EXPECT_EQ(s.lanes[0].steps[0]->clouds.size(), static_cast<std::size_t>(s.model.n_layers * s.model.n_kv_heads));
+  }
+}
+
 }  // namespace
 }  // namespace kvscope

@@ -298,7 +298,7 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
   for (const auto& lane : lanes) {
     for (const Policy* policy = &lane->policy(); policy; policy = policy->next()) needs.add(policy->needs());
     needs.value_norms |= lane->wants_value_norms();
-    if (lane->policy().reload() > 0 || request.measures.queries) needs.queries = static_cast<int>(ids.size());
+    if (lane->policy().reload() > 0 || lane->setup().record.measures.queries) needs.queries = static_cast<int>(ids.size());
   }
   const int n_layers = model.config().n_layers, n_prompt = static_cast<int>(ids.size());
   const auto start = Clock::now();
