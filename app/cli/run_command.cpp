@@ -19,6 +19,7 @@
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
+#include "io/model_names.h"
 #include "io/terminal_text.h"
 #include "runtime/session/record_sink.h"
 #include "snapshot/figures.h"
@@ -237,17 +238,13 @@ static void check_not_read(const Arguments& a, const std::string& path, const ch
   if (!a.scenes.empty()) same(a.scenes);
   if (!a.text.empty()) same(a.text);
   std::string folder = model_of(a);
-  const auto of_model = [](const std::string& name) {
-    return name.ends_with(".safetensors") || name.ends_with(".gguf") || name == "config.json" || name.ends_with(".index.json") ||
-           name.starts_with("tokenizer");
-  };
   if (fs::is_regular_file(folder, error)) {
     same(folder);  // a GGUF
     folder = fs::path(folder).parent_path().string();
     if (folder.empty()) folder = ".";
   }
   for (fs::directory_iterator entry(folder, error), last; !error && entry != last; entry.increment(error))
-    if (of_model(entry->path().filename().string())) same(entry->path());
+    if (is_name_of_model_file(entry->path().filename().string())) same(entry->path());
 }
 
 void check_targets(const Arguments& a, std::initializer_list<Target> targets) {

@@ -35,7 +35,12 @@ SessionInput read_session_input(const std::string& path) {
   if (const int version = f.whole_or("version", 0, std::numeric_limits<int>::max(), 0); version > kVersion)
     refuse(f, "version", fmt::format("at most {}", kVersion), fmt::format("{}: a newer kvscope wrote it; take that one", version));
   SessionInput out;
-  if (f.given("model") && !f.at("model").flag_or("built_in", false)) out.model = f.at("model").text_or("folder", "");
+  if (f.given("model")) {
+    const JsonCursor model = f.at("model");
+    if (!model.is_object()) model.fail("an object with the model's folder");
+    if (!model.flag_or("built_in", false)) out.model = model.text_or("folder", "");
+    if (out.model.empty() && !model.flag_or("built_in", false)) model.fail("\"folder\": the model's, or \"built_in\": true");
+  }
   out.request = read_request(f);
   return out;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -83,6 +84,7 @@ double JsonCursor::real() const {
   if (value_->kind == Kind::integer) return static_cast<double>(value_->integer);
   if (value_->kind != Kind::real) fail("a number");
   if (!std::isfinite(value_->real)) fail("a finite number");
+  if (std::abs(value_->real) > std::numeric_limits<float>::max()) fail("a number that 32 bits can hold, up to 3.4e+38");
   return value_->real;
 }
 

@@ -42,7 +42,7 @@ class JsonCursor {
   bool flag() const;
   int whole(int min, int max) const;
   std::uint64_t unsigned_whole() const;
-  double real() const;
+  double real() const;  // finite, also as a float
   double real(double min, double max) const;
   double real_or_null() const;  // null: NaN
   std::vector<int> wholes(int min, int max) const;

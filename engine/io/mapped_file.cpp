@@ -12,25 +12,22 @@
 #include <utility>
 
 #include "core/error.h"
-#include "io/file_handle.h"
 #include "io/map_faults.h"
 
 namespace kvscope {
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
   // O_NONBLOCK: opening a pipe must not wait for a writer before it can be refused.
-  const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) throw Error(fmt::format("{}: cannot be opened for reading: {}", path, std::strerror(errno)));
+  file_ = FileHandle(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file_) throw Error(fmt::format("{}: cannot be opened for reading: {}", path, std::strerror(errno)));
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) throw Error(fmt::format("{}: cannot be examined: {}", path, std::strerror(errno)));
+  if (::fstat(file_.get(), &info) != 0) throw Error(fmt::format("{}: cannot be examined: {}", path, std::strerror(errno)));
   if (!S_ISREG(info.st_mode)) throw Error(fmt::format("{}: expected a regular file, got {}", path, kind_of_file(info.st_mode)));
-  device_ = info.st_dev;
-  file_ = info.st_ino;
   seconds_ = info.st_mtim.tv_sec;
   nanoseconds_ = info.st_mtim.tv_nsec;
   if (info.st_size == 0) return;
   const auto size = static_cast<std::size_t>(info.st_size);
-  void* map = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  void* map = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_.get(), 0);
   if (map == MAP_FAILED) throw Error(fmt::format("{}: {} bytes cannot be mapped into memory: {}", path, size, std::strerror(errno)));
   data_ = static_cast<const std::byte*>(map);
   size_ = size;
@@ -49,16 +46,14 @@ void MappedFile::check() const {
         "{}: {} bytes were expected, but it was cut short or its disk failed while it was read: write it again and open it anew", path_,
         size_));
   struct stat now {};
-  const bool same = data_ && ::stat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == file_;
-  if (!same) return;  // removed or replaced: the map still has what was opened
+  if (!data_ || ::fstat(file_.get(), &now) != 0) return;
   if (static_cast<std::size_t>(now.st_size) != size_ || now.st_mtim.tv_sec != seconds_ || now.st_mtim.tv_nsec != nanoseconds_)
     throw Error(fmt::format("{}: was written to while it was in use, so what was read of it may be of two files: open it anew", path_));
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : path_(std::move(other.path_)),
-      device_(other.device_),
-      file_(other.file_),
+      file_(std::move(other.file_)),
       seconds_(other.seconds_),
       nanoseconds_(other.nanoseconds_),
       data_(std::exchange(other.data_, nullptr)),
@@ -66,7 +61,6 @@ MappedFile::MappedFile(MappedFile&& other) noexcept
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(path_, other.path_);
-  std::swap(device_, other.device_);
   std::swap(file_, other.file_);
   std::swap(seconds_, other.seconds_);
   std::swap(nanoseconds_, other.nanoseconds_);

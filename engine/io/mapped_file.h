@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "io/file_handle.h"
+
 namespace kvscope {
 
 /// A file mapped read-only into memory. Move-only. Where another program cuts the file short or its disk fails, reading gives zeros from
@@ -24,7 +26,7 @@ class MappedFile {
 
  private:
   std::string path_;
-  std::uint64_t device_ = 0, file_ = 0;
+  FileHandle file_;                             // open for as long as it is mapped: a name may be another file's by now
   std::int64_t seconds_ = 0, nanoseconds_ = 0;  // when it was changed last
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;

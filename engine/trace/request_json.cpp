@@ -81,6 +81,8 @@ RunRequest read_request(const JsonCursor& f) {
   r.prompt_ids = ids_of(f, "prompt_ids");
   r.follow_ids = ids_of(f, "follow_ids");
   r.given_ids = ids_of(f, "given_ids");
+  if (f.given("lanes") && f.at("lanes").size() > kMostLanesOfAFile)
+    refuse(f, "lanes", fmt::format("at most {} entries", kMostLanesOfAFile), fmt::format("{}", f.at("lanes").size()));
   for (std::size_t i = 0; f.given("lanes") && i < f.at("lanes").size(); ++i) {
     r.lanes.push_back(parse_lane_spec(f.at("lanes").at(i).view()));  // says what is wrong before a model is opened
   }

@@ -7,6 +7,8 @@
 
 namespace kvscope {
 
+inline constexpr int kMostLanesOfAFile = 64;
+
 /// The members of a request, into an object that is open: how sessions keep it and how an engine elsewhere is asked. What is as a request
 /// is made is left out where sessions of the first version know nothing of it.
 void write_request(JsonText& out, const RunRequest& request);

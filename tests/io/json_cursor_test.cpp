@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cmath>
 #include <string>
 
 #include "core/error.h"
@@ -28,6 +29,16 @@ TEST(Json, SaysWhereTheTextStopsBeingJson) {
   EXPECT_THAT(why_refused("\"\xff\""), HasSubstr("expected JSON"));
   EXPECT_THAT(why_refused("[1e999]"), HasSubstr("range of a double"));
   EXPECT_THAT(why_refused("1 2"), HasSubstr("expected JSON"));
+}
+
+TEST(Json, GivesNoNumberThatAFloatCannotHold) {
+  const JsonDocument document = JsonDocument::parse("[3.4e38, 3.5e38, -1e308, null, 18446744073709551615]", "f");
+  const JsonCursor list(document);
+  EXPECT_EQ(list.at(std::size_t(0)).real(), 3.4e38);
+  for (const std::size_t i : {1, 2})
+    EXPECT_THAT(message_of<Error>([&] { (void)list.at(i).real_or_null(); }), HasSubstr("expected a number that 32 bits can hold"));
+  EXPECT_TRUE(std::isnan(list.at(std::size_t(3)).real_or_null()));
+  EXPECT_GT(list.at(std::size_t(4)).real(), 1.8e19);
 }
 
 TEST(Json, RefusesDepthBeyond64AndSurvivesAMillion) {

@@ -65,6 +65,8 @@ TEST(MappedFile, AFileThatIsWrittenOverIsSaid) {
   const MappedFile old(replaced);
   write_atomically(replaced, "new");
   EXPECT_NO_THROW(old.check()) << "the map has what was opened";
+  std::filesystem::remove(path);
+  EXPECT_THAT(message_of<Error>([&] { map.check(); }), HasSubstr("was written to")) << "and is what was written, whatever its name";
 }
 
 }  // namespace

@@ -261,10 +261,8 @@ void Document::openFile(const QString& path) {
     case FileKind::model:
       if (m_model.controller.computesElsewhere())
         return sayNotOpened(path + " was not opened: it is on this machine, and the engine is elsewhere; Open model… takes a folder there");
-      if (!m_file.path.isEmpty() && QFileInfo(path) != QFileInfo(m_model.controller.modelFolder())) changed();  // the file's is another one
-      m_model.controller.loadModel(path);
-      m.rows.notices().takeBack(m_not_opened);
-      return m.library.use(path);
+      openModelAt(modelAt(path));
+      return;
     case FileKind::trace:
       return openTrace(path);
     case FileKind::lesson:
@@ -285,6 +283,13 @@ void Document::openFile(const QString& path) {
   } catch (const std::exception& error) {  // memory, too
     sayNotOpened(QString::fromUtf8(words_of(error)));
   }
+}
+
+void Document::openModelAt(const QString& path) {
+  if (!m_file.path.isEmpty() && QFileInfo(path) != QFileInfo(m_model.controller.modelFolder())) changed();  // the file's is another one
+  m_model.controller.loadModel(path);
+  m.rows.notices().takeBack(m_not_opened);
+  m.library.use(path);
 }
 
 void Document::openStoreIn(const QString& folder) {

@@ -112,6 +112,7 @@ class Document : public QObject {
   void offerToRead(const QStringList& files, const ReadSession& read, const SeenFile& file);
   void offerBack(const QString& text, const SavedSession& before, const SeenFile& before_file);
   void offerWithoutModel(const SavedSession& session, const QString& path);
+  void openModelAt(const QString& path);
   void openStoreIn(const QString& folder);
   void sayNotOpened(const QString& why);  // until the next file opens
   void changed();

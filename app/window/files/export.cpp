@@ -15,6 +15,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "io/files.h"
+#include "io/model_names.h"
 #include "viz/draw/svg.h"
 
 namespace kvscope {
@@ -91,6 +92,12 @@ QImage canvasAsImage(CanvasWidget& canvas, const Workspace& workspace, qreal sca
 }
 
 bool writeFile(const QString& path, const std::string& bytes, QString* error) {
+  try {
+    check_no_model_file(path.toStdString());
+  } catch (const Error& failure) {
+    *error = QString::fromUtf8(failure.what());
+    return false;
+  }
   try {
     write_atomically(path.toStdString(), bytes);
     return true;

@@ -10,12 +10,16 @@
 
 namespace kvscope {
 
+QString modelAt(const QString& path) {
+  return path.endsWith(".safetensors", Qt::CaseInsensitive) && QFileInfo(path).isFile() ? QFileInfo(path).absolutePath() : path;
+}
+
 FileKind kindOfFile(const QString& path) {
   constexpr qint64 kHead = 4096;  // our files say at their beginning what they are
   const QFileInfo info(path);
   if (info.isDir()) return SweepReader::is_store(path.toStdString()) ? FileKind::store : FileKind::model;
   const auto ends = [&path](const char* suffix) { return path.endsWith(suffix, Qt::CaseInsensitive); };
-  if (ends(".gguf")) return FileKind::model;
+  if (ends(".gguf") || ends(".safetensors")) return FileKind::model;
   QByteArray head;
   if (QFile file(path); info.isFile() && file.open(QIODevice::ReadOnly)) head = file.read(kHead);  // no pipe, which would be waited for
   if (GgufFile::is_one(path.toStdString())) return FileKind::model;  // whatever its name: Ollama names them by their hash

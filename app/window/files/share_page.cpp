@@ -6,6 +6,7 @@
 
 #include "app/window/session/session_controller.h"
 #include "io/files.h"
+#include "io/model_names.h"
 
 namespace kvscope {
 
@@ -31,6 +32,7 @@ void SharePage::write(std::function<std::string()> page, const QString& path) {
   m_thread.start([this, page = std::move(page), path] {
     QString why;
     try {
+      check_no_model_file(path.toStdString());
       write_atomically(path.toStdString(), page());
     } catch (const std::exception& error) {  // memory, too
       why = QString::fromUtf8(error.what());

@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
+#include "io/model_names.h"
 #include "policy/catalog.h"
 #include "runtime/model/run_files.h"
 #include "trace/json_text.h"
@@ -27,7 +28,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kMostLanes = 64, kMostBookmarks = 10000, kMostPoints = 10000, kMostTokens = 1 << 20, kLongestName = 1000;
+constexpr int kMostBookmarks = 10000, kMostPoints = 10000, kMostTokens = 1 << 20, kLongestName = 1000;
 constexpr qsizetype kMostNotes = 20;
 constexpr const char *kResultsSchema = "kvscope.trace/1", *kResultsPacking = "zlib, base64";
 constexpr const char* kCopyAgain = "copy the file again from where it was saved";
@@ -275,7 +276,7 @@ QJsonObject requestJson(const RunRequest& request) {
 }
 
 void readLanes(Fields& f, RunRequest& request, QStringList& notes) {
-  const auto lanes = f.list("lanes", kMostLanes);
+  const auto lanes = f.list("lanes", kMostLanesOfAFile);
   for (std::size_t i = 0; lanes && i < lanes->size(); ++i) {
     const JsonCursor value = lanes->at(i);
     if (!value.is_string()) refuse(f.at("lanes"), "texts", typeName(value));
@@ -336,7 +337,9 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     RunRequest& r = s.request;
     if (const auto where = f.get("model")) {
       Fields model(*where, "session.model");
-      s.model = model.boolean("built_in", false) ? QString() : model.text("folder", {}, 1 << 16);
+      const bool built_in = model.boolean("built_in", false);
+      s.model = built_in ? QString() : model.text("folder", {}, 1 << 16);
+      if (!built_in && s.model.isEmpty()) refuse("session.model", "a \"folder\", or \"built_in\": true", "neither");
       model.noteOthers(out.notes);
     }
     r.prompt = f.text("prompt", {}, 16 << 20).toStdString();
@@ -396,6 +399,7 @@ QStringList filesOutside(const SavedSession& session, const QString& path, const
 }
 
 void writeSession(const QString& path, const SavedSession& session) {
+  check_no_model_file(path.toStdString());
   const QByteArray json = sessionJson(session);
   write_atomically(path.toStdString(), std::string_view(json.constData(), static_cast<std::size_t>(json.size())));
 }

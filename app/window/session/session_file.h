@@ -58,7 +58,7 @@ ReadSession parseSession(const QByteArray& json, const QString& name);
 ReadSession readSession(const QString& path);
 /// Files that its runs name and that lie neither beside `path`, where it was read, nor in the model's folder: nobody has chosen them.
 QStringList filesOutside(const SavedSession& session, const QString& path, const QString& model_folder);
-/// Replaces the file only once everything is written. Throws Error.
+/// Replaces the file only once everything is written, and no file of a model. Throws Error.
 void writeSession(const QString& path, const SavedSession& session);
 
 }  // namespace kvscope

@@ -2,6 +2,7 @@
 #include "app/window/shell/options.h"
 
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -81,6 +82,15 @@ void checkEnding(const std::string& option, const std::string& path, const std::
     words += (words.empty() ? "" : ", ") + one;
   }
   throw UsageError(option + ": expected a file that ends in " + words + ", got \"" + path + "\"");
+}
+
+/// A picture or a report in the place of what it is made of would leave neither.
+void checkNotRead(const std::string& option, const std::string& path, const Options& options) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const std::string* read : {&options.session, &options.prompt_file, &options.scenes, &options.model, &options.bench_ui})
+    if (!path.empty() && !read->empty() && fs::equivalent(path, *read, error))
+      throw UsageError(option + " " + path + ": this file is read for the result; writing would destroy it; choose another name");
 }
 
 }  // namespace
@@ -241,6 +251,7 @@ void takeFile(Options& options) {
   };
   switch (kindOfFile(path)) {
     case FileKind::model:
+      options.file = modelAt(path).toStdString();
       return take(options.model, "--model");
     case FileKind::session:
     case FileKind::trace:
@@ -282,6 +293,8 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
   if (!options.synthetic.empty()) options.synthetic_size = parseSynthetic(options.synthetic);
   checkEnding("--picture", options.picture, {".png", ".svg", ".csv", ".json", ".gif", ".mp4"});
   checkEnding("--report", options.report, {".html", ".pdf"});
+  checkNotRead("--picture", options.picture, options);
+  checkNotRead("--report", options.report, options);
 }
 
 }  // namespace
@@ -296,6 +309,19 @@ StartState beginning(Options& options) {
     options.prompt_file.clear();
     return startState(options);
   }
+}
+
+/// A display that does not answer ends Qt with advice to install it again.
+void sayNoDisplay(QtMsgType type, const QMessageLogContext&, const QString& words) {
+  if (type == QtInfoMsg || words.contains("Could not load the Qt platform plugin") || words.contains("could not connect to display"))
+    return;
+  if (type != QtFatalMsg) {
+    std::cerr << for_terminal(words.toStdString()) << "\n";
+    return;
+  }
+  std::cerr << "kvscope: the display " << for_terminal(qgetenv("DISPLAY").toStdString())
+            << " cannot be opened: set DISPLAY to one that is there or start under xvfb-run; kvscope-cli works without one\n";
+  std::_Exit(1);
 }
 
 int runProgram(int argc, char** argv) {
@@ -333,7 +359,9 @@ int runProgram(int argc, char** argv) {
     return 1;
   }
   int qt_argc = 1;  // the words are ours, not Qt's
+  const QtMessageHandler as_usual = qInstallMessageHandler(sayNoDisplay);
   Application app(qt_argc, argv);
+  qInstallMessageHandler(as_usual);
   QApplication::setApplicationName("kvscope");
   QApplication::setOrganizationName("kvscope");
   QApplication::setApplicationVersion(KVSCOPE_VERSION);

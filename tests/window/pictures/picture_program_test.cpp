@@ -11,7 +11,10 @@
 #include <QStandardPaths>
 #include <QTemporaryDir>
 
+#include "app/window/session/session_file.h"
 #include "app/window/shell/options.h"
+#include "core/error.h"
+#include "window/support/file_bytes.h"
 
 namespace kvscope {
 namespace {
@@ -157,6 +160,19 @@ TEST(ProgramTest, BadWordsLeaveWithTwoAndSayWhatWasExpected) {
   }
 }
 
+TEST_F(PictureTest, NeverTakesThePlaceOfWhatItIsMadeOf) {
+  const QString text = folder.filePath("story.json"), config = folder.filePath("config.json"), weights = folder.filePath("a.safetensors");
+  for (const QString& path : {text, config, weights}) write(path, "Once upon a time");
+  const Result of_text = run({"--prompt-file", text, "--picture", text});
+  EXPECT_EQ(of_text.status, 2);
+  EXPECT_TRUE(of_text.err.contains("this file is read for the result")) << of_text.err.toStdString();
+  const Result of_model = run({"--generate", "0", "--picture", config});
+  EXPECT_EQ(of_model.status, 1);
+  EXPECT_TRUE(of_model.err.contains("this is a file of a model by its name")) << of_model.err.toStdString();
+  EXPECT_THROW(writeSession(weights, SavedSession()), Error);
+  for (const QString& path : {text, config, weights}) EXPECT_EQ(bytesOf(path), "Once upon a time");
+}
+
 TEST(ProgramTest, AMissingModelOrFileLeavesWithOneAndASentence) {
   const Result no_model = run({"--model", "/no/such/model", "--picture", "/tmp/never.png"});
   EXPECT_EQ(no_model.status, 1);
@@ -265,6 +281,22 @@ TEST(ProgramTest, WithoutADisplayItSaysSo) {
   const Result result = run({"--picture", "/tmp/never.png"}, false);
   EXPECT_EQ(result.status, 1);
   EXPECT_TRUE(result.err.contains("display")) << result.err.toStdString();
+}
+
+TEST(ProgramTest, ADisplayThatDoesNotAnswerIsASentence) {
+  QProcess process;
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  for (const char* name : {"WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) environment.remove(name);
+  const QTemporaryDir runtime;
+  environment.insert("XDG_RUNTIME_DIR", runtime.path());
+  environment.insert("DISPLAY", ":4711");
+  process.setProcessEnvironment(environment);
+  process.start(KVSCOPE_PROGRAM, {"--picture", "/tmp/never.png"});
+  ASSERT_TRUE(process.waitForFinished(60000));
+  EXPECT_EQ(process.exitStatus(), QProcess::NormalExit);
+  EXPECT_EQ(process.exitCode(), 1);
+  const QByteArray said = process.readAllStandardError();
+  EXPECT_TRUE(said.startsWith("kvscope: the display :4711 cannot be opened") && said.count('\n') == 1) << said.toStdString();
 }
 
 }  // namespace

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace kvscope {
+
+/// Whether a file of this name holds a model's weights, configuration or tokenizer.
+inline bool is_name_of_model_file(std::string_view name) {
+  return name.ends_with(".safetensors") || name.ends_with(".gguf") || name == "config.json" || name.ends_with(".index.json") ||
+         name.starts_with("tokenizer");
+}
+
+/// For a result that somebody has named. Throws Error where that is an old file of a model, by its name: it would be destroyed.
+inline void check_no_model_file(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::path file(path);
+  if (is_name_of_model_file(file.filename().string()) && std::filesystem::exists(file, ignored))
+    throw Error(fmt::format("{}: this is a file of a model by its name; writing would destroy it: choose another name", path));
+}
+
+}  // namespace kvscope
