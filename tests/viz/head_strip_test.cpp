@@ -224,6 +224,28 @@ TEST_F(HeadStripTest, BarsPrintTheAttentionOfTheRecordBelowTheColumnsOfTheAtlas)
   EXPECT_EQ(count_marks(*view, "attention.reference"), 169 - solid);
 }
 
+TEST_F(HeadStripTest, AStateOfWhatWasEvictedHasABarOnTheSameScale) {
+  canvas.draw(*view);
+  EXPECT_EQ(find_mark(*view, "state", "L4 H1"), nullptr);
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[3].steps[2]);
+  step->heads[17].pooled_tokens = 7;
+  step->heads[17].pooled_share = static_cast<double>(step->heads[17].attention[0]);
+  snapshot.lanes[3].steps[2] = step;
+  for (const float width : {828.0f, 300.0f}) {  // with room behind the tokens, and without
+    Headless narrow{snapshot, {width, 148}};
+    narrow.frame.selection = canvas.frame.selection;
+    narrow.draw(*view);
+    const Mark* state = find_mark(*view, "state", "L4 H1");
+    const Mark* same = find_mark(*view, "attention", "L4 H1 t" + std::to_string(record().attended[0]));
+    ASSERT_NE(state, nullptr) << width;
+    EXPECT_EQ(state->value, format_percent(record().pooled_share) + " of 7 evicted");
+    EXPECT_LE(state->max.x, width);
+    if (same != nullptr) {
+      EXPECT_NEAR(state->min.y, same->min.y, 1) << "as high as a token with as much attention";
+    }
+  }
+}
+
 TEST_F(HeadStripTest, HatchedBarsPrintWhatTheReferencePays) {
   canvas.draw(*view);
   for (const Mark& mark : view->marks()) {

@@ -64,7 +64,7 @@ class HeadStrip final : public View {
     const TokenRows rows{p, axis, fmt::format("L{} H{}", pick.values->layer, pick.values->kv_head)};
     const Layout at = layout(p);
     const TokenBars bars = attention_bars(p.theme(), columns);
-    const ValueScale scale = draw_chart(rows, at, bars);
+    const ValueScale scale = draw_chart(rows, at, bars, *pick.values);
     rows.fates(at.fate, columns.category);
     if (at.votes.height() > 0) rows.votes(at.votes, columns.votes, false);
     rows.row_label(at.fate.middle_y(), "fate", "", axis.x0 - p.px(8));
@@ -133,7 +133,7 @@ class HeadStrip final : public View {
     return std::clamp(frame.selection.tokens ? frame.selection.tokens->first : columns.size() - 1, 0, std::max(0, columns.size() - 1));
   }
 
-  static ValueScale draw_chart(const TokenRows& rows, const Layout& at, const TokenBars& bars) {
+  static ValueScale draw_chart(const TokenRows& rows, const Layout& at, const TokenBars& bars, const HeadRecord& head) {
     const int peak = largest(bars.values);
     if (peak < 0) {
       rows.row_label(at.chart.middle_y(), "attention", "√ scale");
@@ -142,10 +142,11 @@ class HeadStrip final : public View {
       return {};
     }
     // A full unit where anything comes near it, so that strips of different heads can be compared; else as far as the bars reach.
-    const double high = bars.values[static_cast<std::size_t>(peak)];
+    const double high = std::fmax(bars.values[static_cast<std::size_t>(peak)], head.pooled_share);
     const ValueScale scale{0, high > 0.3 ? 1.0 : std::max(high, 1e-9), true};
     rows.row_label(rows.value_axis(at.chart, scale, rows.p.px(20), true), "attention", rows.axis.px < 1 ? "√, max" : "√ scale");
     rows.bars(at.chart, scale, bars, "attention");
+    rows.state(at.chart, scale, head);
     return scale;
   }
 

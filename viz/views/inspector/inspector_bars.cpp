@@ -167,6 +167,21 @@ void TokenRows::bars(const Rect& row, const ValueScale& scale, const TokenBars& 
   p.unclip();
 }
 
+void TokenRows::state(const Rect& row, const ValueScale& scale, const HeadRecord& head) const {
+  if (head.pooled_tokens == 0 || !std::isfinite(head.pooled_share)) return;
+  const Theme& t = p.theme();
+  const float width = p.px(12), label = p.width_of(Face::caption, "state") + p.px(6);
+  const float x = std::round(std::min(axis.x_end() + p.px(8), axis.x1 - width - label));
+  const float height = std::max(1.0f, std::clamp(static_cast<float>(scale.unit(head.pooled_share)), 0.0f, 1.0f) * row.height());
+  const Rect bar{x, std::round(row.y1 - height), x + width, row.y1};
+  if (axis.x_end() > x) p.fill({x - p.px(4), row.y0, x + width + label, row.y1}, t.panel, 0.9);  // tokens go on behind it
+  p.fill(bar, t.category[static_cast<std::size_t>(Category::merged)]);
+  p.hatch(bar, t.panel, 4, 0.6);
+  p.frame_rect(bar, t.text);
+  p.text({bar.x1 + p.px(4), row.y1 - p.px(7)}, "state", Face::caption, t.secondary);
+  p.mark("state", place, bar, fmt::format("{} of {} evicted", format_percent(head.pooled_share), format_count(head.pooled_tokens)));
+}
+
 void TokenRows::fates(const Rect& row, std::span<const Category> categories) const {
   const Theme& t = p.theme();
   const int last = std::min(axis.last_visible(), static_cast<int>(categories.size()) - 1);

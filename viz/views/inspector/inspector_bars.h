@@ -40,6 +40,9 @@ struct TokenRows {
   void row_label(float y, std::string_view name, std::string_view unit, float right = -1, float room = 1e9f) const;
   /// Bars over the baseline row.y1. Below 1 px per token a pixel shows its highest bar. `kind`: of the marks.
   void bars(const Rect& row, const ValueScale& scale, const TokenBars& bars, std::string_view kind) const;
+  /// A recurrent state that stands for what was evicted is one more slot of the softmax: its bar behind the last token's; nothing where the
+  /// head has none.
+  void state(const Rect& row, const ValueScale& scale, const HeadRecord& head) const;
   /// Category cells; below 1 px per token the category that is rarest to the eye wins: one with a slot before merged before evicted.
   void fates(const Rect& row, std::span<const Category> categories) const;
   /// Dots for 1 to 5 votes (one only if `single`), a bar with the number above. Below 1 px per token a column as high as the dots of the
