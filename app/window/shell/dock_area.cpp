@@ -127,21 +127,27 @@ void DockArea::resizeEvent(QResizeEvent* event) {
 }
 
 void DockArea::fold() {
+  QList<QDockWidget*> heads;
+  QList<int> widths;
+  for (const auto& [x, docks] : columns()) heads << docks.front(), widths << docks.front()->width();
+  bool changed = false;
   for (Column& column : m_columns) {
-    fold(column);
+    changed = fold(column) || changed;
     if (column.folded && column.docks.size() > 2) {  // the panel above has what the place of the tabs leaves it
       QDockWidget *const first = column.docks.front(), *const front = column.docks[1], *const behind = column.docks.back();
       const int place = std::max(front->property(kLeast).toInt(), behind->property(kLeast).toInt()) + kTabs;
       resizeDocks({first, front}, {std::max(1, height() - place - kGutter), place}, Qt::Vertical);
     }
   }
+  // A panel that comes back has taken from the width of every column.
+  if (changed) resizeDocks(heads, widths, Qt::Horizontal);
 }
 
-void DockArea::fold(Column& column) {
+bool DockArea::fold(Column& column) {
   const QList<QDockWidget*>& docks = column.docks;
   int least = static_cast<int>(docks.size() - 1) * kGutter;
   for (const QDockWidget* dock : docks) {
-    if (dock->isHidden() || dock->isFloating()) return;  // somebody's own layout
+    if (dock->isHidden() || dock->isFloating()) return false;  // somebody's own layout
     least += dock->property(kLeast).toInt();
   }
   QDockWidget *const front = docks[docks.size() - 2], *const behind = docks.back();
@@ -149,16 +155,17 @@ void DockArea::fold(Column& column) {
   if (are_tabs && !wanted && !column.folded) column.folded = m_heights.empty();  // as the last window was left, which was a low one
   if (wanted == are_tabs || (!wanted && !column.folded)) {
     column.folded = column.folded && are_tabs;  // or they were laid out anew meanwhile
-    return;
+    return false;
   }
   column.folded = wanted;
   if (wanted) {
     tabifyDockWidget(front, behind);
     const bool needs_more = behind->property(kLeast).toInt() > front->property(kLeast).toInt();
     (needs_more ? behind : front)->raise();
-    return;
+    return true;
   }
   removeDockWidget(behind);
+  addDockWidget(Qt::LeftDockWidgetArea, behind);  // or Qt takes the place for one of tabs still
   splitDockWidget(front, behind, Qt::Vertical);
   behind->show();
   QList<int> heights;
@@ -167,6 +174,7 @@ void DockArea::fold(Column& column) {
     heights << std::max(dock->property(kLeast).toInt(), known == m_heights.end() ? 0 : known->second);
   }
   resizeDocks(docks, heights, Qt::Vertical);
+  return true;
 }
 
 }  // namespace kvscope

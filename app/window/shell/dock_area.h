@@ -41,7 +41,7 @@ class DockArea final : public QMainWindow {
     QList<QDockWidget*> docks;
     bool folded = false;  // by this area: tabs that the user made stay
   };
-  void fold(Column& column);
+  bool fold(Column& column);  // whether anything changed
 
   std::vector<Column> m_columns;
   std::map<QDockWidget*, int> m_heights;    // as they were last set: the shares

@@ -248,6 +248,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
   m_lecture->takeSize();
+  m_view_panels->takeSize();
   m_rows->placeOverlays();
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <QAction>
+#include <QDockWidget>
 #include <QMenu>
 #include <QToolButton>
 
@@ -22,7 +23,8 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kRoomForNext = 500;   // px of a header that has its button for the next difference; F4 and the menu are always there
+// px of a window whose timeline has a button for the next difference, and of a timeline by itself; F4 and the menu are always there
+constexpr int kWindowWithNext = 1140, kAloneWithNext = 560;
 constexpr int kRoomForBadge = 330;  // px of a header that has a list, too
 
 }  // namespace
@@ -80,12 +82,15 @@ void ViewPanels::addPlayback(Panel& panel) {
   auto* const next = headerButton("Next difference", "The next step whose top choice is not the full cache's (F4)");
   connect(next, &QToolButton::clicked, &m_model.difference, &FirstDifference::next);
   panel.addControl(next);
+  // By the window: the panel itself does not become narrower than what its header shows.
   const auto offer = [this, next, &panel] {
     const LaneSnapshot* lane = m_model.workspace.lane();
-    next->setVisible(panel.header()->width() >= kRoomForNext && lane != nullptr &&
-                     viz::next_changed_step(m_model.workspace.snapshot(), *lane, -1) >= 0);
+    const QWidget* window = panel.header()->window();
+    const bool room = window->width() >= (qobject_cast<const QDockWidget*>(window) != nullptr ? kAloneWithNext : kWindowWithNext);
+    next->setVisible(room && lane != nullptr && viz::next_changed_step(m_model.workspace.snapshot(), *lane, -1) >= 0);
   };
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&m_model.workspace, signal, next, offer);
+  connect(this, &ViewPanels::sizeTaken, next, offer);
   offer();
 }
 
@@ -129,6 +134,8 @@ void ViewPanels::fillMenu(Commands& commands, QMenu* menu) {
     }
   }
 }
+
+void ViewPanels::takeSize() { Q_EMIT sizeTaken(); }
 
 void ViewPanels::refreshHeaders() {
   const viz::Selection& selection = m_model.workspace.selection();

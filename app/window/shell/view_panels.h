@@ -38,11 +38,13 @@ class ViewPanels : public QObject {
 
  public Q_SLOTS:
   void refreshHeaders();
+  void takeSize();  // of the window: panels may have to become narrower
 
  Q_SIGNALS:
   void inspectorRequested();
   void bookmarkRequested();
   void addRunsRequested();
+  void sizeTaken();
   /// The order of a view changed, and so that of its numbers.
   void switched();
 

@@ -31,6 +31,27 @@ class DocksTest : public WindowTest {
   }
 };
 
+TEST_F(DocksTest, ALowWindowHasTabsAndAHighOneHasThePanelsAgain) {
+  window->showPage(MainWindow::Page::inspect);
+  const auto standing = [this] {
+    std::vector<QDockWidget*> out = docks();
+    std::erase_if(out, [](QDockWidget* d) { return d->geometry().right() < 0; });  // behind another one
+    return out;
+  };
+  for (const QSize& size : {QSize(1590, 960), QSize(960, 600), QSize(1590, 960), QSize(1280, 800), QSize(960, 600), QSize(1590, 960)}) {
+    const bool low = size.height() == 600;
+    const std::string at = std::to_string(size.width()) + " x " + std::to_string(size.height());
+    window->resize(size);
+    ASSERT_TRUE(settle());
+    QTest::qWait(200);
+    EXPECT_EQ(standing().size(), low ? 4u : 7u) << at;
+    for (const QDockWidget* a : standing())
+      for (const QDockWidget* b : standing())
+        EXPECT_FALSE(a != b && a->geometry().intersects(b->geometry()))
+            << at << ": " << a->objectName().toStdString() << " is over " << b->objectName().toStdString();
+  }
+}
+
 TEST_F(DocksTest, EveryPanelFloatsAndTheResetBringsItsPictureBack) {
   window->inspect().resetLayout();
   const std::map<QString, QImage> before = pictures();
