@@ -17,11 +17,13 @@ namespace kvscope {
 
 namespace {
 
-const char* const kHelp = "Budget of the selected run: slots per head, 40, or a share of the prompt, 25 %";
+const char* const kHelp =
+    "Budget of the selected run: slots per head, 40, a share of the prompt, 25 %, or memory of keys and values, 48 KiB";
 
 struct Written {
+  enum class Of { slots, prompt, memory };
   double number = 0;
-  bool share = false;
+  Of of = Of::slots;
 };
 
 /// The field's own " slots" may stand behind what was typed.
@@ -32,12 +34,16 @@ QString withoutUnit(const QString& text) {
 }
 
 std::optional<Written> written(const QString& text) {
-  static const QRegularExpression whole(R"(^(\d+(?:[.,]\d*)?|[.,]\d+)\s*(%|slots?)?$)");
+  static const QRegularExpression whole(R"(^(\d+(?:[.,]\d*)?|[.,]\d+)\s*(%|slots?|[KMG]i?B?)?$)",
+                                        QRegularExpression::CaseInsensitiveOption);
   const auto match = whole.match(withoutUnit(text));
   const double number = match.captured(1).replace(',', '.').toDouble();
-  const bool share = match.captured(2) == "%";
+  const QString unit = match.captured(2).toLower();
+  const bool share = unit == "%";
   if (!match.hasMatch() || number <= 0 || (share && number > 100)) return std::nullopt;
-  return Written{share ? number / 100 : number, share};
+  if (share) return Written{number / 100, Written::Of::prompt};
+  const auto power = unit.isEmpty() ? -1 : QString("kmg").indexOf(unit.front());
+  return power < 0 ? Written{number} : Written{number * std::exp2(10.0 * static_cast<double>(power + 1)), Written::Of::memory};
 }
 
 /// Why it is none.
@@ -46,12 +52,13 @@ QString whyNot(const QString& text) {
   static const QRegularExpression percent(R"(^\d[\d.,]*\s*%$)");
   if (percent.match(what).hasMatch() && what.chopped(1).trimmed().replace(',', '.').toDouble() > 100)
     return QString("“%1” is more than the whole prompt. Use at most 100 %, or a number of slots.").arg(what);
-  return QString("“%1” is not a budget. Use 25 % or a number of slots.").arg(what);
+  return QString("“%1” is not a budget. Use 25 %, a number of slots, or memory such as 48 KiB.").arg(what);
 }
 
 /// It may become one yet.
 bool begins(const QString& text) {
-  static const QRegularExpression part(R"(^\d*(?:[.,]\d*)?\s*(?:%|s|sl|slo|slots?)?$)");
+  static const QRegularExpression part(R"(^\d*(?:[.,]\d*)?\s*(?:%|s|sl|slo|slots?|[KMG]i?B?)?$)",
+                                       QRegularExpression::CaseInsensitiveOption);
   return part.match(withoutUnit(text)).hasMatch();
 }
 
@@ -72,7 +79,12 @@ bool BudgetBox::typing() const { return lineEdit()->isModified(); }
 
 int BudgetBox::valueFromText(const QString& text) const {
   const Written budget = written(text).value_or(Written{static_cast<double>(value())});
-  const double n_slots = budget.share ? budget.number * m_workspace.snapshot().n_prompt : budget.number;
+  const LaneSnapshot* lane = m_workspace.lane();
+  const double of_slot = lane && lane->slots > 0 ? lane->kv_bytes / lane->slots : 0;  // in all heads
+  const double n_slots = budget.of == Written::Of::prompt  ? budget.number * m_workspace.snapshot().n_prompt
+                         : budget.of == Written::Of::slots ? budget.number
+                         : of_slot > 0                     ? std::floor(budget.number / of_slot)
+                                                           : value();
   return static_cast<int>(std::lround(std::clamp(n_slots, static_cast<double>(minimum()), static_cast<double>(maximum()))));
 }
 
@@ -139,7 +151,7 @@ void BudgetBox::take() {
   interpretText();
   setValue(value());
   lineEdit()->setModified(false);
-  if (budget) Q_EMIT typed(value(), budget->share ? std::optional(std::min(1.0, budget->number)) : std::nullopt);
+  if (budget) Q_EMIT typed(value(), budget->of == Written::Of::prompt ? std::optional(std::min(1.0, budget->number)) : std::nullopt);
 }
 
 void BudgetBox::refuse(const QString& why) {

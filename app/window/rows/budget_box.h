@@ -9,8 +9,9 @@ namespace kvscope {
 
 class Workspace;
 
-/// Field of a budget: slots per head, "40" or "40 slots", or a share of the prompt, "25 %". What it does not understand stays in it, and it
-/// says so. More slots than there can be are taken as the most. Esc gives back what holds.
+/// Field of a budget: slots per head, "40" or "40 slots", a share of the prompt, "25 %", or memory of the keys and values of all heads, "48
+/// KiB", at what a slot of the run takes now. What it does not understand stays in it, and it says so. More slots than there can be are
+/// taken as the most. Esc gives back what holds.
 class BudgetBox : public QSpinBox {
   Q_OBJECT
 

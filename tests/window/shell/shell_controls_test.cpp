@@ -130,6 +130,10 @@ TEST_F(BudgetFieldTest, TakesSlotsOrPercentAndNeverOnlyTheFirstDigits) {
   EXPECT_EQ(typed("50,5 %"), static_cast<int>(std::lround(0.505 * n_prompt)));
   EXPECT_EQ(lane(4), "keepkv:ratio=0.505");
   EXPECT_EQ(typed("14 slots"), 14);
+  const LaneSnapshot& lane = *window->workspace().lane();
+  const double of_slot = lane.kv_bytes / lane.slots;  // in all heads
+  EXPECT_EQ(typed("48 KiB"), static_cast<int>(48 * 1024 / of_slot));
+  EXPECT_EQ(typed("0,09m"), static_cast<int>(0.09 * 1024 * 1024 / of_slot));
   EXPECT_EQ(typed("1000000000000"), n_prompt);
   EXPECT_EQ(box().refusal(), "");
 }
@@ -142,7 +146,7 @@ TEST_F(BudgetFieldTest, SaysAtTheFieldWhatItDoesNotUnderstand) {
     EXPECT_EQ(typed(text), asked) << text;
     const bool too_much = QString(text).endsWith('%');
     EXPECT_TRUE(box().refusal().contains(too_much ? "is more than the whole prompt. Use at most 100 %"
-                                                  : "is not a budget. Use 25 % or a number of slots."))
+                                                  : "is not a budget. Use 25 %, a number of slots, or memory such as 48 KiB."))
         << text << ": " << box().refusal().toStdString();
     EXPECT_TRUE(box().refusal().contains(text)) << box().refusal().toStdString();
     EXPECT_TRUE(box().property("refused").toBool());
