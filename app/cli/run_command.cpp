@@ -255,7 +255,8 @@ void check_targets(const Arguments& a, std::initializer_list<Target> targets) {
     check_not_read(a, path, option);
     std::error_code error;
     if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) continue;  // /dev/null takes all of them
-    const auto [other, is_new] = taken.try_emplace(std::filesystem::weakly_canonical(path, error), option);
+    const auto [other, is_new] =
+        taken.try_emplace(std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error), option);
     if (!is_new)
       throw UsageError(fmt::format("{} {}: {} writes this file, too; choose another name for one of both", option, path, other->second));
   }

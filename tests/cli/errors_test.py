@@ -211,8 +211,9 @@ class Hostile(CliTest):
 
     def test_two_results_never_go_into_one_file(self):
         trace = ["trace"] + RUN[1:] + ["--generate", "1"]
-        other = os.path.join(self.folder, ".", "t.json")
-        self.refuses(2, trace + ["--out", self.path("t.json"), "--out-kept", other], "--out-kept", "--out writes this file, too")
+        os.symlink(self.folder, self.path("link"))
+        for other in (os.path.join(self.folder, ".", "t.json"), self.path("link/t.json"), os.path.relpath(self.path("t.json"))):
+            self.refuses(2, trace + ["--out", self.path("t.json"), "--out-kept", other], "--out-kept", "--out writes this file, too")
         self.assertEqual(self.succeeds(*trace, "--quiet", "--out", "/dev/null", "--out-kept", "/dev/null"), "")
 
     def test_an_empty_name_of_a_model_is_not_the_embedded_one(self):
