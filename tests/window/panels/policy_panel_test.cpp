@@ -64,6 +64,18 @@ TEST_F(PolicyPanelTest, WhereOnlyFiguresAreKeptSlotsAndVotesAreStillSaid) {
   }
 }
 
+TEST_F(PolicyPanelTest, FieldsThatMayGoBeforeTheyAreSeenAreKnownToTheStyle) {
+  panel.hide();
+  const auto seen = panel.findChildren<ParamEditor*>();
+  viz::Selection selection = workspace.selection();
+  selection.lane = 2;
+  workspace.setSelection(selection);
+  const auto fields = panel.findChildren<ParamEditor*>();
+  ASSERT_FALSE(fields.isEmpty() || seen.contains(fields.back())) << "made anew";
+  for (const QWidget* part : panel.findChildren<QWidget*>())
+    EXPECT_TRUE(part->testAttribute(Qt::WA_WState_Polished)) << part->metaObject()->className();
+}
+
 TEST_F(PolicyPanelTest, SplitsTheSlotsOfAHead) {
   selectHead(4, 1);
   selectStep(2);

@@ -77,6 +77,9 @@ ParamEditor::ParamEditor(const ParamInfo& info, QWidget* form, QGridLayout& grid
   place(grid, row);
   connect(m_reset, &QToolButton::clicked, this, [this] { Q_EMIT edited(QString()); });
   show("");
+  // Qt's style sheets keep for good what they know of a widget that goes without ever having been shown.
+  for (const QWidget* widget : {static_cast<QWidget*>(m_name), m_widget, static_cast<QWidget*>(m_reset), static_cast<QWidget*>(m_why)})
+    widget->ensurePolished();
 }
 
 ParamEditor::~ParamEditor() {
