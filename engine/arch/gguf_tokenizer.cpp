@@ -106,7 +106,7 @@ void make_merges(const GgufFile& file, TokenizerParts& out) {
   struct Scored {
     double score;
     std::size_t left_characters, right_characters;
-    Merge merge;
+    PairMerge merge;
   };
   std::vector<Scored> found;
   for (std::size_t id = 0; id < out.tokens.size(); ++id) {

@@ -68,7 +68,7 @@ void Bpe::make_joints() {
     return id_of(name.substr(begin, character_bytes(name[begin])));
   };
   for (std::size_t rank = 0; rank < parts_.merges.size(); ++rank) {
-    const Merge& m = parts_.merges[rank];
+    const PairMerge& m = parts_.merges[rank];
     const std::uint64_t key = key_of(m.left, m.right);
     std::size_t at = place_of(key, mask);
     while (joints_[at].first != kFree && joints_[at].first != key) at = (at + 1) & mask;

@@ -162,7 +162,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerParts parts) {
     if (id < 0 || id >= n || parts.tokens[static_cast<std::size_t>(id)].empty())
       throw Error(fmt::format("{}: {}: expected the id of one of {} tokens, got {}", parts.name, what, n, id));
   };
-  for (const Merge& m : parts.merges)
+  for (const PairMerge& m : parts.merges)
     for (const int id : {m.left, m.right, m.whole}) check(id, "merges");
   for (const AddedToken& token : parts.added) check(token.id, "added_tokens");
   for (const int id : parts.first_ids) check(id, "post_processor");

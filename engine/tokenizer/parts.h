@@ -58,7 +58,7 @@ struct AddedToken {
   bool single_word = false, lstrip = false, rstrip = false, normalized = false, special = false;
 };
 
-struct Merge {
+struct PairMerge {
   int left = 0, right = 0, whole = 0;
 };
 
@@ -74,7 +74,7 @@ struct Decoding {
 struct TokenizerParts {
   std::string name;                 // of the file, for messages
   std::vector<std::string> tokens;  // by id; empty: no such token
-  std::vector<Merge> merges;        // first come first
+  std::vector<PairMerge> merges;    // first come first
   std::vector<AddedToken> added;
   std::vector<Normalizer> normalizers;
   std::vector<PreTokenizer> pre_tokenizers;

@@ -179,6 +179,36 @@ def document_errors(root):
             yield f"engine/README.md: says that {folder} may include {sorted(told.get(folder, []))}; the rule is {ENGINE.get(folder, 'not there')}"
 
 
+TEXTS = re.compile(r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
+SCOPES = re.compile(r"\bnamespace\s*(?P<space>[\w:]*)\s*\{|\b(?:struct|class|union|enum(?:\s+class)?)\s+(?P<type>[\w:]+)\s*(?:final\s*)?(?::[^;{}()=]*)?\{|\{|\}")
+
+
+def types_of(text):
+    """Qualified names of the types that a file defines in named namespaces, where other files' names are the same."""
+    scopes = []
+    for found in SCOPES.finditer(TEXTS.sub('""', without_comments(text))):
+        if found[0] == "}":
+            if scopes:
+                scopes.pop()
+        elif found["space"] is not None:
+            scopes.append(found["space"] or None)  # None: of this file alone, as is what stands in a block
+        else:
+            if found["type"] and scopes and None not in scopes:
+                yield "::".join([*scopes, found["type"]])
+            scopes.append(None)
+
+
+def type_errors(files):
+    """Two types of one name are one to the linker, which takes whichever function of std::vector<Name> it meets first."""
+    homes = {}
+    for file, text in files:
+        for name in types_of(text):
+            homes.setdefault(name, []).append(file)
+    for name, where in sorted(homes.items()):
+        if len(where) > 1:
+            yield f"{name}: defined in {' and '.join(where)}; the linker takes them for one: rename all but one"
+
+
 def check(root, policies=(), long_functions=None):
     """(errors, warnings) over the root and all sources under it. policies: rows of the catalog with name and title; long_functions: the exceptions."""
     errors, warnings = [*top_errors(Path(root)), *document_errors(Path(root))], []
@@ -187,6 +217,7 @@ def check(root, policies=(), long_functions=None):
     for file, text in files:
         errors += include_errors(file, text)
         errors += policy_errors(file, text, patterns)
+    errors += type_errors(files)
     found = sizes.check(files, (CLASS_LINES, CLASS_FILES), FUNCTION_LINES, long_functions or {})
     errors += found[0]
     warnings += found[1]

@@ -17,6 +17,21 @@ def errors(files, policies=(), **exceptions):
         return architecture.check(folder, policies, **exceptions)[0]
 
 
+class Types(unittest.TestCase):
+    def test_two_of_one_name_are_named(self):
+        a, b = "namespace kvscope {\nstruct Merge {\n  int a;\n};\n}\n", "namespace kvscope {\nclass Merge final : public Other {\n};\n}\n"
+        found = errors({"engine/policy/a.h": a, "engine/tokenizer/b.h": b})
+        self.assertEqual(found, ["kvscope::Merge: defined in engine/policy/a.h and engine/tokenizer/b.h; the linker takes them for one: rename all but one"])
+
+    def test_of_one_file_or_of_another_scope_they_are_others(self):
+        a = "namespace kvscope {\nstruct Merge {\n  struct Part {\n  };\n};\n}\n"
+        for b in ("namespace kvscope {\nnamespace {\nstruct Merge {\n};\n}\n}\n", "namespace kvscope::viz {\nstruct Merge {\n};\n}\n",
+                  "namespace kvscope {\nstruct Other {\n  struct Merge {\n  };\n};\n}\n", "namespace kvscope {\nvoid f() {\n  struct Merge {\n  };\n}\n}\n",
+                  "namespace kvscope {\nstruct Merge;\nstruct Merge::Part {\n};\ntemplate <class Merge>\nstruct Taken {\n};\n}\n",
+                  "namespace kvscope {\nconst char* t = \"struct Merge {\";  // struct Merge {\n}\n"):
+            self.assertEqual(errors({"engine/policy/a.h": a, "engine/tokenizer/b.h": b}), [], b)
+
+
 class Arrows(unittest.TestCase):
     def accepts(self, file, include):
         self.assertEqual(errors({file: f"#include {include}\n"}), [])

@@ -3,6 +3,9 @@
 
 #include <imgui.h>
 #include <QAction>
+#include <QFileDialog>
+#include <QInputDialog>
+#include <QLineEdit>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
@@ -23,17 +26,76 @@
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
 #include "app/window/shell/main_window.h"
+#include "core/error.h"
 
 namespace kvscope {
 
 namespace {
 
+/// Where runs are computed; what is wrong with an address is said, and the engine before stays.
+void askForEngine(SessionController& controller, QWidget& window, MessageBar& notices) {
+  const QString now = QString::fromStdString(controller.engineLink().place);
+  bool take = false;
+  const QString text =
+      QInputDialog::getText(&window, "Engine on another machine",
+                            "here\nssh:HOST or ssh:HOST:PATH of its kvscope-cli, by your own ssh\nexec:PATH, a kvscope-cli of this machine",
+                            QLineEdit::Normal, now.isEmpty() ? "ssh:" : now, &take)
+          .trimmed();
+  if (!take) return;
+  try {
+    controller.setEngine(text == "here" ? QString() : text);
+  } catch (const Error& error) {
+    notices.show(QString::fromUtf8(error.what()), QString::fromUtf8(error.what()));
+  }
+}
+
+void fillOpen(MainWindow& w, Commands& commands, QMenu* menu) {
+  Document& document = w.document();
+  const auto open_prompt = [&w] {
+    const QString path = QFileDialog::getOpenFileName(&w, "Open prompt", {}, "Text (*.txt *.md);;All files (*)");
+    if (!path.isEmpty()) w.openFile(path);
+  };
+  commands.add(
+      menu,
+      {{"&Open model…", {QKeySequence::Open}, [&document] { document.openModel(); }, "Those on this machine, another folder or a file"},
+       {"Open model fol&der…", {}, [&document] { document.openModelFolder(); }},
+       {"Open model &file…", {}, [&document] { document.openModelFile(); }},
+       {"Open s&tore of a sweep…",
+        {},
+        [&document] { document.openStore(); },
+        "A folder that kvscope-cli sweep --store fills: curves over many texts, while they are computed"},
+       {"&Engine on another machine…",
+        {},
+        [&w] { askForEngine(w.controller(), w, w.notices()); },
+        "Runs are computed by a kvscope-cli there, through ssh, or by another process here"},
+       {"Open the sample &lecture", {}, [&document] { document.openSampleLecture(); }},
+       {"Open &prompt…", {Qt::CTRL | Qt::SHIFT | Qt::Key_O}, open_prompt}});
+}
+
+void fillSession(MainWindow& w, Commands& commands, QMenu* menu) {
+  Document& document = w.document();
+  const auto open = [&w] {
+    const QString path = QFileDialog::getOpenFileName(&w, "Open session", {}, "Sessions and traces (*.kvscope *.json);;All files (*)");
+    if (!path.isEmpty()) w.openFile(path);
+  };
+  commands.add(
+      menu,
+      {"Open &session or trace…",
+       {Qt::CTRL | Qt::ALT | Qt::Key_O},
+       open,
+       "Model, prompt, runs, seeds, selection and bookmarks as they were saved, or results that were computed elsewhere; a drop on the window does the same"});
+  w.files().fillMenu(commands, menu);
+  commands.add(menu, {{},
+                      {"Save sessi&on", {QKeySequence::Save}, [&document] { document.saveNow(); }},
+                      {"Save session &as…", {Qt::CTRL | Qt::SHIFT | Qt::Key_S}, [&document] { document.saveAs(); }}});
+}
+
 void fillFile(MainWindow& w, Commands& commands, QMenu* menu) {
-  w.document().fillOpenMenu(commands, menu);
+  fillOpen(w, commands, menu);
   QMenu* samples = menu->addMenu("Sample p&rompts");
   fillWithSamples(*samples, [&w](const QString& text) { w.replacePrompt(text); });
   commands.adopt(samples->actions());
-  w.document().fillSessionMenu(commands, menu);
+  fillSession(w, commands, menu);
   menu->addSeparator();
   w.exports().fillFileMenu(commands, menu);
   commands.add(menu, {{}, {"&Quit", {Qt::CTRL | Qt::Key_Q}, [&w] { w.close(); }}});

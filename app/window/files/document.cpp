@@ -10,11 +10,9 @@
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QLineEdit>
-#include <QMenu>
 #include <QStandardPaths>
 
 #include "app/window/canvas/canvases.h"
-#include "app/window/commands/command_table.h"
 #include "app/window/files/file_kind.h"
 #include "app/window/files/found_models.h"
 #include "app/window/files/library.h"
@@ -329,19 +327,19 @@ bool Document::save(const QString& path) {
 
 /// What another window wrote into the same file is not written over unasked.
 void Document::saveNow() {
-  if (m_file.path.isEmpty()) return askAndSave();
+  if (m_file.path.isEmpty()) return saveAs();
   if (!m_file.changedSince() || m_results.wrote(SeenFile::now(m_file.path))) return void(save(m_file.path));
   const QString why =
       QString("%1 was not saved: another window or program has written this file since it was opened or saved here").arg(m_file.path);
   m.rows.notices().show(
-      why, why, "Save as…", [this] { askAndSave(); }, "Write over it",
+      why, why, "Save as…", [this] { saveAs(); }, "Write over it",
       [this] {
         m.rows.notices().dismiss();
         save(m_file.path);
       });
 }
 
-void Document::askAndSave() {
+void Document::saveAs() {
   const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
   QString path = QFileDialog::getSaveFileName(&m.window, "Save session", m_file.path.isEmpty() ? folder + "/session.kvscope" : m_file.path,
                                               "Sessions (*.kvscope)");
@@ -378,11 +376,6 @@ void Document::openModelFile() {
   if (!path.isEmpty()) openFile(path);
 }
 
-void Document::openPrompt() {
-  const QString path = QFileDialog::getOpenFileName(&m.window, "Open prompt", {}, "Text (*.txt *.md);;All files (*)");
-  if (!path.isEmpty()) openFile(path);
-}
-
 void Document::openSampleLecture() {
   openSessionFile(QString::fromStdString(sampleLecture()));
   m_file = {};  // saving must not write over the sample
@@ -415,57 +408,6 @@ void Document::renamed(const QString& from, const QString& to) {
   if (QFileInfo(m_file.path).absoluteFilePath() != from) return;
   m_file.path = to;
   refreshTitle();
-}
-
-/// Where runs are computed; what is wrong with an address is said, and the engine before stays.
-static void askForEngine(SessionController& controller, QWidget& window, MessageBar& notices) {
-  const QString now = QString::fromStdString(controller.engineLink().place);
-  bool take = false;
-  const QString text =
-      QInputDialog::getText(&window, "Engine on another machine",
-                            "here\nssh:HOST or ssh:HOST:PATH of its kvscope-cli, by your own ssh\nexec:PATH, a kvscope-cli of this machine",
-                            QLineEdit::Normal, now.isEmpty() ? "ssh:" : now, &take)
-          .trimmed();
-  if (!take) return;
-  try {
-    controller.setEngine(text == "here" ? QString() : text);
-  } catch (const Error& error) {
-    notices.show(QString::fromUtf8(error.what()), QString::fromUtf8(error.what()));
-  }
-}
-
-void Document::fillOpenMenu(Commands& commands, QMenu* menu) {
-  commands.add(menu, {{"&Open model…", {QKeySequence::Open}, [this] { openModel(); }, "Those on this machine, another folder or a file"},
-                      {"Open model fol&der…", {}, [this] { openModelFolder(); }},
-                      {"Open model &file…", {}, [this] { openModelFile(); }},
-                      {"Open s&tore of a sweep…",
-                       {},
-                       [this] { openStore(); },
-                       "A folder that kvscope-cli sweep --store fills: curves over many texts, while they are computed"},
-                      {"&Engine on another machine…",
-                       {},
-                       [this] { askForEngine(m_model.controller, m.window, m.rows.notices()); },
-                       "Runs are computed by a kvscope-cli there, through ssh, or by another process here"},
-                      {"Open the sample &lecture", {}, [this] { openSampleLecture(); }},
-                      {"Open &prompt…", {Qt::CTRL | Qt::SHIFT | Qt::Key_O}, [this] { openPrompt(); }}});
-}
-
-void Document::fillSessionMenu(Commands& commands, QMenu* menu) {
-  const auto open = [this] {
-    const QString path =
-        QFileDialog::getOpenFileName(&m.window, "Open session", {}, "Sessions and traces (*.kvscope *.json);;All files (*)");
-    if (!path.isEmpty()) openFile(path);
-  };
-  commands.add(
-      menu,
-      {"Open &session or trace…",
-       {Qt::CTRL | Qt::ALT | Qt::Key_O},
-       open,
-       "Model, prompt, runs, seeds, selection and bookmarks as they were saved, or results that were computed elsewhere; a drop on the window does the same"});
-  m.library.fillMenu(commands, menu);
-  commands.add(menu, {{},
-                      {"Save sessi&on", {QKeySequence::Save}, [this] { saveNow(); }},
-                      {"Save session &as…", {Qt::CTRL | Qt::SHIFT | Qt::Key_S}, [this] { askAndSave(); }}});
 }
 
 void Document::changed() {

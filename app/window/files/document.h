@@ -14,13 +14,11 @@
 #include "app/window/session/session_journal.h"
 #include "app/window/session/stored_results.h"
 
-class QMenu;
 class QWidget;
 
 namespace kvscope {
 
 class Canvases;
-class Commands;
 class JobsPanel;
 class Library;
 class ModelChoice;
@@ -67,8 +65,6 @@ class Document : public QObject {
   void offerRecovery();  // of it; after what the start opens, which has a message of its own
   bool leave();          // the window closes; false: what is not saved would be lost
   void forgetJournal();  // what changes from now on is no change of the session
-  void fillOpenMenu(Commands& commands, QMenu* menu);
-  void fillSessionMenu(Commands& commands, QMenu* menu);
 
  public Q_SLOTS:
   void openFile(const QString& path);          // model folder, session, trace, kept tokens, lesson, store of a sweep or prompt text
@@ -77,7 +73,6 @@ class Document : public QObject {
   void openModelFolder();
   void openStore();  // asks for its folder
   void openModelFile();
-  void openPrompt();
   void openSampleLecture();
   /// A lesson takes the place of the session, which waits: it is what is kept against a crash, and comes back whole.
   void putAside();
@@ -89,6 +84,7 @@ class Document : public QObject {
   /// The session that was opened or saved last, if it is still there.
   void openLast();
   void saveNow();  // to its file, or asks for one
+  void saveAs();   // asks
   void refreshTitle();
 
  Q_SIGNALS:
@@ -116,7 +112,6 @@ class Document : public QObject {
   void openStoreIn(const QString& folder);
   void sayNotOpened(const QString& why);  // until the next file opens
   void changed();
-  void askAndSave();
   void renamed(const QString& from, const QString& to);
   void connectModels();
   // document_results.cpp
