@@ -13,10 +13,13 @@ namespace kvscope::testing {
 
 inline std::atomic<long long> live_bytes{0};
 
+inline void* counted_or_null(void* p) noexcept {
+  if (p != nullptr) live_bytes += static_cast<long long>(malloc_usable_size(p));
+  return p;
+}
 inline void* counted(void* p) {
   if (p == nullptr) throw std::bad_alloc();
-  live_bytes += static_cast<long long>(malloc_usable_size(p));
-  return p;
+  return counted_or_null(p);
 }
 inline void uncounted(void* p) {
   if (p != nullptr) live_bytes -= static_cast<long long>(malloc_usable_size(p));
@@ -31,6 +34,10 @@ inline void* aligned(std::size_t n, std::align_val_t a) {
 
 void* operator new(std::size_t n) { return kvscope::testing::counted(std::malloc(n > 0 ? n : 1)); }
 void* operator new[](std::size_t n) { return kvscope::testing::counted(std::malloc(n > 0 ? n : 1)); }
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return kvscope::testing::counted_or_null(std::malloc(n > 0 ? n : 1)); }
+void* operator new[](std::size_t n, const std::nothrow_t&) noexcept {
+  return kvscope::testing::counted_or_null(std::malloc(n > 0 ? n : 1));
+}
 void* operator new(std::size_t n, std::align_val_t a) { return kvscope::testing::aligned(n, a); }
 void* operator new[](std::size_t n, std::align_val_t a) { return kvscope::testing::aligned(n, a); }
 void operator delete(void* p) noexcept { kvscope::testing::uncounted(p); }

@@ -119,7 +119,8 @@ TEST(TraceReader, KnowsHowManySlotsThereWereWhereOnlyFiguresAreKept) {
   const int n_slots = step->heads[0].n_slots;
   step = std::make_shared<StepRecord>(figures_of(*step));
   for (const Detail detail : {Detail::slots, Detail::why}) {
-    const HeadRecord& head = read_trace(trace_text(was, {.detail = detail}), "t.json").snapshot.lanes[1].steps[0]->heads[0];
+    const Trace read = read_trace(trace_text(was, {.detail = detail}), "t.json");
+    const HeadRecord& head = read.snapshot.lanes[1].steps[0]->heads[0];
     EXPECT_GT(n_slots, 0);
     EXPECT_EQ(head.n_slots, n_slots);
     EXPECT_TRUE(head.pos.empty());
