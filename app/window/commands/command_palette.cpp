@@ -62,13 +62,18 @@ CommandPalette::CommandPalette(QWidget& window)
 void CommandPalette::open() {
   if (isVisible()) return dismiss();
   m_focus_before = QApplication::focusWidget();
-  m_commands = commandsOf(m_window);
   m_line->clear();
-  filter();
+  collect();
   place();
   show();
   raise();
   m_line->setFocus();
+}
+
+void CommandPalette::collect() {
+  const auto now = commandsOf(m_window);
+  m_commands.assign(now.begin(), now.end());
+  filter();
 }
 
 void CommandPalette::dismiss() {
@@ -89,18 +94,21 @@ void CommandPalette::filter() {
   struct Found {
     int score;
     QAction* action;
+    qsizetype number;  // of m_commands
   };
   std::vector<Found> found;
   const QString typed = m_line->text().trimmed();
   bool any_literal = false;
-  for (QAction* action : m_commands) {
+  for (std::size_t i = 0; i < m_commands.size(); ++i) {
+    QAction* const action = m_commands[i];
+    if (!action) continue;
     const QString text = commandText(action->text());
     // Letters in the text count more than letters that need the menu's name.
     const std::optional<int> own = fuzzyScore(m_line->text(), text), whole = fuzzyScore(m_line->text(), commandArea(*action) + ' ' + text);
     if (!own && !whole) continue;
     // The words as they were typed before letters that stand here and there.
     const int literal = !typed.isEmpty() && text.contains(typed, Qt::CaseInsensitive) ? kLiteral : 0;
-    found.push_back({std::max(own.value_or(-100000) + 8, whole.value_or(-100000)) + literal, action});
+    found.push_back({std::max(own.value_or(-100000) + 8, whole.value_or(-100000)) + literal, action, static_cast<qsizetype>(i)});
     any_literal = any_literal || literal > 0;
   }
   // Letters strewn over other words help only where nothing has them as they were typed.
@@ -113,7 +121,7 @@ void CommandPalette::filter() {
   m_list->clear();
   for (const Found& f : found) {
     auto* item = new QTreeWidgetItem(m_list, {commandArea(*f.action), wordsOf(*f.action), commandKeys(*f.action)});
-    item->setData(0, Qt::UserRole, QVariant::fromValue(f.action));
+    item->setData(0, Qt::UserRole, f.number);
     item->setForeground(0, palette().placeholderText());
     item->setForeground(2, palette().placeholderText());
     if (f.action->toolTip() != commandText(f.action->text())) item->setToolTip(1, f.action->toolTip());
@@ -130,8 +138,10 @@ void CommandPalette::filter() {
 void CommandPalette::run() {
   const QTreeWidgetItem* item = m_list->currentItem();
   if (!item) return;
-  QAction* action = item->data(0, Qt::UserRole).value<QAction*>();
-  if (!action) return;
+  const QVariant number = item->data(0, Qt::UserRole);
+  if (!number.isValid()) return;
+  const QPointer<QAction> action = m_commands[number.toULongLong()];
+  if (!action) return collect();  // its menu has others by now
   dismiss();
   if (action->isEnabled()) action->trigger();
 }

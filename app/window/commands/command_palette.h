@@ -31,6 +31,7 @@ class CommandPalette : public QFrame {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void collect();
   void filter();
   void place();
   void run();
@@ -38,7 +39,7 @@ class CommandPalette : public QFrame {
   QWidget& m_window;
   QLineEdit* m_line;
   QTreeWidget* m_list;
-  std::vector<QAction*> m_commands;
+  std::vector<QPointer<QAction>> m_commands;  // menus are filled anew while it is open
   QPointer<QWidget> m_focus_before;
 };
 

@@ -189,6 +189,20 @@ TEST_F(WindowTest, ThePaletteHasEveryCommandAndRunsTheChosenOne) {
   EXPECT_TRUE(window->canvas("atlas")->hasFocus()) << "back where it was";
 }
 
+TEST_F(WindowTest, CommandsThatGoWhileThePaletteIsOpenAreNotItsAnyMore) {
+  auto *typed_over = new QAction("Zebra crossing", window.get()), *chosen = new QAction("Zebra finch", window.get());
+  CommandPalette& palette = window->palette();
+  palette.open();
+  delete typed_over;
+  QTest::keyClicks(&palette.line(), "zebra");
+  ASSERT_EQ(palette.list().topLevelItemCount(), 1);
+  delete chosen;
+  QTest::keyClick(&palette.line(), Qt::Key_Return);
+  EXPECT_TRUE(palette.isVisible()) << "there was nothing to do";
+  ASSERT_EQ(palette.list().topLevelItemCount(), 1);
+  EXPECT_TRUE(palette.list().topLevelItem(0)->text(1).startsWith("No command has these letters"));
+}
+
 TEST_F(WindowTest, ThePaletteHasEveryCommandOnceAndTypedWordsFirst) {
   press(Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
   QTreeWidget& list = window->palette().list();
