@@ -10,6 +10,7 @@
 #include <QScrollBar>
 #include <QTextBlock>
 #include <QTextBoundaryFinder>
+#include <QTimer>
 #include <QToolTip>
 #include <QUrl>
 
@@ -139,6 +140,15 @@ void PromptEditor::keepWholeLines() {
 void PromptEditor::resizeEvent(QResizeEvent* event) {
   QPlainTextEdit::resizeEvent(event);
   keepWholeLines();
+}
+
+/// Qt breaks the lines of what was set behind another page by the width that it had then.
+void PromptEditor::showEvent(QShowEvent* event) {
+  QPlainTextEdit::showEvent(event);
+  QTimer::singleShot(0, this, [this] {
+    QResizeEvent anew(viewport()->size(), QSize());
+    QPlainTextEdit::resizeEvent(&anew);
+  });
 }
 
 void PromptEditor::setLinePitch(double pitch) {
