@@ -77,7 +77,7 @@ void restoreSort(const Canvases& canvases, const QString& name) {
 
 }  // namespace
 
-Document::Document(const Parts& parts) : m(parts), m_model(parts.model) {
+Document::Document(const Parts& parts) : m(parts), m_model(parts.model), m_kept(m_model, m_results, parts.rows.notices()) {
   connectResults();
   connectModels();
   connect(&m.library.recent(), &RecentFiles::openRequested, this, &Document::openFile);
@@ -178,8 +178,8 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, std::opt
   m.place.want(s.selection);  // until there is something to select
   m.pages.show(m.pages.of(s.page));
   const bool another = missing.isEmpty() && QFileInfo(folder) != QFileInfo(m_model.controller.modelFolder());
-  m_if_refused = another && !s.results.zlib.isEmpty() && !ofScript() ? std::optional(s) : std::nullopt;
   if (another) m_model.controller.loadModel(folder);
+  missing.isEmpty() ? m_kept.follow(s, file.path, folder, another) : m_kept.forget();
   if (!missing.isEmpty()) m.rows.notices().show(missing, missing);
   m_file = file;
   m_modified = modified.value_or(file.path.isEmpty());
@@ -187,13 +187,11 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, std::opt
   refreshTitle();
 }
 
-bool Document::ofScript() const { return m_model.options.scripted() && !m_model.options.session.empty(); }
-
 void Document::openSessionFile(const QString& path) {
   try {
     const SeenFile file = SeenFile::now(path);
     const ReadSession read = readSession(path);
-    if (!isModel(folderOf(read.session)) && (read.session.results.zlib.isEmpty() || ofScript()))
+    if (!isModel(folderOf(read.session)) && (read.session.results.zlib.isEmpty() || m_model.options.ofSession()))
       return offerWithoutModel(read.session, path);
     const QStringList outside = filesOutside(read.session, path, folderOf(read.session));
     outside.isEmpty() ? takeSession(read, file) : offerToRead(outside, read, file);

@@ -9,6 +9,7 @@
 #include <QObject>
 #include <QStringList>
 
+#include "app/window/files/kept_results.h"
 #include "app/window/session/seen_file.h"
 #include "app/window/session/session_file.h"
 #include "app/window/session/session_journal.h"
@@ -97,8 +98,6 @@ class Document : public QObject {
   /// The user's own session: what is on screen, or what was put aside for a lesson.
   SavedSession own() const { return m_aside ? m_aside->session : session(); }
   const SeenFile& ownFile() const { return m_aside ? m_aside->file : m_file; }
-  /// A script that names a session must not report on what cannot be computed again.
-  bool ofScript() const;
   void endAside();
   void openFromList(const QString& path);  // leaves the welcome
   /// modified: against what the file holds; a session without a file is.
@@ -121,7 +120,6 @@ class Document : public QObject {
   void openKept(const QString& path);
   void takeKept(const KeptOpening& opening);
   void showKept(const KeptOpening& opening);
-  void showRefused();
   void showResults(const TracePtr& trace, const QString& name);
   void takeTrace(const Trace& trace, const QString& name);
   void sayViewOnly(const Trace& trace, QString text, bool ours);
@@ -129,11 +127,11 @@ class Document : public QObject {
   Parts m;
   WindowModel& m_model;
   StoredResults m_results;
+  KeptResults m_kept;
   std::unique_ptr<ModelChoice> m_models;
   std::unique_ptr<SessionJournal> m_journal;
   std::optional<SavedSession> m_stored;                        // whose results are shown or being read
-  std::optional<SavedSession> m_if_refused;                    // is shown so where the model that it opens is refused
-  QString m_refusal;                                           // of the model of m_stored; empty: there is none
+  QString m_refusal;                                           // why the model of m_stored is not used; empty: it is not there
   QStringList m_stored_notes;                                  // of what could not be read of that session
   std::function<void(const QString& before)> m_say_view_only;  // why nothing is computed, and the ways on
   struct Aside {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results that are shown without the model that made them: stored in a session, or as a trace.
 #include <algorithm>
-#include <utility>
 
 #include <QFile>
 #include <QFileInfo>
@@ -11,7 +10,6 @@
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
-#include "app/window/session/request_key.h"
 #include "app/window/session/start_place.h"
 #include "app/window/session/undo/runs_undo.h"
 #include "app/window/session/window_model.h"
@@ -54,6 +52,12 @@ void Document::connectResults() {
   connect(&m_results, &StoredResults::opened, this, &Document::showResults);
   connect(&m_results, &StoredResults::keptOpened, this, &Document::takeKept);
   connect(&m_results, &StoredResults::failed, this, &Document::sayNotOpened);
+  connect(&m_kept, &KeptResults::refused, this, &Document::sayNotOpened);
+  connect(&m_kept, &KeptResults::wanted, this, [this](const SavedSession& session, const QString& why) {
+    m_stored = session;
+    m_refusal = why;
+    m_results.read(session.results, m_file.path);
+  });
   connect(&m_results, &StoredResults::kept, this, [this](const QString& path, const QString& why) {
     if (why.isEmpty()) return m.jobs.note(QString("%1: written with its results").arg(path));
     const QString words = QString("%1 is saved, but without its results (%2): it can be opened only where its model is").arg(path, why);
@@ -63,22 +67,10 @@ void Document::connectResults() {
 
 /// Words that nothing is computed go once a model is open.
 void Document::takeSnapshot() {
-  showRefused();
+  m_kept.takeSnapshot();
   if (!m_say_view_only || m_model.controller.viewOnly()) return;
   m_say_view_only = nullptr;
   if (m.rows.notices().text().contains("View only: ")) m.rows.notices().dismiss();
-}
-
-/// A session whose model is there but does not open is shown as it was stored, unless it is another one by then.
-void Document::showRefused() {
-  const Snapshot& s = m_model.workspace.snapshot();
-  if (!m_if_refused || s.phase == RunPhase::loading || !m_model.controller.answersNewest(s)) return;
-  const SavedSession session = *std::exchange(m_if_refused, std::nullopt);
-  if (s.phase != RunPhase::failed || s.loading.empty()) return;
-  if (workKey(session.request) != workKey(m_model.controller.request())) return;
-  m_stored = session;
-  m_refusal = qs(s.failure);
-  m_results.read(session.results, m_file.path);
 }
 
 /// What is still being computed is not stored. A model that was refused leaves the results of the one before.
@@ -88,7 +80,9 @@ void Document::keepResults(const QString& path, const SavedSession& written) {
                        std::ranges::equal(s.lanes, written.request.lanes, {}, &LaneSnapshot::spec, &LaneSpec::text);
   const bool there =
       (s.phase == RunPhase::idle || refused) && !s.lanes.empty() && m_model.controller.answersNewest(s) && !m_model.options.synthetic_size;
-  if (there && written.results.zlib.isEmpty()) m_results.keep(path, written, m_model.workspace.snapshotPtr());
+  if (there && written.results.zlib.isEmpty())
+    m_results.keep(path, written, m_model.workspace.snapshotPtr(),
+                   m_model.controller.computesElsewhere() ? QString() : m_model.controller.modelFolder());
 }
 
 void Document::openTrace(const QString& path) {
@@ -162,7 +156,7 @@ void Document::showResults(const TracePtr& trace, const QString& name) {
   else
     takeTrace(*trace, name);
   if (!of_session) m_stored->model = ours ? QString() : model;
-  const QString why_not = m_refusal.isEmpty() ? "is not here" : QString("does not open (%1)").arg(m_refusal);
+  const QString why_not = m_refusal.isEmpty() ? "is not here" : m_refusal;
   const QString what = of_session
                            ? QString("the model of %1, %2, %3: these are the results that it holds").arg(file, m_stored->model, why_not)
                            : QString("%1 is a trace of %2 (%3, %4)").arg(file, model, qs(s.device), qs(s.precision));

@@ -213,6 +213,7 @@ PackedTrace resultsOf(const JsonCursor& value, QStringList& notes) {
   Fields f(value, where);
   const QString schema = f.text("schema"), packing = f.text("packed");
   const double bytes = f.number("bytes", 0, 0, 1e12);
+  const QString model = f.text("model_sha256");
   const auto data = f.get("data");
   if (data && !data->is_string()) refuse(f.at("data"), "a text", typeName(*data));
   f.noteOthers(notes);
@@ -224,7 +225,7 @@ PackedTrace resultsOf(const JsonCursor& value, QStringList& notes) {
   const auto read = QByteArray::fromBase64Encoding(QByteArray::fromRawData(base64.data(), static_cast<qsizetype>(base64.size())),
                                                    QByteArray::Base64Encoding | QByteArray::AbortOnBase64DecodingErrors);
   if (!read) refuse(f.at("data"), "base64", "something else");
-  return {*read, static_cast<std::size_t>(bytes)};
+  return {*read, static_cast<std::size_t>(bytes), model};
 }
 
 struct FigureName {
@@ -310,6 +311,7 @@ QByteArray sessionJson(const SavedSession& session) {
     out["results"] = QJsonObject{{"schema", kResultsSchema},
                                  {"packed", kResultsPacking},
                                  {"bytes", static_cast<qint64>(session.results.bytes)},
+                                 {"model_sha256", session.results.model_sha256},
                                  {"data", QString::fromLatin1(session.results.zlib.toBase64())}};
   return QJsonDocument(out).toJson();
 }

@@ -10,6 +10,7 @@
 
 #include <zlib.h>
 
+#include "arch/model_parts.h"
 #include "core/error.h"
 #include "core/failure.h"
 #include "trace/trace_writer.h"
@@ -62,11 +63,14 @@ StoredResults::StoredResults(QObject* parent) : QObject(parent) { m_thread.setMa
 StoredResults::~StoredResults() { m_thread.waitForDone(); }
 
 template <class Work>
-void StoredResults::start(Work work) {
-  if (m_newest) m_newest->cancel();
-  m_newest = std::make_shared<CancelToken>();
+void StoredResults::start(Work work, Beside beside) {
+  const auto own = std::make_shared<CancelToken>();
+  if (beside == Beside::what_is_newer) {
+    if (m_newest) m_newest->cancel();
+    m_newest = own;
+  }
   ++m_running;
-  m_thread.start([this, work = std::move(work), mine = m_newest] {
+  m_thread.start([this, work = std::move(work), mine = own] {
     std::function<void()> said;
     try {
       said = work(*mine);
@@ -82,12 +86,32 @@ void StoredResults::start(Work work) {
   });
 }
 
-void StoredResults::keep(const QString& path, const SavedSession& session, const SnapshotPtr& results) {
-  start([this, path, session, results](const CancelToken& cancel) -> std::function<void()> {
+/// Empty: it cannot be read, or not from here.
+static QString hashOf(const QString& model) {
+  try {
+    return model.isEmpty() ? QString() : QString::fromStdString(hash_of_model(model.toStdString()));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+void StoredResults::compareModel(const PackedTrace& packed, const QString& path, const QString& model) {
+  start(
+      [this, path, model, was = packed.model_sha256](const CancelToken&) -> std::function<void()> {
+        const QString now = hashOf(model);
+        if (now.isEmpty() || now == was) return {};
+        return [this, path] { Q_EMIT modelIsAnother(path); };
+      },
+      Beside::all);
+}
+
+void StoredResults::keep(const QString& path, const SavedSession& session, const SnapshotPtr& results, const QString& model) {
+  start([this, path, session, results, model](const CancelToken& cancel) -> std::function<void()> {
     QString why;
     try {
       SavedSession whole = session;
       whole.results = packTrace(*results, session.request.seed, &cancel);
+      whole.results.model_sha256 = hashOf(model);
       cancel.check();
       const QMutexLocker writing(&m_writing);
       QFile file(path);

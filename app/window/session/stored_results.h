@@ -36,7 +36,10 @@ class StoredResults : public QObject {
   ~StoredResults() override;  // finishes the file that is being written
 
   /// Writes the session that `path` holds again, with its results; nothing where the file is gone or another one by then.
-  void keep(const QString& path, const SavedSession& session, const SnapshotPtr& results);
+  /// `model`: its folder, as this machine sees it; empty: it does not.
+  void keep(const QString& path, const SavedSession& session, const SnapshotPtr& results, const QString& model);
+  /// modelIsAnother(path) where `model` is not what computed the results of the session that `path` holds.
+  void compareModel(const PackedTrace& packed, const QString& path, const QString& model);
   /// Of a session.
   void read(const PackedTrace& packed, const QString& name);
   /// A file of schema kvscope.trace/1.
@@ -53,10 +56,12 @@ class StoredResults : public QObject {
   void opened(const kvscope::TracePtr& trace, const QString& name);
   void keptOpened(const kvscope::KeptOpening& opening);
   void failed(const QString& why);
+  void modelIsAnother(const QString& path);
 
  private:
+  enum class Beside { what_is_newer, all };  // whose start gives it up
   template <class Work>
-  void start(Work work);
+  void start(Work work, Beside beside = Beside::what_is_newer);
   /// `read(cancel)` gives what is to be said.
   template <class Read>
   void open(Read read);

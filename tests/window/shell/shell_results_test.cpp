@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results without the model that made them: in a session, and as a trace.
 #include <algorithm>
+#include <filesystem>
 
 #include <QDir>
 #include <QFile>
@@ -292,6 +293,36 @@ TEST_F(ResultsTest, AModelThatDoesNotOpenLeavesWhatTheSessionHolds) {
       << said.toStdString();
   EXPECT_TRUE(window->messages().isHidden()) << "said once: " << window->messages().text().toStdString();
   EXPECT_EQ(window->document().session().model, model);
+}
+
+TEST_F(ResultsTest, OfAnotherModelInTheSameFolderAreNotTakenForTheSame) {
+  const QString model = folder.filePath("model"), path = folder.filePath("s.kvscope");
+  std::filesystem::copy(builtInModel(), model.toStdString());
+  window->openFile(model);
+  ASSERT_TRUE(settle());
+  const std::string before = asTrace();
+  ASSERT_TRUE(kept(path));
+  EXPECT_EQ(readSession(path).session.results.model_sha256.size(), 64);
+  const auto opened = [&] {
+    window->notices().clear();
+    window->openFile(path);
+    return settle() && QTest::qWaitFor([&] { return !window->document().results().busy(); }, 20000);
+  };
+  ASSERT_TRUE(opened());
+  EXPECT_TRUE(window->notices().isHidden()) << window->notices().text().toStdString();
+
+  write(model + "/config.json", bytesOf(model + "/config.json") + "\n");
+  ASSERT_TRUE(opened());
+  EXPECT_TRUE(window->notices().text().contains("s.kvscope was saved with another model than the one that is in " + model))
+      << window->notices().text().toStdString();
+  EXPECT_FALSE(window->controller().viewOnly());
+  QPushButton* show = buttonOf(window->notices(), "Show what was saved");
+  ASSERT_NE(show, nullptr);
+  show->click();
+  ASSERT_TRUE(shown());
+  EXPECT_TRUE(asTrace() == before);
+  EXPECT_TRUE(window->notices().text().contains(model + ", is another one by now")) << window->notices().text().toStdString();
+  EXPECT_EQ(window->document().session().results.model_sha256, readSession(path).session.results.model_sha256) << "saved again as it was";
 }
 
 TEST_F(ResultsTest, AFileThatWasRemovedOrReplacedMeanwhileStaysSo) {

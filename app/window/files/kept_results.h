@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include <QObject>
+
+#include "app/window/session/session_file.h"
+
+namespace kvscope {
+
+class MessageBar;
+class StoredResults;
+struct WindowModel;
+
+/// What a session holds, for as long as it is computed anew by the model that it names: to be shown in its place where that is refused, or
+/// is another one than the one that computed it.
+class KeptResults : public QObject {
+  Q_OBJECT
+
+ public:
+  KeptResults(WindowModel& model, StoredResults& results, MessageBar& notices);
+
+  /// Of the session that was opened from `path` just now with the model in `folder`; `loads`: which is being opened, too.
+  void follow(const SavedSession& session, const QString& path, const QString& folder, bool loads);
+  void forget();  // another session, or one without its model
+  void takeSnapshot();
+
+ Q_SIGNALS:
+  /// They are to be shown. `why` the model is not used goes on "the model of this session …".
+  void wanted(const kvscope::SavedSession& session, const QString& why);
+  /// To a script, which nobody can ask.
+  void refused(const QString& why);
+
+ private:
+  void sayAnother(const QString& path);
+
+  WindowModel& m_model;
+  StoredResults& m_results;
+  MessageBar& m_notices;
+  std::optional<SavedSession> m_session;
+  QString m_path;
+  bool m_loads = false;
+};
+
+}  // namespace kvscope
