@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from program import CLI, TINY, CliTest
+from program import CLI, TINY, CliTest, limits_addresses
 
 RUN = ["run", "--model", TINY, "--prompt-ids", "1,2,3"]
 
@@ -224,6 +224,7 @@ class Hostile(CliTest):
         self.assertEqual((r.returncode, r.stderr), (0, ""), r)
         self.assertGreater(json.loads(r.stdout)["prompt_tokens"], 2)
 
+    @limits_addresses
     def test_a_session_of_hostile_size_or_depth_takes_little(self):
         for name, text in (("many", b"[" + b"[]," * (20 << 20) + b"1]"), ("deep", b"[" * 1000000), ("objects", b'{"kvscope":"session","x":[' + b'{"":0},' * (8 << 20) + b"0]}")):
             path = self.write(name + ".kvscope", text)
@@ -258,6 +259,7 @@ class Hostile(CliTest):
         self.assertNotIn(b"\x1b", shown)
         self.assertIn(b"nice\\x1b[31m name", shown)
 
+    @limits_addresses
     def test_a_prompt_of_ten_megabytes_is_refused_soon(self):
         path = self.write("long.txt", "the quick brown fox jumps over the lazy dog " * (10 * (1 << 20) // 44))
         started = time.monotonic()
