@@ -145,7 +145,8 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
   if (exists && S_ISDIR(old.st_mode)) throw Error(fmt::format("{}: expected a file to write, got a folder", path));
   if (exists && !S_ISREG(old.st_mode)) {  // /dev/stdout, a pipe: nothing to rename over
     const FileHandle sink(::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!sink && errno == ENXIO) throw Error(fmt::format("{}: nobody reads this pipe: start its reader first, or write to a file", path));
+    if (!sink && errno == ENXIO && S_ISFIFO(old.st_mode))
+      throw Error(fmt::format("{}: nobody reads this pipe: start its reader first, or write to a file", path));
     if (!sink) throw Error(fmt::format("{}: cannot be opened for writing: {}", path, std::strerror(errno)));
     ::fcntl(sink.get(), F_SETFL, ::fcntl(sink.get(), F_GETFL) & ~O_NONBLOCK);  // it may read as slowly as it likes
     write([&](std::string_view piece) { write_all(sink, piece, path); });

@@ -158,7 +158,8 @@ void Document::showResults(const TracePtr& trace, const QString& name) {
   if (!of_session) m_stored->model = ours ? QString() : model;
   const QString why_not = m_refusal.isEmpty() ? "is not here" : m_refusal;
   const QString what = of_session
-                           ? QString("the model of %1, %2, %3: these are the results that it holds").arg(file, m_stored->model, why_not)
+                           ? QString("the model of %1, %2, %3: these are the results that it holds")
+                                 .arg(file, m_stored->model.isEmpty() ? "the one that comes with the program" : m_stored->model, why_not)
                            : QString("%1 is a trace of %2 (%3, %4)").arg(file, model, qs(s.device), qs(s.precision));
   const QString why = QString("View only: %1. Nothing is computed until a model is open (Ctrl+O)").arg(what);
   m.undo.without([&] { m_model.controller.showStored(std::shared_ptr<const Snapshot>(trace, &trace->snapshot), m_stored->request, why); });
