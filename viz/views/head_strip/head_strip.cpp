@@ -141,9 +141,7 @@ class HeadStrip final : public View {
       rows.p.mark("empty", "attention", at.chart, "not captured");
       return {};
     }
-    // A full unit where anything comes near it, so that strips of different heads can be compared; else as far as the bars reach.
-    const double high = std::fmax(bars.values[static_cast<std::size_t>(peak)], head.pooled_share);
-    const ValueScale scale{0, high > 0.3 ? 1.0 : std::max(high, 1e-9), true};
+    const ValueScale scale = attention_scale(bars.values[static_cast<std::size_t>(peak)], head);
     rows.row_label(rows.value_axis(at.chart, scale, rows.p.px(20), true), "attention", rows.axis.px < 1 ? "√, max" : "√ scale");
     rows.bars(at.chart, scale, bars, "attention");
     rows.state(at.chart, scale, head);

@@ -284,6 +284,11 @@ void TokenRows::found(float y, std::span<const TokenRange> places) const {
   }
 }
 
+ValueScale attention_scale(double highest, const HeadRecord& head) {
+  const double high = std::fmax(highest, head.pooled_share);
+  return {0, high > 0.3 ? 1.0 : std::max(high, 1e-9), true};
+}
+
 TokenBars attention_bars(const Theme& theme, const HeadColumns& columns) {
   TokenBars out{columns.lost, {}};
   for (std::size_t t = 0; t < out.values.size(); ++t)

@@ -65,6 +65,9 @@ struct TokenRows {
 
 /// Bars of the attention row: solid for slots the query saw, hatched for what only the reference could see. The columns must outlive these.
 TokenBars attention_bars(const Theme& theme, const HeadColumns& columns);
+/// Of these and of the head's state: a full unit where anything comes near it, so that strips of different heads can be compared; else as
+/// far as the bars reach. highest: of the bars.
+ValueScale attention_scale(double highest, const HeadRecord& head);
 /// Bars of the probe's attention: solid and hatched likewise.
 TokenBars probed_bars(const Theme& theme, const HeadColumns& columns);
 /// Bars of the agreement: how many query heads rank the token inside the budget; solid and hatched likewise.

@@ -117,8 +117,7 @@ class Strip {
       p_.mark("empty", "attention", at_.attention, "not captured");
       return;
     }
-    const double peak = std::fmax(bars.values[static_cast<std::size_t>(highest)], scene_.pick.values->pooled_share);
-    const ValueScale scale{0, peak > 0.3 ? 1.0 : std::max(peak, 1e-9), true};
+    const ValueScale scale = attention_scale(bars.values[static_cast<std::size_t>(highest)], *scene_.pick.values);
     rows_.value_axis(at_.attention, scale, p_.px(18));
     rows_.bars(at_.attention, scale, bars, "attention");
     rows_.state(at_.attention, scale, *scene_.pick.values);
