@@ -19,7 +19,7 @@
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
-#include "io/model_names.h"
+#include "io/result_files.h"
 #include "io/terminal_text.h"
 #include "runtime/session/record_sink.h"
 #include "snapshot/figures.h"
@@ -224,19 +224,14 @@ static void check_target(const std::string& path, const char* option) {
     throw UsageError(fmt::format("{} {}: the folder {} cannot be written", option, path, folder.string()));
 }
 
-static void check_not_read(const Arguments& a, const std::string& path, const char* option) {
+static void check_nothing_read(const Arguments& a, const std::string& path, const char* option) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (!fs::exists(path, error)) return;
-  const auto same = [&](const fs::path& other) {
-    if (fs::equivalent(path, other, error))
-      throw UsageError(fmt::format("{} {}: this file is read for the result; writing would destroy it; choose another name", option, path));
-  };
+  const auto same = [&](const std::string& read) { check_not_read(option, path, read); };
   for (const auto* read : {&a.session, &a.prompt_file, &a.tokens_file, &a.kept, &a.results})
     if (*read) same(**read);
-  if (!a.texts.empty()) same(a.texts);
-  if (!a.scenes.empty()) same(a.scenes);
-  if (!a.text.empty()) same(a.text);
+  for (const auto* read : {&a.texts, &a.scenes, &a.text}) same(*read);
   std::string folder = model_of(a);
   if (fs::is_regular_file(folder, error)) {
     same(folder);  // a GGUF
@@ -244,7 +239,7 @@ static void check_not_read(const Arguments& a, const std::string& path, const ch
     if (folder.empty()) folder = ".";
   }
   for (fs::directory_iterator entry(folder, error), last; !error && entry != last; entry.increment(error))
-    if (is_name_of_model_file(entry->path().filename().string())) same(entry->path());
+    if (is_name_of_model_file(entry->path().filename().string())) same(entry->path().string());
 }
 
 void check_targets(const Arguments& a, std::initializer_list<Target> targets) {
@@ -252,7 +247,7 @@ void check_targets(const Arguments& a, std::initializer_list<Target> targets) {
   for (const auto& [option, path] : targets) {
     if (path.empty() || path == "-") continue;
     check_target(path, option);
-    check_not_read(a, path, option);
+    check_nothing_read(a, path, option);
     std::error_code error;
     if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) continue;  // /dev/null takes all of them
     const auto [other, is_new] =

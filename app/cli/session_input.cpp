@@ -38,8 +38,9 @@ SessionInput read_session_input(const std::string& path) {
   if (f.given("model")) {
     const JsonCursor model = f.at("model");
     if (!model.is_object()) model.fail("an object with the model's folder");
-    if (!model.flag_or("built_in", false)) out.model = model.text_or("folder", "");
-    if (out.model.empty() && !model.flag_or("built_in", false)) model.fail("\"folder\": the model's, or \"built_in\": true");
+    const bool built_in = model.flag_or("built_in", false);
+    if (!built_in) out.model = model.text_or("folder", "");
+    if (!built_in && out.model.empty()) model.fail("\"folder\": the model's, or \"built_in\": true");
   }
   out.request = read_request(f);
   return out;

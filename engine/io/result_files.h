@@ -25,4 +25,11 @@ inline void check_no_model_file(const std::string& path) {
     throw Error(fmt::format("{}: this is a file of a model by its name; writing would destroy it: choose another name", path));
 }
 
+/// For a result that an option names. Throws UsageError where that is the file `read`, whatever the two are called.
+inline void check_not_read(const std::string& option, const std::string& path, const std::string& read) {
+  std::error_code ignored;
+  if (!path.empty() && !read.empty() && std::filesystem::equivalent(path, read, ignored))
+    throw UsageError(fmt::format("{} {}: this file is read for the result; writing would destroy it; choose another name", option, path));
+}
+
 }  // namespace kvscope

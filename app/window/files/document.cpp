@@ -257,8 +257,7 @@ void Document::openFile(const QString& path) {
     case FileKind::model:
       if (m_model.controller.computesElsewhere())
         return sayNotOpened(path + " was not opened: it is on this machine, and the engine is elsewhere; Open model… takes a folder there");
-      openModelAt(modelAt(path));
-      return;
+      return openModelAt(modelAt(path));
     case FileKind::trace:
       return openTrace(path);
     case FileKind::lesson:

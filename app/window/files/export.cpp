@@ -15,7 +15,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "io/files.h"
-#include "io/model_names.h"
+#include "io/result_files.h"
 #include "viz/draw/svg.h"
 
 namespace kvscope {

@@ -6,7 +6,7 @@
 
 #include "app/window/session/session_controller.h"
 #include "io/files.h"
-#include "io/model_names.h"
+#include "io/result_files.h"
 
 namespace kvscope {
 

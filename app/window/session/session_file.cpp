@@ -18,7 +18,7 @@
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
-#include "io/model_names.h"
+#include "io/result_files.h"
 #include "policy/catalog.h"
 #include "runtime/model/run_files.h"
 #include "trace/json_text.h"

@@ -26,6 +26,7 @@
 #include "core/byte_size.h"
 #include "core/error.h"
 #include "io/files.h"
+#include "io/result_files.h"
 #include "io/terminal_text.h"
 #include "policy/catalog.h"
 #include "remote/address.h"
@@ -85,12 +86,9 @@ void checkEnding(const std::string& option, const std::string& path, const std::
 }
 
 /// A picture or a report in the place of what it is made of would leave neither.
-void checkNotRead(const std::string& option, const std::string& path, const Options& options) {
-  namespace fs = std::filesystem;
-  std::error_code error;
+void checkNothingRead(const std::string& option, const std::string& path, const Options& options) {
   for (const std::string* read : {&options.session, &options.prompt_file, &options.scenes, &options.model, &options.bench_ui})
-    if (!path.empty() && !read->empty() && fs::equivalent(path, *read, error))
-      throw UsageError(option + " " + path + ": this file is read for the result; writing would destroy it; choose another name");
+    check_not_read(option, path, *read);
 }
 
 }  // namespace
@@ -293,8 +291,8 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
   if (!options.synthetic.empty()) options.synthetic_size = parseSynthetic(options.synthetic);
   checkEnding("--picture", options.picture, {".png", ".svg", ".csv", ".json", ".gif", ".mp4"});
   checkEnding("--report", options.report, {".html", ".pdf"});
-  checkNotRead("--picture", options.picture, options);
-  checkNotRead("--report", options.report, options);
+  checkNothingRead("--picture", options.picture, options);
+  checkNothingRead("--report", options.report, options);
 }
 
 }  // namespace
