@@ -63,9 +63,8 @@ std::string as_chat(const Arguments& a, const std::string& folder, const std::st
 }
 
 std::string model_of(const Arguments& arguments) {
-  std::string model = arguments.model;
-  if (model.empty() && arguments.session) model = read_session_input(*arguments.session).model;
-  return model.empty() ? embedded_model() : model;
+  if (!arguments.model.empty()) return arguments.model;
+  return arguments.session ? model_of_session(*arguments.session, embedded_model()) : embedded_model();
 }
 
 ModelFiles open_model_of(const Arguments& arguments) { return open_model(model_of(arguments)); }

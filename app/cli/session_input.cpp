@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "arch/model_parts.h"
 #include "core/error.h"
 #include "io/json_cursor.h"
 #include "runtime/model/run_files.h"
@@ -42,8 +43,18 @@ SessionInput read_session_input(const std::string& path) {
     if (!built_in) out.model = model.text_or("folder", "");
     if (!built_in && out.model.empty()) model.fail("\"folder\": the model's, or \"built_in\": true");
   }
+  if (f.given("results") && f.at("results").is_object()) out.model_sha256 = f.at("results").text_or("model_sha256", "");
   out.request = read_request(f);
   return out;
+}
+
+std::string model_of_session(const std::string& path, const std::string& embedded) {
+  const SessionInput session = read_session_input(path);
+  const std::string model = session.model.empty() ? embedded : session.model;
+  if (!session.model_sha256.empty() && !parts_of_model(model).empty() && hash_of_model(model) != session.model_sha256)
+    throw Error(fmt::format("{}: its results were computed with another model than the one that is in {} now; --model {} takes this one",
+                                 path, model, model));
+  return model;
 }
 
 RunRequest request_of_session(const std::string& path, const std::string& model_folder, bool trusted) {

@@ -9,13 +9,18 @@ namespace kvscope::cli {
 
 /// What a *.kvscope file of the window asks to be computed. Selection, page and bookmarks are the window's business.
 struct SessionInput {
-  std::string model;  // folder; empty: the embedded one
+  std::string model;         // folder; empty: the embedded one
+  std::string model_sha256;  // of the model that made the stored results (arch/model_parts.h); empty: none are stored, or not known
   RunRequest request;
 };
 
 /// Throws Error: not readable, no session, a value of the wrong type or out of range (which, expected, got), or a file of a newer version,
 /// whose result could be another one.
 SessionInput read_session_input(const std::string& path);
+
+/// What the session names as its model (empty: the embedded one). Throws Error where another one lies there than the one that made the
+/// results which the session holds: its figures would pass for theirs.
+std::string model_of_session(const std::string& path, const std::string& embedded);
 
 /// The session's request, once it is sure that its runs name no files but of the model's folder and of the session's own. Somebody else may
 /// have written it. Throws UsageError that names them, unless `trusted`.

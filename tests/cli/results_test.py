@@ -1,4 +1,5 @@
 """What kvscope-cli prints and writes when all is well."""
+import hashlib
 import json
 import os
 import re
@@ -154,6 +155,19 @@ class SessionOfTheWindow(CliTest):
                               "--lane", "h2o:slots=6@evict=4,step=1")
         self.assertEqual(by_session, by_words)
         self.assertGreater(len(json.loads(by_session)["lanes"][1]["steps"]), 3)
+
+    def test_stored_results_of_another_model_are_not_computed_with_this_one(self):
+        parts = hashlib.sha256()
+        for name in sorted(os.listdir(TINY)):
+            if name.endswith((".safetensors", "_heads.json")) or name in ("config.json", "tokenizer.json", "tokenizer.model"):
+                with open(os.path.join(TINY, name), "rb") as f:
+                    parts.update(f"{name}\n{hashlib.sha256(f.read()).hexdigest()}\n".encode())
+        of = lambda digits: self.session(results={"schema": "x", "packed": "x", "bytes": 0, "data": "", "model_sha256": digits})
+        self.trace("--session", of(parts.hexdigest()))
+        self.trace("--session", of(""))
+        other = of("0" * 64)
+        self.refuses(1, ["trace", "--session", other, "--out", self.path("x.json")], "another model than the one that is in", f"--model {TINY}")
+        self.trace("--session", other, "--model", TINY)
 
     def test_what_it_says_is_not_said_twice(self):
         path = self.session()
