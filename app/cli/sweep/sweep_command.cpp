@@ -169,8 +169,9 @@ void compute_alone(const Arguments& a, const SweepPlan& plan, SweepResults& resu
   for (std::size_t i = first; i < last; ++i) {
     cancel.check();
     if (results.has(i)) continue;
+    const double before = static_cast<double>(i - first), all = static_cast<double>(last - first);
     results.put(i, work.compute(i, cancel, [&](const std::string&, double fraction) {
-      progress.show(plan.run(i).lane.text, (static_cast<double>(i - first) + fraction) / static_cast<double>(last - first));
+      progress.show(plan.run(i).lane.text, (before + fraction) / all);
     }));
   }
 }
