@@ -72,7 +72,8 @@ std::map<int, QList<QDockWidget*>> DockArea::columns() const {
 }
 
 void DockArea::remember() {
-  for (const auto& [x, docks] : columns()) {
+  for (const auto& column : columns()) {
+    const QList<QDockWidget*>& docks = column.second;
     const auto is_folded = [&docks](const Column& c) { return c.folded && c.docks.contains(docks.front()); };
     if (std::ranges::any_of(m_columns, is_folded)) continue;  // these are no shares to go back to
     const bool as_given = std::ranges::all_of(docks, [this](QDockWidget* dock) {

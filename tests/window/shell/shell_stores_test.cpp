@@ -201,7 +201,7 @@ TEST_F(StoresTest, WhatBecameOfTheAnswersIsShownByHead) {
         ASSERT_EQ(told["n"].toInt(), 4);
         double kept = 0;
         for (int h = 0; h < 24; ++h) {
-          const auto of = [&](const char* what) { return told[moment].toObject()[what].toArray()[h].toInt(); };
+          const auto of = [&, moment = moment](const char* what) { return told[moment].toObject()[what].toArray()[h].toInt(); };
           kept += of("kept");
           const QPointF at = heads.cellOf(mark.run, h);
           ASSERT_TRUE(heads.rect().contains(at.toPoint()));
