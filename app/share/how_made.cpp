@@ -16,6 +16,8 @@ namespace kvscope::share {
 
 namespace {
 
+constexpr std::string_view kOwnModel = "kvmini";  // what a command computes with that names no model
+
 std::string hash_of(const std::string& path) try {
   const FileHash hash = hash_of_file(path);
   if (hash.whole) return "SHA-256 " + hash.sha256;
@@ -47,8 +49,9 @@ Rows settings(const Snapshot& s, const Asked& asked) {
 }
 
 std::string command_line(const Snapshot& s, const Asked& asked, std::string_view command) {
-  std::string out = fmt::format("kvscope-cli {} --prompt-file PROMPT --generate {} --follow {}", command, std::max(0, asked.n_generate),
-                                s.follow == "file" ? "TEXT" : s.follow);
+  std::string out =
+      fmt::format("kvscope-cli {}{} --prompt-file PROMPT --generate {} --follow {}", command,
+                  s.model.name == kOwnModel ? "" : " --model MODEL", std::max(0, asked.n_generate), s.follow == "file" ? "TEXT" : s.follow);
   if (const PromptText text = prompt_text_of(s); text != PromptText::plain)
     out += text == PromptText::names ? " --special-tokens" : " --special-tokens --no-start-token";
   if (!s.prefill_mode) out += " --prompt-mode stream";
@@ -58,7 +61,9 @@ std::string command_line(const Snapshot& s, const Asked& asked, std::string_view
   return out;
 }
 
-Rows model_hashes(const std::string& model) {
+Rows model_hashes(const std::string& model, const std::string& stamp) {
+  if (!stamp.empty() && stamp != stamp_of_model(model))
+    return {{"the model's files", "changed since they were read: what lies there now did not compute this"}};
   Rows out;
   for (const std::string& file : parts_of_model(model)) out.emplace_back(std::filesystem::path(file).filename().string(), hash_of(file));
   return out;

@@ -11,6 +11,7 @@
 #include "arch/gguf_source.h"
 #include "arch/gguf_tokenizer.h"
 #include "arch/head_characters_file.h"
+#include "arch/model_parts.h"
 #include "arch/weights.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -92,6 +93,7 @@ ModelFiles model_of(const std::string& path, const JsonDocument& json, const std
   const Family& family = find_family(config.text("model_type"), json.name());
   ModelFiles model;
   model.folder = path;
+  model.stamp = stamp_of_model(path);
   model.config = family.read_config(config);
   model.config.name = whole.text_or("name", name_of_folder(path));
   model.config.arch = family.model_type;

@@ -54,6 +54,7 @@ struct ModelFiles {
   std::string tokenizer_file;  // name of the file that it was read from; empty: none
   std::vector<int> end_ids;    // tokens that end a text, of generation_config.json or else config.json; empty: neither says
   std::string folder;          // or GGUF file
+  std::string stamp;           // of its files when they were opened (model_parts.h)
   std::size_t weight_bytes = 0;
   std::shared_ptr<const HeadCharacters> characters;        // of heads.json; null: there is none, or it is of no use
   std::string characters_problem;                          // why not, one sentence; a model runs without it

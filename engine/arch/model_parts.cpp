@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include "io/file_hash.h"
 #include "io/sha256.h"
 
@@ -38,6 +41,22 @@ std::string hash_of_model(const std::string& model) {
     all.add(hash_of_file(part).sha256 + "\n");
   }
   return hexadecimal(all.digest());
+}
+
+std::string stamp_of_model(const std::string& model) {
+  std::string all;
+  for (const std::string& part : parts_of_model(model)) {
+    struct stat info {};
+    if (::stat(part.c_str(), &info) != 0) continue;  // gone meanwhile: another text than with it
+    all += fmt::format("{} {} {} {}.{}\n", fs::path(part).filename().string(), info.st_ino, info.st_size, info.st_mtim.tv_sec,
+                       info.st_mtim.tv_nsec);
+  }
+  return hexadecimal(sha256(all));
+}
+
+std::string hash_of_read_model(const std::string& model, const std::string& stamp) {
+  const std::string hash = hash_of_model(model);
+  return stamp_of_model(model) == stamp ? hash : stamp;
 }
 
 }  // namespace kvscope

@@ -453,7 +453,8 @@ void Document::offerRecovery() {
       const auto recover = [this, s, path, left, text] {
         m.rows.notices().takeBack(text);
         m.welcome.setRecovery({});
-        openSession(s, SeenFile::notAfter(s.file, left), true);
+        // A journal of before had the name as it was given, and nobody knows of which folder it is.
+        openSession(s, QDir::isAbsolutePath(s.file) ? SeenFile::notAfter(s.file, left) : SeenFile(), true);
         m_journal->writeNow();
         QFile::remove(path);  // it lives on in the journal of this window
       };

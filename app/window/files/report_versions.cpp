@@ -15,7 +15,8 @@ std::vector<std::pair<QString, QString>> reportVersions(const Report& report) {
   out.emplace_back("computed on",
                    QString::fromStdString(report.snapshot->device) + ", " + QString::fromStdString(report.snapshot->precision));
   out.emplace_back("system", QSysInfo::prettyProductName() + ", Qt " + qVersion());
-  for (const auto& [name, hash] : share::model_hashes(report.model_folder.toStdString())) out.emplace_back(qs(name), qs(hash));
+  for (const auto& [name, hash] : share::model_hashes(report.model_folder.toStdString(), report.snapshot->model_stamp))
+    out.emplace_back(qs(name), qs(hash));
   out.emplace_back("prompt", "SHA-256 " + qs(hexadecimal(sha256(report.snapshot->prompt))));
   return out;
 }

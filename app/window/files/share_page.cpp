@@ -16,11 +16,12 @@ ShownFacts::ShownFacts(const SessionController& controller, const Snapshot& snap
   facts.asked = {static_cast<int>(snapshot.tokens.size()) - snapshot.n_prompt, known ? std::optional(request.temperature) : std::nullopt,
                  request.seed};
   if (known && !controller.computesElsewhere()) model = controller.modelFolder().toStdString();
+  stamp = snapshot.model_stamp;
 }
 
 share::PageFacts ShownFacts::withHashes() const {
   share::PageFacts out = facts;
-  if (!model.empty()) out.files = share::model_hashes(model);
+  if (!model.empty()) out.files = share::model_hashes(model, stamp);
   return out;
 }
 

@@ -20,6 +20,7 @@ struct ShownFacts {
   ShownFacts(const SessionController& controller, const Snapshot& snapshot);
   share::PageFacts facts;
   std::string model;  // its folder or file; empty: none is known
+  std::string stamp;  // of its files when they were read
   share::PageFacts withHashes() const;
 };
 

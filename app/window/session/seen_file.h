@@ -9,18 +9,19 @@ namespace kvscope {
 
 /// A file as it was when it was last read or written here: what another program made of it since shows.
 struct SeenFile {
-  QString path;  // empty: none
+  QString path;  // absolute: it goes into the journal, whose next reader may stand in another folder; empty: none
   qint64 bytes = -1;
   QDateTime modified;
 
   static SeenFile now(const QString& path) {
+    if (path.isEmpty()) return {};
     const QFileInfo info(path);
-    return info.exists() ? SeenFile{path, info.size(), info.lastModified()} : SeenFile{path};
+    return info.exists() ? SeenFile{info.absoluteFilePath(), info.size(), info.lastModified()} : SeenFile{info.absoluteFilePath()};
   }
   /// As it is now if it was not written after `moment`; else as nobody has seen it.
   static SeenFile notAfter(const QString& path, const QDateTime& moment) {
     const SeenFile file = now(path);
-    return file.modified > moment ? SeenFile{path} : file;
+    return file.modified > moment ? SeenFile{file.path} : file;
   }
   /// It is there, and another one. Where it is gone there is nothing to lose.
   bool changedSince() const {

@@ -18,7 +18,7 @@ namespace kvscope {
 struct PackedTrace {
   QByteArray zlib;        // empty: there is none
   std::size_t bytes = 0;  // of the text
-  QString model_sha256;   // of the model that computed it (arch/model_parts.h); empty: not known
+  QString model_sha256;   // of the model that computed it (hash_of_read_model() of arch/model_parts.h); empty: not known
 };
 
 /// What a budget sweep measured, and what was chosen for it.

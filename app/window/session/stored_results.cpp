@@ -86,10 +86,11 @@ void StoredResults::start(Work work, Beside beside) {
   });
 }
 
-/// Empty: it cannot be read, or not from here.
-static QString hashOf(const QString& model) {
+/// Empty: it cannot be read, or not from here. stamp: what the files were when they were read; empty: as they are now.
+static QString hashOf(const QString& model, const std::string& stamp = {}) {
+  const std::string files = model.toStdString();
   try {
-    return model.isEmpty() ? QString() : QString::fromStdString(hash_of_model(model.toStdString()));
+    return files.empty() ? QString() : QString::fromStdString(stamp.empty() ? hash_of_model(files) : hash_of_read_model(files, stamp));
   } catch (const Error&) {
     return {};
   }
@@ -111,7 +112,7 @@ void StoredResults::keep(const QString& path, const SavedSession& session, const
     try {
       SavedSession whole = session;
       whole.results = packTrace(*results, session.request.seed, &cancel);
-      whole.results.model_sha256 = hashOf(model);
+      whole.results.model_sha256 = hashOf(model, results->model_stamp);
       cancel.check();
       const QMutexLocker writing(&m_writing);
       QFile file(path);

@@ -542,6 +542,7 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   out.device = backend->name();
   out.precision = name_of(backend->dtype());
   out.weight_bytes = static_cast<double>(model.files.weight_bytes);
+  out.model_stamp = model.files.stamp;
   out.prefill_mode = mode == PromptMode::prefill;
   out.follow = name_of(request.follow);
   out.shadow = request.shadow;

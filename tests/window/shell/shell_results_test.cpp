@@ -9,11 +9,13 @@
 #include <QJsonObject>
 #include <QTemporaryDir>
 
+#include "app/window/files/share_page.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_file.h"
 #include "app/window/session/stored_results.h"
+#include "arch/model_parts.h"
 #include "core/error.h"
 #include "paths.h"
 #include "policy/catalog.h"
@@ -323,6 +325,28 @@ TEST_F(ResultsTest, OfAnotherModelInTheSameFolderAreNotTakenForTheSame) {
   EXPECT_TRUE(asTrace() == before);
   EXPECT_TRUE(window->notices().text().contains(model + ", is another one by now")) << window->notices().text().toStdString();
   EXPECT_EQ(window->document().session().results.model_sha256, readSession(path).session.results.model_sha256) << "saved again as it was";
+}
+
+TEST_F(ResultsTest, HaveNoHashOfAModelThatCameAfterTheyWereComputed) {
+  const QString model = folder.filePath("model"), path = folder.filePath("s.kvscope");
+  std::filesystem::copy(builtInModel(), model.toStdString());
+  window->openFile(model);
+  ASSERT_TRUE(settle());
+  const auto files = [&] { return ShownFacts(window->controller(), window->workspace().snapshot()).withHashes().files; };
+  EXPECT_GT(files().size(), 1u);
+  const QString config = model + "/config.json";
+  write(config + ".new", bytesOf(config) + "\n");
+  std::filesystem::rename((config + ".new").toStdString(), config.toStdString());
+  ASSERT_TRUE(kept(path));
+  const QString hash = readSession(path).session.results.model_sha256;
+  EXPECT_EQ(hash.size(), 64);
+  EXPECT_NE(hash.toStdString(), hash_of_model(model.toStdString())) << "which never computed this";
+  ASSERT_EQ(files().size(), 1u);
+  EXPECT_NE(files().front().second.find("changed since they were read"), std::string::npos);
+  window->openFile(path);
+  ASSERT_TRUE(settle() && QTest::qWaitFor([&] { return !window->document().results().busy(); }, 20000));
+  EXPECT_TRUE(window->notices().text().contains("was saved with another model than the one that is in " + model))
+      << window->notices().text().toStdString();
 }
 
 TEST_F(ResultsTest, AFileThatWasRemovedOrReplacedMeanwhileStaysSo) {
