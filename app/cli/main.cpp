@@ -61,7 +61,7 @@ void kvscope::cli::note(std::string message) {
 }
 
 int main(int argc, char** argv) {
-  report_file_size_limit();
+  prepare_for_files();
   try {
     return run(argc, argv);
   } catch (const UsageError& e) {

@@ -233,6 +233,8 @@ static void check_nothing_read(const Arguments& a, const std::string& path, cons
     if (*read) same(**read);
   for (const auto* read : {&a.texts, &a.scenes, &a.text}) same(*read);
   std::string folder = model_of(a);
+  for (const LaneSpec& lane : a.lanes)
+    for (const NamedFile& file : files_named_by(lane)) same(RunFiles(folder).path_of(file));
   if (fs::is_regular_file(folder, error)) {
     same(folder);  // a GGUF
     folder = fs::path(folder).parent_path().string();
@@ -247,6 +249,7 @@ void check_targets(const Arguments& a, std::initializer_list<Target> targets) {
   for (const auto& [option, path] : targets) {
     if (path.empty() || path == "-") continue;
     check_target(path, option);
+    check_no_model_file(path);
     check_nothing_read(a, path, option);
     std::error_code error;
     if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) continue;  // /dev/null takes all of them

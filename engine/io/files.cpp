@@ -102,7 +102,12 @@ std::string read_text(const std::string& path, std::size_t max_bytes, ReadFrom f
   }
 }
 
-void report_file_size_limit() { ::signal(SIGXFSZ, SIG_IGN); }
+void prepare_for_files() {
+  ::signal(SIGXFSZ, SIG_IGN);
+  for (int standard = 0; standard <= 2; ++standard)
+    if (::fcntl(standard, F_GETFD) < 0 && errno == EBADF)
+      static_cast<void>(::open("/dev/null", O_RDWR));  // takes the lowest, which is this
+}
 
 void remove_unfinished(const std::string& target) {
   const std::string begin = target.substr(target.rfind('/') + 1) + ".", end = ".part", folder = folder_of(target);
@@ -153,6 +158,8 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
     return;
   }
 
+  if (exists && ::access(target.c_str(), W_OK) != 0)
+    throw Error(fmt::format("{}: cannot be written over: {}; choose another name, or allow it (chmod u+w)", path, std::strerror(errno)));
   static std::atomic<unsigned> counter = 0;  // several threads may write the same target
   const std::string folder = folder_of(target);
   remove_unfinished(target);

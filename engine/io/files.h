@@ -43,7 +43,8 @@ void write_all(const FileHandle& file, std::string_view text, const std::string&
 /// Removes `TARGET.PID-N.part` of writers that live no more.
 void remove_unfinished(const std::string& target);
 
-/// A write beyond the size that a user may have is an error from here on, not the end of the process. At the start of a program.
-void report_file_size_limit();
+/// At the start of a program. A write beyond the size that a user may have is an error from here on, not the end of the process; and
+/// descriptors 0 to 2 that are closed are nothing to be read and written, where the next files to be opened would have been taken for them.
+void prepare_for_files();
 
 }  // namespace kvscope

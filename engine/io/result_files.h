@@ -17,11 +17,13 @@ inline bool is_name_of_model_file(std::string_view name) {
          name.starts_with("tokenizer");
 }
 
-/// For a result that somebody has named. Throws Error where that is an old file of a model, by its name: it would be destroyed.
+/// For a result that somebody has named. Throws Error where that is an old file of a model, by its name or that of the file which a link
+/// leads to: it would be destroyed.
 inline void check_no_model_file(const std::string& path) {
   std::error_code ignored;
-  const std::filesystem::path file(path);
-  if (is_name_of_model_file(file.filename().string()) && std::filesystem::exists(file, ignored))
+  const std::filesystem::path there = std::filesystem::canonical(path, ignored);  // empty: nothing is there
+  if (!there.empty() &&
+      (is_name_of_model_file(there.filename().string()) || is_name_of_model_file(std::filesystem::path(path).filename().string())))
     throw Error(fmt::format("{}: this is a file of a model by its name; writing would destroy it: choose another name", path));
 }
 

@@ -122,14 +122,24 @@ SweepResult read_sweep_item(std::string_view json, std::string_view key, const s
   return result_of(root);
 }
 
-SweepResult load_sweep_item(const std::string& path, std::string_view key) {
+/// Of a file in a store.
+static void check_no_link(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode))
-    throw Error(fmt::format("{}: expected an item of the sweep, got a link; remove it, to write there would change another file", path));
+    throw Error(fmt::format("{}: expected a file of the sweep, got a link; remove it, to write there would change another file", path));
+}
+
+SweepResult load_sweep_item(const std::string& path, std::string_view key) {
+  check_no_link(path);
   return read_sweep_item(read_text(path, kMaxItemBytes), key, path);
 }
 
 std::string sweep_item_name(std::string_view key) { return fmt::format("{}.json", key.substr(0, 32)); }
+
+bool is_sweep_item_name(std::string_view name) {
+  return name.size() == sweep_item_name(std::string(32, '0')).size() && name.ends_with(".json") &&
+         name.find_first_not_of("0123456789abcdef") == 32;
+}
 
 bool is_sweep_contents_name(std::string_view name) { return name.starts_with(kContentsBegin) && name.ends_with(".json"); }
 
@@ -168,7 +178,9 @@ void SweepStore::put(const SweepItem& item, const SweepResult& result) const {
 void SweepStore::announce(const SweepContents& contents) const {
   const std::string json = sweep_contents_json(contents);
   const std::string name = fmt::format("{}{}.json", kContentsBegin, hexadecimal(sha256(json)).substr(0, 32));
-  write_atomically((std::filesystem::path(folder_) / name).string(), json);
+  const std::string path = (std::filesystem::path(folder_) / name).string();
+  check_no_link(path);
+  write_atomically(path, json);
 }
 
 }  // namespace kvscope

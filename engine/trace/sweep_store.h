@@ -27,7 +27,7 @@ class SweepStore {
   std::optional<SweepResult> find(const SweepItem& item, std::string* problem) const;
   /// Throws Error.
   void put(const SweepItem& item, const SweepResult& result) const;
-  /// What will be in the folder; the same contents are the same file. Throws Error.
+  /// What will be in the folder; the same contents are the same file. Throws Error: a link stands in its place, and so on.
   void announce(const SweepContents& contents) const;
 
  private:
@@ -36,6 +36,7 @@ class SweepStore {
 
 // Names in the folder.
 std::string sweep_item_name(std::string_view key);
+bool is_sweep_item_name(std::string_view name);
 bool is_sweep_contents_name(std::string_view name);
 
 // Between programs that share one sweep.

@@ -216,6 +216,25 @@ class Hostile(CliTest):
             self.refuses(2, trace + ["--out", self.path("t.json"), "--out-kept", other], "--out-kept", "--out writes this file, too")
         self.assertEqual(self.succeeds(*trace, "--quiet", "--out", "/dev/null", "--out-kept", "/dev/null"), "")
 
+    def test_no_result_goes_over_a_file_of_any_model(self):
+        trace = ["trace"] + RUN[1:] + ["--generate", "1"]
+        for name in ("model.safetensors", "config.json", "tokenizer.model", "x.gguf"):
+            other = self.write(name, b"not to be lost")
+            os.symlink(other, self.path(name + ".json"))
+            for option, path in (("--out", other), ("--out-kept", other), ("--out", self.path(name + ".json"))):
+                self.refuses(1, trace + [option, path], "a file of a model by its name")
+            with open(other, "rb") as f:
+                self.assertEqual(f.read(), b"not to be lost")
+
+    def test_no_result_goes_over_a_table_of_heads_that_a_run_reads(self):
+        table = shutil.copy(os.path.join(TINY, "headkv.json"), self.path("table.json"))
+        self.refuses(2, ["trace"] + RUN[1:] + ["--generate", "1", "--lane", "headkv:slots=4,scores=" + table, "--out", table], "this file is read for the result")
+
+    def test_what_is_closed_is_no_text(self):
+        r = subprocess.run(["bash", "-c", '"$0" ppl --tokens 100 --window 64 --stride 32 --text /dev/stdin <&-', CLI], capture_output=True, text=True, timeout=120)
+        self.assertNotEqual(r.returncode, 0, r)
+        self.assertEqual(r.stdout, "")
+
     def test_an_empty_name_of_a_model_is_not_the_embedded_one(self):
         self.refuses(2, ["run", "--model", "", "--prompt", "x"], "--model: expected a name, got an empty text")
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/files.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "io/result_files.h"
 #include "io/temp_folder.h"
 
 namespace kvscope {
@@ -124,6 +126,54 @@ TEST(WriteAtomically, ANameThatAnotherWriterOfOurNumberHasTakenIsLeftToIt) {
   for (const std::string& path : taken) EXPECT_EQ(read_text(path), "theirs");
 }
 
+/// What f() returns in a process of its own.
+template <class F>
+int status_of(const F& f) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(f());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(WriteAtomically, NothingGoesOverAFileThatTheUserHasProtected) {
+  const TempFolder folder;
+  fs::permissions(folder.path(), fs::perms::all);
+  fs::permissions(folder.write("mine", "old"), fs::perms::owner_read | fs::perms::others_read);
+  EXPECT_EQ(status_of([&] {
+              if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) return 9;  // who may all is asked nothing
+              const std::string said = message_of<Error>([&] { write_atomically(folder / "mine", "new"); });
+              return said.find("mine: cannot be written over: Permission denied") != std::string::npos ? 7 : 8;
+            }),
+            7);
+  EXPECT_EQ(read_text(folder / "mine"), "old");
+}
+
+TEST(Files, ADescriptorThatIsClosedAtTheStartIsNoFileThatIsOpenedLater) {
+  const TempFolder folder;
+  const std::string path = folder.write("f", "something");
+  EXPECT_EQ(status_of([&] {
+              ::close(0);
+              prepare_for_files();
+              char byte = 0;
+              return ::open(path.c_str(), O_RDONLY) > 2 && ::read(0, &byte, 1) == 0 ? 7 : 8;
+            }),
+            7);
+}
+
+TEST(ResultFiles, AModelsFilesAreKnownByTheirNamesAlsoThroughALink) {
+  const TempFolder folder;
+  for (const std::string name : {"model.safetensors", "x.gguf", "config.json", "tokenizer.model"}) {
+    folder.write(name, "weights");
+    const std::string link = folder / (name + ".png");
+    fs::create_symlink(folder / name, link);
+    EXPECT_THAT(message_of<Error>([&] { check_no_model_file(folder / name); }), HasSubstr("a file of a model by its name")) << name;
+    EXPECT_THAT(message_of<Error>([&] { check_no_model_file(link); }), HasSubstr("a file of a model by its name")) << name;
+  }
+  check_no_model_file(folder / "new.safetensors");  // nothing is there
+  check_no_model_file(folder.write("old.png", ""));
+}
+
 TEST(WriteAtomically, AFullDiskALimitAndALinkToNowhereAreSentences) {
   const TempFolder folder;
   EXPECT_THAT(message_of<Error>([] { write_atomically("/dev/full", "x"); }),
@@ -132,22 +182,14 @@ TEST(WriteAtomically, AFullDiskALimitAndALinkToNowhereAreSentences) {
   EXPECT_THAT(message_of<Error>([&] { write_atomically(folder / "link", "x"); }), HasSubstr("a link that leads nowhere"));
   EXPECT_FALSE(std::filesystem::exists(folder / "nowhere"));
   folder.write("old", "old");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    report_file_size_limit();
-    const struct rlimit limit { 10, 10 };
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    try {
-      write_atomically(folder / "old", std::string(100, 'x'));
-    } catch (const Error& e) {
-      ::_exit(std::string(e.what()).find("File too large") != std::string::npos ? 7 : 8);
-    }
-    ::_exit(9);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(status_of([&] {
+              prepare_for_files();
+              const struct rlimit limit { 10, 10 };
+              ::setrlimit(RLIMIT_FSIZE, &limit);
+              const std::string said = message_of<Error>([&] { write_atomically(folder / "old", std::string(100, 'x')); });
+              return said.find("File too large") != std::string::npos ? 7 : 8;
+            }),
+            7);
   EXPECT_EQ(read_text(folder / "old"), "old");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -176,11 +177,22 @@ void compute_alone(const Arguments& a, const SweepPlan& plan, SweepResults& resu
   }
 }
 
+/// The table in the place of one of the store's files.
+void check_not_of_store(const Arguments& a) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path out = fs::absolute(a.out, ignored);
+  const std::string name = out.filename().string();
+  if (!a.store.empty() && (is_sweep_item_name(name) || is_sweep_contents_name(name)) && fs::equivalent(out.parent_path(), a.store, ignored))
+    throw UsageError(fmt::format("--out {}: this is the name of a file of --store {}; choose another name", a.out, a.store));
+}
+
 }  // namespace
 
 int sweep(const Arguments& a) {
   const bool to_stdout = a.out.empty() || a.out == "-";
   check_targets(a, {{"--out", a.out}});
+  check_not_of_store(a);
   std::optional<Ranks> ranks;
   if (a.mpi) ranks.emplace();
   const Interrupt interrupt;

@@ -323,7 +323,7 @@ void sayNoDisplay(QtMsgType type, const QMessageLogContext&, const QString& word
 }
 
 int runProgram(int argc, char** argv) {
-  report_file_size_limit();
+  prepare_for_files();
   Options options;
   CLI::App cli{"Explorer of KV-cache compression in language models.", "kvscope"};
   Written written;
