@@ -267,8 +267,7 @@ void CrumbRow::refresh() {
     }
     const viz::Finding& finding = m_finding.of(snapshot, *lane, m_workspace.step());
     if (finding.step >= 0)
-      sentence =
-          qs(viz::finding_sentence(snapshot, *lane, finding) + ' ' + viz::cause_words(snapshot, m_workspace.causes()).sentence).trimmed();
+      sentence = qs(viz::finding_sentence(snapshot, *lane, finding, viz::cause_words(snapshot, m_workspace.causes())));
     else if (const std::string same = viz::agreement_sentence(snapshot, *lane, m_workspace.step()); s.lane > 0 && !same.empty())
       sentence = QString::fromStdString(same);  // what a change of the run came to stands where the failure stood
     const viz::Loss& loss = finding.loss;
