@@ -40,6 +40,25 @@ TEST_F(LectureTest, TheWelcomeOffersThreeCardsAndCoversNoMenu) {
   EXPECT_EQ(window->page(), MainWindow::Page::inspect);
 }
 
+TEST_F(LectureTest, TheFullCacheHasTheWholeBudget) {
+  openSample();
+  const QSlider* slider = window->lectureMode().row().budgetSlider();
+  viz::Selection with_budget = window->workspace().selection();
+  with_budget.lane = 1;
+  window->workspace().setSelection(with_budget);
+  window->controller().setLaneSpec(1, "h2o:slots=6");
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(slider->value(), 6);
+  window->workspace().setSelection({});
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(slider->isEnabled());
+  EXPECT_EQ(slider->value(), slider->maximum()) << "at its left end it would say that next to nothing is kept";
+  EXPECT_EQ(slider->maximum(), snapshot().n_prompt);
+  window->workspace().setSelection(with_budget);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(slider->value(), 6);
+}
+
 TEST_F(LectureTest, TheTourHasSixStopsOnPartsThatShow) {
   window->firstSteps().startTour();
   ASSERT_TRUE(settle());
