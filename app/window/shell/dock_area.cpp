@@ -33,6 +33,7 @@ DockArea::DockArea(QWidget* parent) : QMainWindow(parent) {
 }
 
 QDockWidget* DockArea::take(QDockWidget* dock) {
+  dock->setAcceptDrops(true);  // as the window does, where it floats
   connect(dock, &QDockWidget::topLevelChanged, this, [this, dock](bool floating) { showFloating(dock, floating); });
   return dock;
 }
