@@ -8,6 +8,8 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSlider>
 #include <QToolButton>
 
@@ -38,6 +40,28 @@ TEST_F(LectureTest, TheWelcomeOffersThreeCardsAndCoversNoMenu) {
   EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
   press(Qt::Key_Escape);
   EXPECT_EQ(window->page(), MainWindow::Page::inspect);
+}
+
+/// Of a screen, or of a window somebody made small.
+TEST_F(LectureTest, EveryWayToBeginCanBeReachedInALowAndNarrowWindow) {
+  WelcomePage& welcome = window->firstSteps().welcome();
+  auto* scroll = welcome.findChild<QScrollArea*>();
+  ASSERT_NE(scroll, nullptr);
+  std::vector<QWidget*> ways;
+  for (QAbstractButton* b : welcome.findChildren<QAbstractButton*>())
+    if (b->isVisible()) ways.push_back(b);
+  ASSERT_GE(ways.size(), 7u);
+  for (const QSize& size : {QSize(860, 460), QSize(1024, 640), QSize(1280, 800)}) {
+    window->resize(size);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return !scroll->horizontalScrollBar()->isVisible(); })) << size.width();
+    QTest::qWait(100);
+    for (QWidget* way : ways) {
+      if (!scroll->isAncestorOf(way)) continue;
+      scroll->ensureWidgetVisible(way);
+      EXPECT_EQ(way->visibleRegion().boundingRect(), way->rect()) << size.width() << ": " << way->accessibleName().toStdString();
+    }
+    EXPECT_EQ(scroll->verticalScrollBar()->isVisible(), size.height() < 800) << size.height();
+  }
 }
 
 TEST_F(LectureTest, TheFullCacheHasTheWholeBudget) {
