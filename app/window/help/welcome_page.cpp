@@ -144,7 +144,7 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
                              "A tenth of the cache gets one digit wrong. Which head lost it?", workspace);
   m_lecture =
       new WelcomeCard(WelcomeCard::Picture::lecture, "Open a lesson",
-                      "What a small cache costs, scene by scene. Its scene number opens eight more.", workspace);
+                      "What a small cache costs, scene by scene. Eight more are in View > Lecture and teaching > Lessons.", workspace);
   m_model = new WelcomeCard(WelcomeCard::Picture::model, "Open model",
                             "A GGUF file or a folder with config.json. Or drop one on the window.", workspace);
   m_recover = new WelcomeCard(WelcomeCard::Picture::recover, "Recover session", {}, workspace);

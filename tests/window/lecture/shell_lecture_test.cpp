@@ -22,9 +22,11 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/passing_words.h"
 #include "app/window/rows/rows.h"
+#include "app/window/rows/window_rows.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "viz/draw/draw.h"
+#include "viz/draw/format.h"
 #include "window/lecture/lecture_fixture.h"
 #include "window/support/file_dialog.h"
 
@@ -40,6 +42,21 @@ TEST_F(LectureTest, TheWelcomeOffersThreeCardsAndCoversNoMenu) {
   EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
   press(Qt::Key_Escape);
   EXPECT_EQ(window->page(), MainWindow::Page::inspect);
+}
+
+TEST_F(LectureTest, TheWelcomeIsInWordsThatNobodyHasToKnow) {
+  EXPECT_FALSE(window->workspace().stepRecord()->top1_same) << "there is something to say";
+  const auto line = [this] { return window->rows().crumbs().findChild<ElidedLabel*>("facts")->text(); };
+  for (const char* word : {"misses", "evicted", "attention", "KL", "L4"}) EXPECT_FALSE(line().contains(word)) << line().toStdString();
+  EXPECT_TRUE(line().contains(viz::quoted("2").c_str())) << line().toStdString();
+  for (const QPushButton* b : window->rows().crumbs().findChildren<QPushButton*>())
+    EXPECT_FALSE(b->isVisible()) << b->text().toStdString() << ": what it asks is about pictures that nobody sees yet";
+  const QString lesson = window->firstSteps().welcome().lectureCard().sentence();
+  EXPECT_FALSE(lesson.contains("number")) << lesson.toStdString();
+  EXPECT_TRUE(lesson.contains("View > Lecture and teaching > Lessons")) << lesson.toStdString();
+  window->showPage(MainWindow::Page::inspect);
+  EXPECT_TRUE(line().contains("misses most")) << line().toStdString();
+  EXPECT_NE(buttonOf(window->rows().crumbs(), "Which head?"), nullptr);
 }
 
 /// Of a screen, or of a window somebody made small.
