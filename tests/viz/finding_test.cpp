@@ -111,6 +111,19 @@ TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {
   EXPECT_EQ(cause_words(s, causes_of(s, {per + 1, 0, 1})).sentence, "Any of 3 heads alone brings it back.");
 }
 
+/// A line that is cut at its end must not end with the one head that misses most, where others are enough, too.
+TEST(FindingTest, SaysWhatIsEnoughBeforeWhoMissesMost) {
+  const Snapshot s = with_changed({2});
+  const LaneSnapshot& lane = s.lanes[3];
+  const Finding f = finding_of(s, lane, 2);
+  const CauseWords two = cause_words(s, causes_of(s, {s.model.n_kv_heads + 1, 0}));
+  const std::string words = finding_sentence(s, lane, f, two);
+  const auto enough = words.find(two.sentence), most = words.find("misses most");
+  ASSERT_TRUE(enough != std::string::npos && most != std::string::npos) << words;
+  EXPECT_LT(enough, most) << words;
+  EXPECT_EQ(finding_sentence(s, lane, f).find("alone"), std::string::npos) << "nobody has asked";
+}
+
 TEST(FindingTest, SaysNothingOfHeadsBeforeAllAreMeasured) {
   const Snapshot s = with_changed({2});
   HeadCauses causes = causes_of(s, {0});

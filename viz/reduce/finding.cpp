@@ -57,15 +57,6 @@ const Finding& FindingOnce::of(const Snapshot& snapshot, const LaneSnapshot& lan
   return finding_;
 }
 
-std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding) {
-  if (finding.step < 0) return {};
-  const std::string what = fmt::format("{} says {}, not {}", lane.title, quoted(finding.says), quoted(finding.reference));
-  const Loss& loss = finding.loss;
-  if (loss.step < 0) return fmt::format("{}: KL {} nats.", what, format_number(finding.kl));
-  return fmt::format("{}: L{} H{} misses most, it evicted token {} {}, {} of its attention.", what, loss.layer, loss.kv_head, loss.token,
-                     quoted(token_text(snapshot, loss.token)), format_percent(loss.attention));
-}
-
 std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
   if (step < 0 || step >= static_cast<int>(lane.steps.size())) return {};
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
@@ -102,6 +93,16 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
     return {fmt::format("{} or {}", name(heads[0]), name(heads[1])),
             fmt::format("Either of {} and {} alone brings it back.", name(heads[0]), name(heads[1])), whole};
   return {fmt::format("any of {} heads", heads.size()), fmt::format("Any of {} heads alone brings it back.", heads.size()), whole};
+}
+
+std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes) {
+  if (finding.step < 0) return {};
+  std::string out = fmt::format("{} says {}, not {}", lane.title, quoted(finding.says), quoted(finding.reference));
+  out += causes.sentence.empty() ? ": " : fmt::format(". {} ", causes.sentence);
+  const Loss& loss = finding.loss;
+  if (loss.step < 0) return out + fmt::format("KL {} nats.", format_number(finding.kl));
+  return out + fmt::format("L{} H{} misses most, it evicted token {} {}, {} of its attention.", loss.layer, loss.kv_head, loss.token,
+                           quoted(token_text(snapshot, loss.token)), format_percent(loss.attention));
 }
 
 }  // namespace kvscope::viz

@@ -37,9 +37,6 @@ class FindingOnce {
   Finding finding_;
 };
 
-/// "KeepKV says «2», not «8»: L4 H3 misses most, it evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what
-/// that head pays to the token there. Other heads may miss enough, too. Empty without a finding.
-std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding);
 /// "KeepKV says «8», as the full cache does: KL 0.0201 nats." Empty where the choice differs, and for steps that predict the prompt.
 std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
 
@@ -51,5 +48,10 @@ struct CauseWords {
   std::string whole;
 };
 CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes);
+
+/// "KeepKV says «2», not «8»: L4 H3 misses most, it evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what
+/// that head pays to the token there. Other heads may miss enough, too: once that is known it comes first, "KeepKV says «2», not «8».
+/// Either of L4 H1 and L4 H3 alone brings it back. L4 H3 misses most, …". Empty without a finding.
+std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes = {});
 
 }  // namespace kvscope::viz

@@ -274,6 +274,7 @@ void Document::openFile(const QString& path) {
   try {
     m_model.controller.setPrompt(readPromptFile(path));
     m.rows.notices().takeBack(m_not_opened);
+    m.rows.say(QFileInfo(path).fileName() + " is the prompt now");  // which not every page shows
     m.library.use(path);
   } catch (const std::exception& error) {  // memory, too
     sayNotOpened(QString::fromUtf8(words_of(error)));

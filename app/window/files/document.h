@@ -69,6 +69,7 @@ class Document : public QObject {
 
  public Q_SLOTS:
   void openFile(const QString& path);          // model folder, session, trace, kept tokens, lesson, store of a sweep or prompt text
+  void openFromList(const QString& path);      // the same of a list or a drop: the welcome was left by it
   void openGivenSession(const QString& path);  // of the command line: nothing but a session, a trace or kept tokens
   void openModel();                            // asks which
   void openModelFolder();
@@ -99,7 +100,6 @@ class Document : public QObject {
   SavedSession own() const { return m_aside ? m_aside->session : session(); }
   const SeenFile& ownFile() const { return m_aside ? m_aside->file : m_file; }
   void endAside();
-  void openFromList(const QString& path);  // leaves the welcome
   /// modified: against what the file holds; a session without a file is.
   void openSession(const SavedSession& session, const SeenFile& file, std::optional<bool> modified = {});
   void openSessionFile(const QString& path);

@@ -4,10 +4,12 @@
 #include <array>
 
 #include <QCheckBox>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QPainter>
+#include <QScrollArea>
 
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -17,6 +19,7 @@ namespace kvscope {
 namespace {
 
 constexpr int kCardWidth = 272, kCardHeight = 292, kPictureHeight = 120, kCardSpacing = 18, kModelsHeight = 260;  // px at 100 %
+constexpr int kMargin = 24, kScrollBar = 14, kCards = 4;
 
 QPushButton* link(const QString& text, QWidget* parent) {
   auto* button = new QPushButton(text, parent);
@@ -139,8 +142,9 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   setAccessibleName("Welcome");
   m_sample = new WelcomeCard(WelcomeCard::Picture::sample, "See where it breaks",
                              "A tenth of the cache gets one digit wrong. Which head lost it?", workspace);
-  m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open a lesson",
-                              "What a small cache costs, scene by scene. Its scene number opens eight more.", workspace);
+  m_lecture =
+      new WelcomeCard(WelcomeCard::Picture::lecture, "Open a lesson",
+                      "What a small cache costs, scene by scene. Eight more are in View > Lecture and teaching > Lessons.", workspace);
   m_model = new WelcomeCard(WelcomeCard::Picture::model, "Open model",
                             "A GGUF file or a folder with config.json. Or drop one on the window.", workspace);
   m_recover = new WelcomeCard(WelcomeCard::Picture::recover, "Recover session", {}, workspace);
@@ -151,11 +155,13 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
       new QLabel("kvscope shows, token by token and head by head, what a smaller key-value cache keeps, merges and forgets.", this);
   below->setObjectName("secondary");
   below->setFont(uiFont(14));
-  auto* cards = new QHBoxLayout;
-  cards->setSpacing(kCardSpacing);
-  cards->addStretch(1);
-  for (WelcomeCard* card : {m_sample, m_lecture, m_model, m_recover}) cards->addWidget(card);
-  cards->addStretch(1);
+  below->setWordWrap(true);
+  below->setAlignment(Qt::AlignHCenter);
+  auto* cards = new QWidget(this);
+  m_cards = new QGridLayout(cards);
+  m_cards->setContentsMargins(0, 0, 0, 0);
+  m_cards->setSpacing(kCardSpacing);
+  placeCards(kCards);
   auto* inspect = link("Go on with the sample text (Esc)", this);
   auto* tour = link("A tour in six steps", this);
   m_at_start = new QCheckBox("Show this at every start", this);
@@ -166,17 +172,26 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   links->addWidget(tour);
   links->addWidget(m_at_start);
   links->addStretch(1);
-  auto* column = m_column = new QVBoxLayout(this);
-  column->setContentsMargins(24, 12, 24, 12);
+  auto* all = new QWidget;
+  auto* column = m_column = new QVBoxLayout(all);
+  column->setContentsMargins(kMargin, 12, kMargin, 12);
   column->setSpacing(10);
   column->addStretch(3);
   column->addWidget(title, 0, Qt::AlignHCenter);
-  column->addWidget(below, 0, Qt::AlignHCenter);
+  column->addWidget(below);
   column->addSpacing(10);
-  column->addLayout(cards);
+  column->addWidget(cards, 0, Qt::AlignHCenter);
   column->addSpacing(6);
   column->addLayout(links);
   column->addStretch(4);
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidget(all);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setFocusPolicy(Qt::NoFocus);
+  auto* whole = new QVBoxLayout(this);
+  whole->setContentsMargins(0, 0, 0, 0);
+  whole->addWidget(scroll);
   connect(m_sample, &QPushButton::clicked, this, &WelcomePage::sampleRequested);
   connect(m_lecture, &QPushButton::clicked, this, &WelcomePage::lectureRequested);
   connect(m_model, &QPushButton::clicked, this, &WelcomePage::modelRequested);
@@ -189,13 +204,28 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   setFocusProxy(m_sample);
 }
 
+void WelcomePage::placeCards(int columns) {
+  if (columns == m_columns) return;
+  m_columns = columns;
+  for (int i = 0; WelcomeCard * card : {m_sample, m_lecture, m_model, m_recover}) {
+    m_cards->removeWidget(card);
+    m_cards->addWidget(card, i / columns, i % columns);
+    ++i;
+  }
+}
+
+void WelcomePage::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  const auto fit = [this](int n) { return n * kCardWidth + (n - 1) * kCardSpacing + 2 * kMargin + kScrollBar <= width(); };
+  placeCards(fit(kCards) ? kCards : fit(2) ? 2 : 1);
+}
+
 void WelcomePage::setRecovery(const QString& sentence) {
   m_recover->setEnabled(!sentence.isEmpty());
   m_recover->setSentence(sentence.isEmpty() ? QString("Every session was saved or closed: there is nothing to recover.") : sentence);
 }
 
 void WelcomePage::setModels(QWidget* models) {
-  constexpr int kCards = 4;
   models->setMaximumSize(kCards * kCardWidth + (kCards - 1) * kCardSpacing, kModelsHeight);
   m_column->insertWidget(m_column->count() - 1, models, 8);
   setTabOrder(m_at_start, models);

@@ -5,6 +5,7 @@
 #include <QString>
 
 class QCheckBox;
+class QGridLayout;
 class QLabel;
 class QVBoxLayout;
 
@@ -36,7 +37,8 @@ class WelcomeCard : public QPushButton {
   QLabel *m_title, *m_text;
 };
 
-/// What a start without files shows: four ways to begin. It covers no menu, and any of them, or Escape, leads on.
+/// What a start without files shows: four ways to begin. It covers no menu, and any of them, or Escape, leads on. Where a window is narrow
+/// the cards stand in two rows, and what has no room below can be scrolled to.
 class WelcomePage : public QWidget {
   Q_OBJECT
 
@@ -61,10 +63,17 @@ class WelcomePage : public QWidget {
   void tourRequested();
   void shownAtStartChanged(bool on);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  void placeCards(int columns);
+
   WelcomeCard *m_sample, *m_lecture, *m_model, *m_recover;
   QCheckBox* m_at_start;
+  QGridLayout* m_cards;
   QVBoxLayout* m_column;
+  int m_columns = 0;  // of cards
 };
 
 }  // namespace kvscope

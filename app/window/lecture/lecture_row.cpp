@@ -202,6 +202,8 @@ void LectureRow::refresh() {
     m_slot_words = {words + " of the text" + raise, words + raise, QString("%1 slots").arg(qs(viz::format_count(asked)))};
   } else if (lane) {
     m_slot_words = {"no limit"};
+    if (m_slider->value() == snapshot.n_prompt)
+      m_slot_words.prepend(QString("no limit · all %1 tokens of the text").arg(qs(viz::format_count(snapshot.n_prompt))));
   }
   m_slots->setToolTip(help);
   const viz::Selection& s = m_workspace.selection();

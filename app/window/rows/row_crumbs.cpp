@@ -219,14 +219,22 @@ void CrumbRow::applyTheme() {
   for (QPushButton* b : {m_steps, m_step}) b->setIcon(icon(Icon::close, toColor(theme.accent), disabled));
 }
 
+/// What the sample comes to, for who has not seen it yet.
+QString CrumbRow::welcomeWords(const Snapshot& snapshot, const LaneSnapshot& lane) {
+  const viz::Finding& finding = m_finding.of(snapshot, lane, m_workspace.step());
+  if (finding.step < 0) return {};
+  return QString("The sample is computed already: with a part of its cache the model says %1, with all of it %2.")
+      .arg(qs(viz::quoted(finding.says)), qs(viz::quoted(finding.reference)));
+}
+
 void CrumbRow::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const viz::Selection& s = m_workspace.selection();
   const LaneSnapshot* lane = m_workspace.lane();
   auto& chips = m_sentence->chips;
   chips.clear();
-  const auto show = [&chips](QPushButton* b, bool on, const QString& text, const QString& brief = {}) {
-    b->setVisible(on);
+  const auto show = [this, &chips](QPushButton* b, bool on, const QString& text, const QString& brief = {}) {
+    b->setVisible(on && !m_welcome);
     b->setAccessibleName(text);
     chips.push_back({b, text, brief.isEmpty() ? text : brief});
   };
@@ -267,21 +275,21 @@ void CrumbRow::refresh() {
     }
     const viz::Finding& finding = m_finding.of(snapshot, *lane, m_workspace.step());
     if (finding.step >= 0)
-      sentence =
-          qs(viz::finding_sentence(snapshot, *lane, finding) + ' ' + viz::cause_words(snapshot, m_workspace.causes()).sentence).trimmed();
+      sentence = qs(viz::finding_sentence(snapshot, *lane, finding, viz::cause_words(snapshot, m_workspace.causes())));
     else if (const std::string same = viz::agreement_sentence(snapshot, *lane, m_workspace.step()); s.lane > 0 && !same.empty())
       sentence = QString::fromStdString(same);  // what a change of the run came to stands where the failure stood
     const viz::Loss& loss = finding.loss;
-    m_which->setVisible(finding.step >= 0);
-    m_why->setVisible(finding.step >= 0 && loss.step >= 0);
+    m_which->setVisible(finding.step >= 0 && !m_welcome);
+    m_why->setVisible(finding.step >= 0 && loss.step >= 0 && !m_welcome);
     if (loss.step >= 0)
       m_why->setToolTip(QString("Opens %1 with token %2: its rank, the cut-off, and what became of it")
                             .arg(QString::fromStdString(viz::head_name(loss.layer, loss.kv_head)))
                             .arg(loss.token));
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }
-  m_sentence->setText(sentence);
+  m_sentence->setText(m_welcome && lane ? welcomeWords(snapshot, *lane) : sentence);
   refreshQuestions();
+  m_clear->setVisible(!m_welcome);
   m_clear->setEnabled(s.layer || s.tokens || s.slot || s.step || s.steps);
   m_back->setEnabled(canGoBack());
   m_forward->setEnabled(canGoForward());
@@ -295,7 +303,7 @@ void CrumbRow::refreshQuestions() {
   const bool asked = point.state != BreakPoint::State::unknown;
   const bool wrong = lane && m_finding.of(m_workspace.snapshot(), *lane, m_workspace.step()).step >= 0;
   const bool budgeted = lane && lane->slots_asked >= 0;
-  m_saved->setVisible(lane && (wrong || (asked && m_workspace.selection().lane > 0)));
+  m_saved->setVisible(!m_welcome && lane && (wrong || (asked && m_workspace.selection().lane > 0)));
   m_saved->setEnabled(budgeted);
   const QString saved = !budgeted ? QString("no budget to lower") : asked ? point.words : QString("What would have saved it?");
   const viz::CauseWords causes = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
@@ -361,6 +369,12 @@ void CrumbRow::setPage(int page) {
   if (page == m_page) return;
   m_page = page;
   remember();
+  refresh();
+}
+
+void CrumbRow::setWelcome(bool on) {
+  if (on == m_welcome) return;
+  m_welcome = on;
   refresh();
 }
 

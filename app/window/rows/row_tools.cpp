@@ -227,6 +227,12 @@ void ToolRow::refresh() {
     m_slots->setRange(1, max);
     m_slider->setValue(lane->slots_asked);
     m_slots->setValue(lane->slots_asked);
+  } else if (lane && !budgeted && snapshot.n_prompt > 0) {  // what it holds: at its left end the slider would say almost nothing
+    const int held = std::clamp(static_cast<int>(std::lround(lane->slots)), 1, snapshot.n_prompt);
+    m_slider->setRange(1, snapshot.n_prompt);
+    m_slots->setRange(1, snapshot.n_prompt);
+    m_slider->setValue(held);
+    m_slots->setValue(held);
   }
   sayFacts();
   QStringList tip{"Budget of the selected run, in slots per head, on a linear scale; one slot by wheel or arrows", m_budget_facts->text()};

@@ -108,6 +108,8 @@ class CrumbRow : public QFrame {
   void clearSelection();
   /// The page that is shown now; a page is a place of the history, too.
   void setPage(int page);
+  /// On the welcome nothing is seen yet of what its words and questions are about.
+  void setWelcome(bool on);
   /// What is shown now is where the history begins: what was before has not been seen.
   void beginHere();
   /// A canvas may have been zoomed or moved.
@@ -133,6 +135,7 @@ class CrumbRow : public QFrame {
     bool operator==(const Place&) const = default;
   };
   void refresh();
+  QString welcomeWords(const Snapshot& snapshot, const LaneSnapshot& lane);
   void refreshQuestions();
   void remember();
   void go(qsizetype to);
@@ -149,6 +152,7 @@ class CrumbRow : public QFrame {
   QElapsedTimer m_remembered;
   bool m_moving = false;  // the last place differs from the one before by its step, or by its zoom, only
   int m_page = 0;
+  bool m_welcome = false;
   qsizetype m_at = -1;
   bool m_travelling = false;
 };

@@ -31,13 +31,16 @@ void CausalHeads::want(bool on) {
   refresh();
 }
 
+CausalHeads::Question CausalHeads::question(const LaneSnapshot& lane) const {
+  return {textKey(m_controller.request()), m_workspace.snapshot().model.name, lane.spec, lane.steps.size()};
+}
+
 void CausalHeads::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
   const bool ready = snapshot.phase == RunPhase::idle && !m_workspace.stale() && m_controller.answersNewest(snapshot);
   if (!m_wanted || lane == nullptr || !ready) return publish();
-  Question of{textKey(m_controller.request()), snapshot.model.name, lane->spec, lane->steps.size()};
-  if (of != m_of) {
+  if (Question of = question(*lane); of != m_of) {
     m_of = std::move(of);
     start(*lane);
   }
@@ -95,7 +98,7 @@ void CausalHeads::publish() {
   const LaneSnapshot* lane = m_workspace.lane();
   const StepRecord* record = m_workspace.stepRecord();
   const auto step = static_cast<std::size_t>(std::max(0, m_workspace.step()));
-  const bool of_this = m_wanted && lane != nullptr && record != nullptr && m_of.spec == lane->spec;
+  const bool of_this = lane != nullptr && record != nullptr && (m_wanted ? m_of.spec == lane->spec : m_of == question(*lane));
   if (of_this && !m_answers.empty()) {
     out.kl_without = record->kl;
     out.n_heads = static_cast<int>(m_answers.size());

@@ -18,7 +18,7 @@ struct QueuedRun;
 
 /// Which head breaks the answer: the selected run again, once for every head, in which only this head keeps its full cache. What a head
 /// gets wrong by itself (its local error) only correlates with that. The runs go through the queue: anything that the user does comes
-/// first, and they can be cancelled there. Nothing is computed unless somebody shows it.
+/// first, and they can be cancelled there. Nothing is computed unless somebody shows it; what is known is said as long as it holds.
 class CausalHeads : public QObject {
   Q_OBJECT
 
@@ -40,6 +40,7 @@ class CausalHeads : public QObject {
     bool operator==(const Question&) const = default;
   };
 
+  Question question(const LaneSnapshot& lane) const;
   void refresh();
   void start(const LaneSnapshot& lane);
   void take(const QueuedRun& run, const SnapshotPtr& result);

@@ -224,8 +224,9 @@ QStringList SessionController::laneSpecs() const {
 }
 
 void SessionController::loadModel(const QString& folder) {
-  // The engine runs its last request again on a new model; it must know the newest one first.
-  if (const bool stored = !std::exchange(m_view_only, {}).isEmpty(); stored || !d->has_model || d->unsent) {
+  // The engine runs its last request again on a new model; it must know the newest one first, and without a guest's run.
+  const bool of_guest = d->newest != d->generation;
+  if (const bool stored = !std::exchange(m_view_only, {}).isEmpty(); stored || !d->has_model || d->unsent || of_guest) {
     d->has_model = true;
     submit();
   }

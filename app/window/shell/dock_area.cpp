@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include <QAction>
 #include <QApplication>
 #include <QChildEvent>
 #include <QDockWidget>
@@ -32,6 +33,7 @@ DockArea::DockArea(QWidget* parent) : QMainWindow(parent) {
 }
 
 QDockWidget* DockArea::take(QDockWidget* dock) {
+  dock->setAcceptDrops(true);  // as the window does, where it floats
   connect(dock, &QDockWidget::topLevelChanged, this, [this, dock](bool floating) { showFloating(dock, floating); });
   return dock;
 }
@@ -44,9 +46,15 @@ void DockArea::showFloating(QDockWidget* dock, bool floating) {
     part->setProperty("floating", floating);
     restyle(*part);
   }
+  // The title of a window has no keys to mark; the menu has, and so have tabs.
+  const QString entry = dock->toggleViewAction()->text();
+  dock->setWindowTitle(floating ? QString(entry).replace("&&", "&") : entry);
+  dock->toggleViewAction()->setText(entry);
   // Who drags it off puts it where it belongs.
   const bool dragged = QApplication::mouseButtons() != Qt::NoButton && m_double_clicked != dock;
   m_double_clicked = nullptr;
+  // Not every desktop puts a new window in front of the one that has the keyboard.
+  if (floating) QTimer::singleShot(0, dock, &QWidget::raise);
   if (!floating || dragged || dock->pos() != mapToGlobal(m_places[dock])) return;
   QTimer::singleShot(0, dock, [dock] {
     if (!dock->isFloating()) return;

@@ -222,6 +222,10 @@ void InspectPage::toggleMaximised(Panel* panel) {
     return;
   }
   m_before_maximise = m_area->saveState();
+  if (QDockWidget* own = dock(panel->id()); own && own->isFloating()) {  // it fills this window, not one of its own, until it is put back
+    own->setFloating(false);
+    m_area->window()->activateWindow();
+  }
   for (QDockWidget* dock : m_docks) dock->setVisible(dock->objectName() == "dock_" + panel->id());
   m_maximised = panel;
   panel->setMaximised(true);

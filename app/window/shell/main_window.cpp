@@ -4,7 +4,6 @@
 #include <QCloseEvent>
 #include <QKeyEvent>
 #include <QMessageBox>
-#include <QMimeData>
 #include <QSettings>
 #include <QVariant>
 
@@ -31,6 +30,7 @@
 #include "app/window/rows/loading_row.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
+#include "app/window/shell/file_drops.h"
 #include "app/window/shell/panel_paint.h"
 #include "app/window/shell/window_placement.h"
 #include "viz/views/head_grid/head_metric.h"
@@ -38,8 +38,8 @@
 namespace kvscope {
 
 MainWindow::MainWindow(const Options& options, const StartState& start) : m_model(options, start) {
-  setAcceptDrops(true);
-  setMinimumSize(860, 460);  // 1366 x 768 at 150 %, less the frame and a bar of the desktop
+  // 1366 x 768 at 150 %, less the frame and a bar of the desktop. On a lower screen the rest would lie outside.
+  setMinimumSize(QSize(860, 460).boundedTo(screen()->availableSize()));
   m_theme = std::make_unique<ThemeMode>(m_model);
   new FileDialogs(this);
   m_rows = std::make_unique<WindowRows>(*this, m_model, m_canvases.zoom());
@@ -121,6 +121,7 @@ void MainWindow::connectParts() {
     seen ? m_inspect->open("what_if") : messages().show(words, words);
   });
   connect(m_first_steps.get(), &FirstSteps::focusLeft, this, [this] { m_canvases.main().setFocus(); });
+  connect(new FileDrops(*this), &FileDrops::dropped, m_document.get(), &Document::openFromList);
   connect(m_run_messages.get(), &RunMessages::modelRequested, m_document.get(), &Document::openModel);
   connect(m_run_messages.get(), &RunMessages::promptRequested, this, &MainWindow::replacePrompt);
   connect(&m_place, &StartPlace::reached, this, [this](bool at_step) {
@@ -233,16 +234,6 @@ bool MainWindow::event(QEvent* event) {
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
   if (!takeKey(*this, *event)) QMainWindow::keyPressEvent(event);
-}
-
-void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-  if (event->mimeData()->hasUrls() && event->mimeData()->urls().size() == 1 && event->mimeData()->urls().front().isLocalFile())
-    event->acceptProposedAction();
-}
-
-void MainWindow::dropEvent(QDropEvent* event) {
-  openFile(event->mimeData()->urls().front().toLocalFile());
-  event->acceptProposedAction();
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {

@@ -94,6 +94,7 @@ void Pages::show(Page page) {
   const Known* known = find(page);
   m_rows.pages().setCurrentWidget(known->widget);
   if (page != Page::welcome) m_rows.crumbs().setPage(static_cast<int>(page));
+  m_rows.crumbs().setWelcome(page == Page::welcome);
   const QSignalBlocker quiet(m_rows.tools().compareButton());
   m_rows.tools().compareButton()->setChecked(page == Page::compare);
   const Known* named = known->action ? known : find(Page::inspect);  // the welcome stands over the layout Inspect

@@ -8,6 +8,8 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSlider>
 #include <QToolButton>
 
@@ -20,9 +22,11 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/passing_words.h"
 #include "app/window/rows/rows.h"
+#include "app/window/rows/window_rows.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "viz/draw/draw.h"
+#include "viz/draw/format.h"
 #include "window/lecture/lecture_fixture.h"
 #include "window/support/file_dialog.h"
 
@@ -38,6 +42,62 @@ TEST_F(LectureTest, TheWelcomeOffersThreeCardsAndCoversNoMenu) {
   EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
   press(Qt::Key_Escape);
   EXPECT_EQ(window->page(), MainWindow::Page::inspect);
+}
+
+TEST_F(LectureTest, TheWelcomeIsInWordsThatNobodyHasToKnow) {
+  EXPECT_FALSE(window->workspace().stepRecord()->top1_same) << "there is something to say";
+  const auto line = [this] { return window->rows().crumbs().findChild<ElidedLabel*>("facts")->text(); };
+  for (const char* word : {"misses", "evicted", "attention", "KL", "L4"}) EXPECT_FALSE(line().contains(word)) << line().toStdString();
+  EXPECT_TRUE(line().contains(viz::quoted("2").c_str())) << line().toStdString();
+  for (const QPushButton* b : window->rows().crumbs().findChildren<QPushButton*>())
+    EXPECT_FALSE(b->isVisible()) << b->text().toStdString() << ": what it asks is about pictures that nobody sees yet";
+  const QString lesson = window->firstSteps().welcome().lectureCard().sentence();
+  EXPECT_FALSE(lesson.contains("number")) << lesson.toStdString();
+  EXPECT_TRUE(lesson.contains("View > Lecture and teaching > Lessons")) << lesson.toStdString();
+  window->showPage(MainWindow::Page::inspect);
+  EXPECT_TRUE(line().contains("misses most")) << line().toStdString();
+  EXPECT_NE(buttonOf(window->rows().crumbs(), "Which head?"), nullptr);
+}
+
+/// Of a screen, or of a window somebody made small.
+TEST_F(LectureTest, EveryWayToBeginCanBeReachedInALowAndNarrowWindow) {
+  WelcomePage& welcome = window->firstSteps().welcome();
+  auto* scroll = welcome.findChild<QScrollArea*>();
+  ASSERT_NE(scroll, nullptr);
+  std::vector<QWidget*> ways;
+  for (QAbstractButton* b : welcome.findChildren<QAbstractButton*>())
+    if (b->isVisible()) ways.push_back(b);
+  ASSERT_GE(ways.size(), 7u);
+  for (const QSize& size : {QSize(860, 460), QSize(1024, 640), QSize(1280, 800)}) {
+    window->resize(size);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return !scroll->horizontalScrollBar()->isVisible(); })) << size.width();
+    QTest::qWait(100);
+    for (QWidget* way : ways) {
+      if (!scroll->isAncestorOf(way)) continue;
+      scroll->ensureWidgetVisible(way);
+      EXPECT_EQ(way->visibleRegion().boundingRect(), way->rect()) << size.width() << ": " << way->accessibleName().toStdString();
+    }
+    EXPECT_EQ(scroll->verticalScrollBar()->isVisible(), size.height() < 800) << size.height();
+  }
+}
+
+TEST_F(LectureTest, TheFullCacheHasTheWholeBudget) {
+  openSample();
+  const QSlider* slider = window->lectureMode().row().budgetSlider();
+  viz::Selection with_budget = window->workspace().selection();
+  with_budget.lane = 1;
+  window->workspace().setSelection(with_budget);
+  window->controller().setLaneSpec(1, "h2o:slots=6");
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(slider->value(), 6);
+  window->workspace().setSelection({});
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(slider->isEnabled());
+  EXPECT_EQ(slider->value(), slider->maximum()) << "at its left end it would say that next to nothing is kept";
+  EXPECT_EQ(slider->maximum(), snapshot().n_prompt);
+  window->workspace().setSelection(with_budget);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(slider->value(), 6);
 }
 
 TEST_F(LectureTest, TheTourHasSixStopsOnPartsThatShow) {

@@ -7,9 +7,12 @@
 #include <gmock/gmock.h>
 #include <QComboBox>
 #include <QDoubleSpinBox>
+#include <QLabel>
 #include <QLineEdit>
+#include <QScrollArea>
 #include <QSlider>
 #include <QSpinBox>
+#include <QTest>
 #include <QToolButton>
 #include <QWheelEvent>
 
@@ -18,6 +21,7 @@
 #include "app/window/panels/policy/policy_form_field.h"
 #include "app/window/panels/policy/policy_panel.h"
 #include "app/window/panels/policy/policy_panel_allocation.h"
+#include "app/window/panels/policy/policy_panel_card.h"
 #include "app/window/panels/policy/policy_panel_facts.h"
 #include "policy/catalog.h"
 #include "snapshot/held_bytes.h"
@@ -61,6 +65,25 @@ TEST_F(PolicyPanelTest, WhereOnlyFiguresAreKeptSlotsAndVotesAreStillSaid) {
     EXPECT_EQ(budgetFacts(workspace).words, slots);
     EXPECT_EQ(votesFacts(workspace).words, votes);
     EXPECT_EQ(allocationColumns(workspace, /*by_layer=*/false).back().slots, in_a_head);
+  }
+}
+
+/// Half of a sentence reads like the whole of it.
+TEST_F(PolicyPanelTest, ALowPanelCutsNoWordsOfTheCard) {
+  panel.setParametersShown(false);
+  auto* scroll = panel.findChild<QScrollArea*>();
+  const auto cut = [&] {
+    const int end = scroll->viewport()->height();
+    for (const QLabel* words : panel.card().findChildren<QLabel*>(Qt::FindDirectChildrenOnly)) {
+      const int top = words->mapTo(scroll->widget(), QPoint()).y();
+      if (words->isVisible() && top < end && top + words->height() > end) return words->text();
+    }
+    return QString();
+  };
+  for (int height = 150; height <= 420; height += 9) {
+    panel.resize(300, height);
+    QTest::qWait(20);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return cut().isEmpty(); }, 2000)) << height << ": " << cut().toStdString();
   }
 }
 

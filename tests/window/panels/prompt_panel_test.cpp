@@ -162,7 +162,8 @@ TEST_F(PromptPanelTest, RefusesAFileThatIsNoText) {
   ASSERT_TRUE(file.open(QIODevice::WriteOnly));
   file.write(QByteArray("\x00\xff\xfe\x80junk", 8));
   file.close();
-  EXPECT_THAT(panel.editor().loadFile(file.fileName()).toStdString(), ::testing::HasSubstr("model.bin: expected text in UTF-8"));
+  EXPECT_THAT(panel.editor().loadFile(file.fileName()).toStdString(),
+              ::testing::HasSubstr("model.bin: expected a text, got a file of another kind"));
   EXPECT_THAT(panel.editor().loadFile(folder.filePath("absent.txt")).toStdString(),
               ::testing::HasSubstr("absent.txt: cannot be opened for reading"));
   EXPECT_EQ(requested(), "before");

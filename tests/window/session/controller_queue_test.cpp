@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <QSignalSpy>
 #include <QTest>
@@ -142,6 +144,26 @@ TEST_F(RunQueueTest, AnEditComesFirstAndTheQueueGoesOnAfterIt) {
   EXPECT_EQ(workspace.snapshot().prompt, "The house number of Helen is 7.");
   EXPECT_EQ(specs().size(), 4u);
   for (const LaneSnapshot& lane : workspace.snapshot().lanes) EXPECT_EQ(lane.steps.size(), 7u) << lane.spec;
+}
+
+/// The engine goes on with its last request on the new model, and a run beside the others is none of theirs.
+TEST_F(RunQueueTest, AModelThatIsOpenedMeanwhileRunsWhatIsInTheList) {
+  for (const bool ended : {false, true}) {
+    queue.add({"h2o:slots=8"}, Purpose::point);
+    ASSERT_NE(queue.running(), nullptr);
+    if (ended) {
+      ASSERT_TRUE(waitIdle());
+    }
+    std::size_t most = 0;
+    const auto shown = QObject::connect(&workspace, &Workspace::snapshotChanged, &workspace,
+                                        [&] { most = std::max(most, workspace.snapshot().lanes.size()); });
+    controller.loadModel(controller.modelFolder());
+    queue.cancelAll();
+    ASSERT_TRUE(waitIdle());
+    EXPECT_EQ(most, 2u) << (ended ? "after that run" : "during that run");
+    EXPECT_EQ(specs().size(), controller.request().lanes.size());
+    QObject::disconnect(shown);
+  }
 }
 
 TEST_F(RunQueueTest, ARunThatCannotBeSaysWhyAndTheOthersGoOn) {

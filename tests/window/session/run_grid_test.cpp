@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -8,7 +9,10 @@
 
 #include "app/window/panels/runs/add_runs_dialog.h"
 #include "app/window/panels/runs/run_grid.h"
+#include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/panels/stores/sweep_page.h"
 #include "app/window/session/run_estimate.h"
+#include "policy/catalog.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -92,6 +96,38 @@ TEST_F(AddRunsTest, SeedsMultiplyOnlyPoliciesThatDrawLots) {
   EXPECT_EQ(model().chosen().size(), 3u * 3u + 3u);
   EXPECT_EQ(model().nSeeded(), 1);
   EXPECT_EQ(model().chosen()[1], "random:ratio=0.125,seed=1");
+}
+
+/// What keeps every token, in fewer bytes or read in part, is a run like the others.
+TEST_F(AddRunsTest, APolicyWithoutABudgetHasOneCellAndIsOneRun) {
+  openDialog();
+  int n_without = 0;
+  for (const PolicyInfo& policy : policies()) {
+    const int row = model().rowOf(policy.name);
+    EXPECT_EQ(row >= 0, policy.name != reference_policy()) << policy.name;
+    if (row < 0 || policy.takes_budget) continue;
+    ++n_without;
+    EXPECT_EQ(dialog().grid().table().columnSpan(row, 0), model().columnCount()) << policy.name;
+  }
+  EXPECT_GT(n_without, 2);
+  QTest::mouseClick(dialog().grid().table().viewport(), Qt::LeftButton, {}, cell("kivi", 0));
+  model().choose("knorm", true);
+  EXPECT_EQ(model().chosen().size(), 4u) << "three budgets, and one run without";
+  dialog().grid().budgets().setText("10 %, 20 %");
+  EXPECT_EQ(model().chosen(), (std::vector<std::string>{"knorm:ratio=0.1", "knorm:ratio=0.2", "kivi"}));
+  QTest::mouseClick(&dialog().addButton(), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes.back().spec, "kivi");
+  EXPECT_EQ(model().cell(model().rowOf("kivi"), 0), RunGridModel::Cell::there);
+  QTest::mouseClick(dialog().grid().table().horizontalHeader()->viewport(), Qt::LeftButton, {},
+                    QPoint(dialog().grid().table().columnViewportPosition(1) + 4, 4));
+  for (const std::string& spec : model().chosen()) EXPECT_NE(spec.find("ratio=0.2"), std::string::npos) << spec;
+}
+
+/// A curve over budgets has no place for it.
+TEST_F(AddRunsTest, TheSweepHasPoliciesWithABudgetOnly) {
+  RunGridModel& sweep = window->runActions().sweepPage().own().grid().model();
+  for (int row = 0; row < sweep.rowCount(); ++row) EXPECT_TRUE(sweep.policy(row).takes_budget) << sweep.policy(row).name;
 }
 
 TEST_F(AddRunsTest, WhatWasChosenStaysChosenAtTheBudgetsThatAreTypedInstead) {

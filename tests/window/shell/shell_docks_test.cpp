@@ -236,6 +236,36 @@ TEST_F(DocksTest, F11MaximisesThePanelWithTheFocusAndPutsItBack) {
   window->setFocus();
 }
 
+TEST_F(DocksTest, F11OnAFloatingPanelFillsTheWindowWithItAndPutsItBack) {
+  const std::size_t all = docks().size();
+  dock("timeline")->setFloating(true);
+  QTest::qWait(150);
+  dock("timeline")->activateWindow();
+  window->canvas("timeline")->setFocus();
+  window->inspect().toggleMaximised(window->panel("timeline"));
+  QTest::qWait(150);
+  EXPECT_EQ(docks().size(), 1u);
+  EXPECT_FALSE(dock("timeline")->isFloating()) << "beside an empty window";
+  EXPECT_GT(window->canvas("timeline")->width(), 1500);
+  window->inspect().toggleMaximised(window->panel("timeline"));
+  QTest::qWait(150);
+  EXPECT_EQ(docks().size(), all);
+  EXPECT_TRUE(dock("timeline")->isFloating());
+}
+
+TEST_F(DocksTest, AFloatingPanelIsNamedAsItsHeaderIs) {
+  QDockWidget* policy = dock("policy");
+  const QString entry = policy->toggleViewAction()->text();
+  ASSERT_TRUE(entry.contains("&&"));
+  policy->setFloating(true);
+  QTest::qWait(100);
+  EXPECT_EQ(policy->windowTitle(), window->panel("policy")->title());
+  EXPECT_EQ(policy->toggleViewAction()->text(), entry) << "in a menu a single one marks a key";
+  policy->setFloating(false);
+  QTest::qWait(100);
+  EXPECT_EQ(policy->windowTitle(), entry) << "so does one on a tab";
+}
+
 TEST_F(DocksTest, AKeyDetachesThePanelAndPutsItBack) {
   window->canvas("timeline")->setFocus();
   QTest::keyClick(window->canvas("timeline"), Qt::Key_F11, Qt::ControlModifier);

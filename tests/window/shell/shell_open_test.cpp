@@ -35,8 +35,16 @@ TEST_F(OpenTest, WhatIsNoTextIsRefusedWithARemedyAndThePromptStays) {
       {file("nothing.json", ""), "got an empty file; copy the file again"},
       {file("nothing.kvscope", ""), "got an empty file; copy the file again"},
       {file("half.kvscope", sessionJson(window->document().session()).left(300)), "it is cut short or damaged; copy the file again"},
-      {file("picture.txt", png), "expected text in UTF-8, got other bytes: the prompt stays as it was; save the file as UTF-8 text"},
-      {file("latin.txt", "caf\xE9 cr\xE8me"), "expected text in UTF-8"},
+      {file("picture.txt", png), "expected a text, got a picture (PNG): the prompt stays as it was; a text in UTF-8, a model"},
+      {file("photo.jpg", "\xFF\xD8\xFF\xE0 JFIF"), "got a picture (JPEG)"},
+      {file("paper.pdf", "%PDF-1.5\n\xD0\xD4"), "got a PDF"},
+      {file("numbers.bin", QByteArray("\1\0\2\0", 4)), "got a file of another kind"},
+      {file("latin.txt", "caf\xE9 cr\xE8me"),
+       "expected text in UTF-8, got other bytes: the prompt stays as it was; save the file as UTF-8 text"},
+      {file("utf16.txt", QByteArray("\xFF\xFE"
+                                    "a\0",
+                                    4)),
+       "save the file as UTF-8 text"},
   };
   for (const auto& [path, why] : cases) {
     window->openFile(path);

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <QApplication>
 #include <QComboBox>
+#include <QDockWidget>
 #include <QDropEvent>
 #include <QFile>
 #include <QFileDialog>
+#include <QLineEdit>
 #include <QMenu>
 #include <QMimeData>
 #include <QPlainTextEdit>
@@ -25,6 +27,7 @@
 #include "app/window/help/help_dialog.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/rows/passing_words.h"
 #include "app/window/rows/rows.h"
 #include "policy/catalog.h"
 #include "window/support/mouse_menu.h"
@@ -345,6 +348,46 @@ TEST_F(WindowTest, ATextFileDroppedOnTheWindowIsThePrompt) {
   QDropEvent drop(QPointF(700, 20), Qt::CopyAction, &data, Qt::LeftButton, {});
   QApplication::sendEvent(window.get(), &drop);
   ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().prompt == "Once upon a time" && snapshot().phase == RunPhase::idle; }, 30000));
+}
+
+/// As the window system delivers it: whatever stands there may take it, or leave it to what it stands in.
+TEST_F(WindowTest, AFileDroppedOnAnyPageOpens) {
+  QTemporaryDir folder;
+  const auto drop = [&](QWidget& on, const QString& words) {
+    QFile file(folder.filePath("prompt.txt"));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
+    file.write(words.toUtf8());
+    file.close();
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(file.fileName())});
+    const QPoint at = on.rect().center();
+    QDragEnterEvent enter(at, Qt::CopyAction, &data, Qt::LeftButton, {});
+    QApplication::sendEvent(&on, &enter);
+    EXPECT_TRUE(enter.isAccepted()) << words.toStdString();
+    QDropEvent event(at, Qt::CopyAction, &data, Qt::LeftButton, {});
+    QApplication::sendEvent(&on, &event);
+    EXPECT_EQ(window->controller().request().prompt, words.toStdString());
+    ASSERT_TRUE(settle());
+  };
+  const Page pages[] = {Page::inspect, Page::inspector, Page::compare, Page::sweep, Page::lecture, Page::welcome};
+  for (const Page page : pages) {
+    window->showPage(page);
+    QApplication::processEvents();
+    ASSERT_NO_FATAL_FAILURE(drop(*window->pages().widget(page), QString("dropped on page %1").arg(static_cast<int>(page))));
+    EXPECT_EQ(window->page(), page == Page::welcome ? Page::inspect : page) << "the welcome would hide it";
+    EXPECT_TRUE(window->findChild<PassingWords*>()->text().contains("prompt.txt")) << "where no text is seen";
+  }
+  window->showPage(Page::sweep);
+  auto* field = window->pages().widget(Page::sweep)->findChild<QLineEdit*>();
+  ASSERT_TRUE(field && field->isVisible());
+  const QString before = field->text();
+  ASSERT_NO_FATAL_FAILURE(drop(*field, "dropped on a field"));
+  EXPECT_EQ(field->text(), before) << "a path is no budget";
+  window->showPage(Page::inspect);
+  QDockWidget* dock = window->inspect().dock("timeline");
+  dock->setFloating(true);
+  QTest::qWait(100);
+  ASSERT_NO_FATAL_FAILURE(drop(*window->canvas("timeline"), "dropped on a panel that floats"));
 }
 
 TEST_F(WindowTest, AFloatingPanelShowsTheSamePictureAndReturns) {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/panels/policy/policy_panel.h"
 
+#include <algorithm>
+
+#include <QEvent>
 #include <QHBoxLayout>
+#include <QLabel>
 #include <QScrollArea>
 #include <QTimer>
 #include <QToolButton>
@@ -10,6 +14,7 @@
 #include "app/window/panels/effect/head_effect.h"
 #include "app/window/panels/policy/head_keys_form.h"
 #include "app/window/panels/policy/policy_form.h"
+#include "app/window/panels/policy/policy_panel_allocation.h"
 #include "app/window/panels/policy/policy_panel_card.h"
 #include "app/window/panels/policy/policy_presets.h"
 #include "app/window/session/workspace.h"
@@ -17,10 +22,50 @@
 
 namespace kvscope {
 
+namespace {
+
+/// Ends where words of the card end, the first of two lines reads like the whole: the curve gives some of its height for that, else those
+/// words have to be scrolled to.
+class WholeWords final : public QScrollArea {
+ public:
+  using QScrollArea::QScrollArea;
+  void keepWhole(PolicyCard* card) {
+    m_card = card;
+    for (QWidget* w : {static_cast<QWidget*>(card), static_cast<QWidget*>(this)}) w->installEventFilter(this);
+  }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() == QEvent::Resize || event->type() == QEvent::LayoutRequest) QTimer::singleShot(0, this, [this] { fit(); });
+    return QScrollArea::eventFilter(watched, event);
+  }
+
+ private:
+  void fit() {
+    AllocationCurve& curve = m_card->allocation();
+    const int room = height(), given = curve.given();
+    int over = 0, end = room;  // with the whole curve; as it is
+    const auto look = [&](const QWidget& part, int moved, int lost) {
+      const int top = part.mapTo(widget(), QPoint()).y(), bottom = top + part.height();
+      if (!part.isVisible()) return;
+      if (top + moved < room && bottom + moved + lost > room) over = std::max(over, bottom + moved + lost - room);
+      if (&part != &curve && top < room && bottom > room) end = std::min(end, top);
+    };
+    look(curve, 0, given);
+    for (const QLabel* words : m_card->findChildren<QLabel*>(Qt::FindDirectChildrenOnly)) look(*words, given, 0);
+    curve.give(over <= AllocationCurve::kMostGiven ? over : 0);
+    setViewportMargins(0, 0, 0, room - end);
+  }
+
+  PolicyCard* m_card = nullptr;
+};
+
+}  // namespace
+
 PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QWidget* parent)
     : QWidget(parent),
       m_workspace(workspace),
-      m_scroll(new QScrollArea(this)),
+      m_scroll(new WholeWords(this)),
       m_card(new PolicyCard(workspace, this)),
       m_disclosure(new QToolButton(this)),
       m_parameters(new QWidget(this)),
@@ -63,6 +108,7 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
   m_scroll->setFrameShape(QFrame::NoFrame);
   m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   m_scroll->setFocusPolicy(Qt::NoFocus);
+  static_cast<WholeWords*>(m_scroll)->keepWhole(m_card);
 
   m_disclosure->setToolButtonStyle(Qt::ToolButtonTextOnly);
   m_disclosure->setCheckable(true);

@@ -56,7 +56,13 @@ AllocationCurve::AllocationCurve(Workspace& workspace, QWidget* parent) : QWidge
   refresh();
 }
 
-QSize AllocationCurve::sizeHint() const { return {px(*this, 320), px(*this, 84)}; }
+QSize AllocationCurve::sizeHint() const { return {px(*this, 320), px(*this, 84) - m_given}; }
+
+void AllocationCurve::give(int height) {
+  if (height == m_given) return;
+  m_given = height;
+  updateGeometry();
+}
 
 void AllocationCurve::refresh() {
   const ModelConfig& model = m_workspace.snapshot().model;

@@ -32,6 +32,10 @@ class AllocationCurve : public QWidget {
   QRectF columnRect(int layer, int kv_head) const;
   int nOverridden() const;
   QSize sizeHint() const override;
+  /// To words of the card that would be cut; at most kMostGiven pixels.
+  void give(int height);
+  int given() const { return m_given; }
+  static constexpr int kMostGiven = 26;
 
  Q_SIGNALS:
   /// kvHead -1: all heads of the layer. slots -1: as the policy allocates it.
@@ -70,6 +74,7 @@ class AllocationCurve : public QWidget {
 
   Workspace& m_workspace;
   std::vector<AllocationColumn> m_columns;
+  int m_given = 0;
   bool m_by_layer = false;
   int m_hovered = -1, m_cursor = 0, m_selected = -1;
   std::optional<Drag> m_drag;

@@ -22,7 +22,7 @@ AddRunsDialog::AddRunsDialog(Workspace& workspace, SessionController& controller
     : QDialog(parent),
       m_workspace(workspace),
       m_queue(queue),
-      m_grid(new RunGrid(workspace, controller, "12.5 %, 25 %, 50 %", this)),
+      m_grid(new RunGrid(workspace, controller, RunGridModel::For::comparison, "12.5 %, 25 %, 50 %", this)),
       m_text(new QLineEdit(this)),
       m_estimate(new QLabel(this)),
       m_note(new QLabel(this)),

@@ -58,7 +58,10 @@ class CellPainter : public QStyledItemDelegate {
     const auto cell = static_cast<RunGridModel::Cell>(index.data(Qt::UserRole).toInt());
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);
-    const QPointF c = QRectF(option.rect).center();
+    // A policy without a budget has one cell, over all columns: its square stands with those of the first, and words say why.
+    const QString words = index.data().toString();
+    const bool over_all = !words.isEmpty() && option.rect.width() > 2 * kNarrow;
+    const QPointF c(over_all ? option.rect.left() + kNarrow / 2.0 + 4 : QRectF(option.rect).center().x(), QRectF(option.rect).center().y());
     const QRectF box(c.x() - 6.5, c.y() - 6.5, 13, 13);
     switch (cell) {
       case RunGridModel::Cell::refused:
@@ -82,6 +85,11 @@ class CellPainter : public QStyledItemDelegate {
         painter->drawPolyline(QPolygonF{c + QPointF(-3.4, 0.2), c + QPointF(-0.9, 2.8), c + QPointF(3.6, -2.8)});
         break;
     }
+    if (over_all) {
+      painter->setFont(uiFont(11));
+      painter->setPen(toColor(theme.secondary));
+      painter->drawText(QRectF(option.rect).adjusted(kNarrow + 6, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, words);
+    }
     if (option.state & QStyle::State_HasFocus) {
       painter->setBrush(Qt::NoBrush);
       painter->setPen(QPen(toColor(theme.accent), 1));
@@ -96,10 +104,10 @@ class CellPainter : public QStyledItemDelegate {
 
 }  // namespace
 
-RunGrid::RunGrid(Workspace& workspace, SessionController& controller, const QString& budgets, QWidget* parent)
+RunGrid::RunGrid(Workspace& workspace, SessionController& controller, RunGridModel::For what, const QString& budgets, QWidget* parent)
     : QWidget(parent),
       m_workspace(workspace),
-      m_model(new RunGridModel(workspace, controller, this)),
+      m_model(new RunGridModel(workspace, controller, what, this)),
       m_budgets(new QLineEdit(budgets, this)),
       m_seeds(new QLineEdit("0", this)),
       m_words(new QLabel(this)),
@@ -135,7 +143,7 @@ RunGrid::RunGrid(Workspace& workspace, SessionController& controller, const QStr
     QModelIndexList cells;
     for (int r = 0; r < m_model->rowCount(); ++r)
       for (int c = 0; c < m_model->columnCount(); ++c)
-        if ((row < 0 || r == row) && (column < 0 || c == column)) cells << m_model->index(r, c);
+        if ((row < 0 ? m_model->takesBudget(r) : r == row) && (column < 0 || c == column)) cells << m_model->index(r, c);
     m_model->toggle(cells);
   };
   connect(m_table->verticalHeader(), &QHeaderView::sectionClicked, this, [all](int row) { all(row, -1); });
@@ -204,6 +212,9 @@ bool RunGrid::eventFilter(QObject* watched, QEvent* event) {
 void RunGrid::readBudgets() {
   m_wrong_budget.clear();
   m_model->setBudgets(parseBudgets(m_budgets->text(), &m_wrong_budget));
+  m_table->clearSpans();
+  for (int row = 0; row < m_model->rowCount() && m_model->columnCount() > 1; ++row)
+    if (!m_model->takesBudget(row)) m_table->setSpan(row, 0, 1, m_model->columnCount());
   say();
 }
 

@@ -16,7 +16,7 @@ class RunGrid : public QWidget {
   Q_OBJECT
 
  public:
-  RunGrid(Workspace& workspace, SessionController& controller, const QString& budgets, QWidget* parent = nullptr);
+  RunGrid(Workspace& workspace, SessionController& controller, RunGridModel::For what, const QString& budgets, QWidget* parent = nullptr);
 
   RunGridModel& model() { return *m_model; }
   QTableView& table() { return *m_table; }

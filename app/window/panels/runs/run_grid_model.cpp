@@ -69,10 +69,10 @@ std::vector<int> parseSeeds(const QString& text, QString* wrong) {
   return out;
 }
 
-RunGridModel::RunGridModel(Workspace& workspace, SessionController& controller, QObject* parent)
-    : QAbstractTableModel(parent), m_workspace(workspace), m_controller(controller) {
+RunGridModel::RunGridModel(Workspace& workspace, SessionController& controller, For what, QObject* parent)
+    : QAbstractTableModel(parent), m_workspace(workspace), m_controller(controller), m_for(what) {
   for (const PolicyInfo& policy : policies())
-    if (policy.takes_budget) m_policies.push_back(&policy);
+    if (policy.takes_budget || (what == For::comparison && policy.name != reference_policy())) m_policies.push_back(&policy);
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
   connect(&controller, &SessionController::requestChanged, this, [this] { refresh(); });
   connect(&controller, &SessionController::refusalsChanged, this, [this] {
@@ -110,12 +110,16 @@ void RunGridModel::setSeeds(const std::vector<int>& seeds) {
   refresh();
 }
 
-void RunGridModel::setKnownAllowed(bool allowed) { m_known_allowed = allowed; }
+bool RunGridModel::takesBudget(int row) const { return policy(row).takes_budget; }
+
+std::pair<std::string, QString> RunGridModel::keyOf(int row, int column) const {
+  return {policy(row).name, takesBudget(row) ? m_budgets[static_cast<std::size_t>(column)].text : QString()};
+}
 
 std::vector<std::string> RunGridModel::specsOf(int row, int column) const {
   const PolicyInfo& info = policy(row);
   const GridBudget& budget = m_budgets[static_cast<std::size_t>(column)];
-  const std::string plain = with_param(info.name, budget.key, budget.value);
+  const std::string plain = info.takes_budget ? with_param(info.name, budget.key, budget.value) : info.name;
   if (!drawsLots(info) || m_seeds == std::vector<int>{0}) return {plain};
   std::vector<std::string> out;
   for (const int seed : m_seeds) out.push_back(with_param(plain, "seed", std::to_string(seed)));
@@ -138,13 +142,13 @@ QString RunGridModel::reason(int row, int column) const {
 
 RunGridModel::Cell RunGridModel::cell(int row, int column) const {
   if (!reason(row, column).isEmpty()) return Cell::refused;
-  if (!m_known_allowed) {
+  if (m_for == For::comparison) {
     const std::vector<LaneSpec>& lanes = m_controller.request().lanes;
     const std::vector<std::string> specs = specsOf(row, column);
     if (std::ranges::all_of(specs, [&](const std::string& spec) { return std::ranges::find(lanes, spec, &LaneSpec::text) != lanes.end(); }))
       return Cell::there;
   }
-  return m_chosen.contains({policy(row).name, m_budgets[static_cast<std::size_t>(column)].text}) ? Cell::chosen : Cell::free;
+  return m_chosen.contains(keyOf(row, column)) ? Cell::chosen : Cell::free;
 }
 
 void RunGridModel::toggle(const QModelIndexList& cells) {
@@ -152,9 +156,8 @@ void RunGridModel::toggle(const QModelIndexList& cells) {
   for (const QModelIndex& c : cells) any_free = any_free || cell(c.row(), c.column()) == Cell::free;
   for (const QModelIndex& c : cells) {
     const Cell now = cell(c.row(), c.column());
-    const std::pair key(policy(c.row()).name, m_budgets[static_cast<std::size_t>(c.column())].text);
-    if (any_free && now == Cell::free) m_chosen.insert(key);
-    if (!any_free && now == Cell::chosen) m_chosen.erase(key);
+    if (any_free && now == Cell::free) m_chosen.insert(keyOf(c.row(), c.column()));
+    if (!any_free && now == Cell::chosen) m_chosen.erase(keyOf(c.row(), c.column()));
   }
   refresh();
 }
@@ -163,11 +166,10 @@ void RunGridModel::choose(const std::string& name, bool on) {
   const int row = rowOf(name);
   if (row < 0) return;
   for (int c = 0; c < columnCount(); ++c) {
-    const std::pair key(name, m_budgets[static_cast<std::size_t>(c)].text);
     if (on)
-      m_chosen.insert(key);
+      m_chosen.insert(keyOf(row, c));
     else
-      m_chosen.erase(key);
+      m_chosen.erase(keyOf(row, c));
   }
   refresh();
 }
@@ -177,7 +179,7 @@ void RunGridModel::chooseRuns(const std::vector<std::string>& specs) {
   for (int row = 0; row < rowCount(); ++row)
     for (int c = 0; c < columnCount(); ++c)
       if (std::ranges::any_of(specsOf(row, c), [&](const std::string& spec) { return wanted.contains(spec); }))
-        m_chosen.insert({policy(row).name, m_budgets[static_cast<std::size_t>(c)].text});
+        m_chosen.insert(keyOf(row, c));
   refresh();
 }
 
@@ -207,10 +209,10 @@ std::vector<std::string> RunGridModel::chosen() const {
   std::vector<std::string> out;
   const std::vector<LaneSpec>& lanes = m_controller.request().lanes;
   for (int row = 0; row < rowCount(); ++row) {
-    for (int c = 0; c < columnCount(); ++c) {
+    for (int c = 0; c < (takesBudget(row) ? columnCount() : std::min(1, columnCount())); ++c) {
       if (cell(row, c) != Cell::chosen) continue;
       for (const std::string& spec : specsOf(row, c))
-        if (m_known_allowed || std::ranges::find(lanes, spec, &LaneSpec::text) == lanes.end()) out.push_back(spec);
+        if (m_for == For::curves || std::ranges::find(lanes, spec, &LaneSpec::text) == lanes.end()) out.push_back(spec);
     }
   }
   return out;
@@ -223,7 +225,9 @@ int RunGridModel::columnCount(const QModelIndex& parent) const { return parent.i
 QVariant RunGridModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Cell now = cell(index.row(), index.column());
-  const QString name = QString::fromStdString(policy(index.row()).title) + ", " + m_budgets[static_cast<std::size_t>(index.column())].text;
+  const QString budget = takesBudget(index.row()) ? m_budgets[static_cast<std::size_t>(index.column())].text : QString("without a budget");
+  const QString name = QString::fromStdString(policy(index.row()).title) + ", " + budget;
+  if (role == Qt::DisplayRole && !takesBudget(index.row())) return budget;
   if (role == Qt::UserRole) return static_cast<int>(now);
   if (role == Qt::AccessibleTextRole || role == Qt::ToolTipRole) {
     switch (now) {

@@ -29,21 +29,21 @@ std::vector<GridBudget> parseBudgets(const QString& text, QString* wrong);
 std::vector<int> parseSeeds(const QString& text, QString* wrong);
 
 /// Runs that could be added: a row per policy, a column per budget. A cell is chosen or not; one that is there already, or that the policy
-/// refuses, cannot be chosen and says why.
+/// refuses, cannot be chosen and says why. A policy that takes no budget is one run: all cells of its row are the same.
 class RunGridModel : public QAbstractTableModel {
   Q_OBJECT
 
  public:
   enum class Cell : std::uint8_t { free, chosen, there, refused };
+  /// What the runs are for. A curve over budgets has policies with one only, and may measure again what is among the runs.
+  enum class For : std::uint8_t { comparison, curves };
 
-  RunGridModel(Workspace& workspace, SessionController& controller, QObject* parent = nullptr);
+  RunGridModel(Workspace& workspace, SessionController& controller, For what, QObject* parent = nullptr);
 
   void setBudgets(const std::vector<GridBudget>& budgets);
   const std::vector<GridBudget>& budgets() const { return m_budgets; }
   std::size_t nSeeds() const { return m_seeds.size(); }
   void setSeeds(const std::vector<int>& seeds);
-  /// Cells whose run is in the request may be chosen again (to be measured without a lane).
-  void setKnownAllowed(bool allowed);
   Cell cell(int row, int column) const;
   /// Turns these cells on, or all off if all that can be are on.
   void toggle(const QModelIndexList& cells);
@@ -58,6 +58,7 @@ class RunGridModel : public QAbstractTableModel {
   /// Of one cell: one, or one per seed where the policy draws lots.
   std::vector<std::string> specsOf(int row, int column) const;
   QString reason(int row, int column) const;  // of a refused cell
+  bool takesBudget(int row) const;
   const PolicyInfo& policy(int row) const { return *m_policies[static_cast<std::size_t>(row)]; }
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -77,9 +78,10 @@ class RunGridModel : public QAbstractTableModel {
   std::vector<const PolicyInfo*> m_policies;
   std::vector<GridBudget> m_budgets;
   std::vector<int> m_seeds{0};
-  std::set<std::pair<std::string, QString>> m_chosen;  // policy, budget
+  For m_for;
+  std::set<std::pair<std::string, QString>> m_chosen;  // policy, budget; empty where it takes none
   std::set<std::string> m_meant;                       // policies chosen at one of the budgets before
-  bool m_known_allowed = false;
+  std::pair<std::string, QString> keyOf(int row, int column) const;
   QString refusalOf(const std::string& spec) const;
 
   mutable std::map<std::string, QString> m_reasons;  // by specification: why it is refused, empty: it is not

@@ -75,7 +75,7 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
       m_workspace(workspace),
       m_controller(controller),
       m_queue(queue),
-      m_grid(new RunGrid(workspace, controller, "8 %, 12 %, 18 %, 25 %, 35 %, 50 %, 70 %", this)),
+      m_grid(new RunGrid(workspace, controller, RunGridModel::For::curves, "8 %, 12 %, 18 %, 25 %, 35 %, 50 %, 70 %", this)),
       m_chart(new SweepChart(workspace, m_data, this)),
       m_start(new QPushButton("Measure", this)),
       m_cancel(new QPushButton("Cancel", this)),
@@ -87,7 +87,6 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
   m_axis = box("Budget as", {"slots asked", "slots held", "% of the prompt"});
   m_log_x = toggle("log budget", "Logarithmic budget axis");
   m_log_y = toggle("log value", "Logarithmic value axis where the values span two decades");
-  m_grid->model().setKnownAllowed(true);
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(12, 10, 12, 10);
   row->setSpacing(14);

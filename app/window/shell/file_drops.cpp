@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/shell/file_drops.h"
+
+#include <QApplication>
+#include <QDockWidget>
+#include <QDropEvent>
+#include <QLineEdit>
+#include <QMainWindow>
+#include <QMimeData>
+
+namespace kvscope {
+
+FileDrops::FileDrops(QMainWindow& window) : QObject(&window), m_window(window) {
+  window.setAcceptDrops(true);
+  qApp->installEventFilter(this);
+}
+
+bool FileDrops::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() != QEvent::DragEnter && event->type() != QEvent::Drop) return false;
+  auto* drop = static_cast<QDropEvent*>(event);
+  const QList<QUrl> urls = drop->mimeData()->urls();
+  if (urls.size() != 1 || !urls.front().isLocalFile()) return false;
+  if (qobject_cast<QLineEdit*>(watched) && m_window.isAncestorOf(static_cast<QWidget*>(watched))) {
+    drop->ignore();  // its window is asked next
+    return true;
+  }
+  const auto* const dock = qobject_cast<QDockWidget*>(watched);
+  const bool ours = watched == &m_window || (dock && dock->isFloating() && m_window.isAncestorOf(dock->parentWidget()));
+  if (!ours) return false;
+  drop->acceptProposedAction();
+  if (event->type() == QEvent::Drop) Q_EMIT dropped(urls.front().toLocalFile());
+  return true;
+}
+
+}  // namespace kvscope
