@@ -438,6 +438,21 @@ KVSCOPE_EVERY_WIDTH std::optional<Largest> largest(std::span<const double> x, in
   return std::nullopt;
 }
 
+KVSCOPE_EVERY_WIDTH void round_to_levels(std::span<double> x, std::span<const double> levels) {
+  constexpr std::size_t kBlock = 128;
+  double nearest[kBlock];
+  for (std::size_t first = 0; first < x.size(); first += kBlock) {
+    const std::size_t n = std::min(kBlock, x.size() - first);
+    double* const p = x.data() + first;
+    std::fill_n(nearest, n, levels[0]);
+    for (std::size_t l = 1; l < levels.size(); ++l) {  // true for all levels up to the nearest, and false from there on
+      const double lower = levels[l - 1], upper = levels[l];
+      for (std::size_t i = 0; i < n; ++i) nearest[i] = upper - p[i] < p[i] - lower ? upper : nearest[i];
+    }
+    std::copy_n(nearest, n, p);
+  }
+}
+
 KVSCOPE_EVERY_WIDTH void standard_deviations(std::span<const double> sum, std::span<const double> sum_sq, std::span<const int> n,
                                              std::span<double> out) {
   const double *const s = sum.data(), *const q = sum_sq.data();

@@ -54,6 +54,8 @@ void row_products(const double* rows, std::span<const double> x, std::span<doubl
 /// out[q, k] = sum over i of a[q, i] b[i, k], i ascending from 0: a [m, width], b [width, n], out [m, n]. Where many rows meet the same
 /// others, several times as fast as row_products().
 void matrix_products(std::span<const double> a, std::span<const double> b, std::size_t n, std::span<double> out);
+/// x[i] = the nearest of the ascending levels, of two that are as near the lower; the lowest in place of NaN.
+void round_to_levels(std::span<double> x, std::span<const double> levels);
 /// out[i] = sqrt(max(sum_sq[i] / n[i] - (sum[i] / n[i])^2, 0)), NaN where that is none.
 void standard_deviations(std::span<const double> sum, std::span<const double> sum_sq, std::span<const int> n, std::span<double> out);
 
