@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "core/error.h"
 
@@ -436,6 +437,31 @@ KVSCOPE_EVERY_WIDTH std::optional<Largest> largest(std::span<const double> x, in
     }
   }
   return std::nullopt;
+}
+
+KVSCOPE_EVERY_WIDTH double sum_of(std::span<const double> x) {
+  EightSums sums;
+  std::size_t i = 0;
+  for (; i + kLanes <= x.size(); i += kLanes) {
+    Four low, high;
+    load(&x[i], low);
+    load(&x[i + 4], high);
+    sums.low += low;
+    sums.high += high;
+  }
+  double parts[kLanes];
+  sums.store(parts);
+  for (; i < x.size(); ++i) parts[0] += x[i];
+  return std::accumulate(parts, parts + kLanes, 0.0);
+}
+
+KVSCOPE_EVERY_WIDTH void keep_most(std::span<double> most, const double* x, double scale) {
+  double* __restrict const y = most.data();
+  const std::size_t n = most.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const double scaled = x[i] * scale;
+    y[i] = y[i] < scaled ? scaled : y[i];
+  }
 }
 
 KVSCOPE_EVERY_WIDTH void round_to_levels(std::span<double> x, std::span<const double> levels) {

@@ -54,6 +54,10 @@ void row_products(const double* rows, std::span<const double> x, std::span<doubl
 /// out[q, k] = sum over i of a[q, i] b[i, k], i ascending from 0: a [m, width], b [width, n], out [m, n]. Where many rows meet the same
 /// others, several times as fast as row_products().
 void matrix_products(std::span<const double> a, std::span<const double> b, std::size_t n, std::span<double> out);
+/// Eight partial sums, number i in the sum i mod 8 (what is left over in the first), added up from the first on.
+double sum_of(std::span<const double> x);
+/// most[i] = max(most[i], x[i] scale); `x` has as many numbers.
+void keep_most(std::span<double> most, const double* x, double scale);
 /// x[i] = the nearest of the ascending levels, of two that are as near the lower; the lowest in place of NaN.
 void round_to_levels(std::span<double> x, std::span<const double> levels);
 /// out[i] = sqrt(max(sum_sq[i] / n[i] - (sum[i] / n[i])^2, 0)), NaN where that is none.
