@@ -4,21 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/vector_math.h"
+
 namespace kvscope {
 namespace {
 
-/// x . y in eight partial sums that do not wait for each other.
-double dot(const double* x, const double* y, std::size_t n) {
-  double sums[8] = {};
-  std::size_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (std::size_t k = 0; k < 8; ++k) sums[k] += x[i + k] * y[i + k];
-  for (; i < n; ++i) sums[0] += x[i] * y[i];
-  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
-}
-
 constexpr double kTolerance = 1e-12;
 constexpr int kMostRounds = 200;
+constexpr int kSweeps = 4;  // of a round: each costs little beside the factors that it spares the search for the numbers at their bounds
 
 /// One problem and where its solution stands.
 class BoundedProblem {
@@ -29,8 +22,9 @@ class BoundedProblem {
   /// What a number may still gain.
   double violation() const {
     double worst = 0;
+    const std::vector<double> gradients = this->gradients();
     for (std::size_t i = 0; i < x_.size(); ++i) {
-      const double g = gradient(i);
+      const double g = gradients[i];
       const bool held = (x_[i] <= least_ && g > 0) || (x_[i] >= most_ && g < 0);
       if (!held) worst = std::max(worst, std::abs(g));
     }
@@ -79,9 +73,10 @@ class BoundedProblem {
   std::vector<double> newton_step(std::span<const std::size_t> free) const {
     const std::size_t m = free.size();
     std::vector<double> factor(m * m), step(m);
+    const std::vector<double> gradients = this->gradients();
     for (std::size_t r = 0; r < m; ++r) {
       for (std::size_t c = 0; c <= r; ++c) factor[r * m + c] = gram_[free[r] * x_.size() + free[c]];
-      step[r] = -gradient(free[r]);
+      step[r] = -gradients[free[r]];
     }
     if (!factorise(factor, m)) return {};
     solve_factorised(factor, m, step, 1);
@@ -90,10 +85,21 @@ class BoundedProblem {
   void move(std::span<const std::size_t> free, std::span<const double> step, double share) {
     for (std::size_t r = 0; r < free.size(); ++r) x_[free[r]] = std::clamp(x_[free[r]] + share * step[r], least_, most_);
   }
-  double gradient(std::size_t i) const { return dot(&gram_[i * x_.size()], x_.data(), x_.size()) - b_[i]; }
+  double gradient(std::size_t i) const {
+    double product = 0;
+    row_products(&gram_[i * x_.size()], x_, {&product, 1});
+    return product - b_[i];
+  }
+  std::vector<double> gradients() const {
+    std::vector<double> out(x_.size());
+    row_products(gram_.data(), x_, out);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] -= b_[i];
+    return out;
+  }
   double objective() const {
     double sum = 0;
-    for (std::size_t i = 0; i < x_.size(); ++i) sum += x_[i] * (gradient(i) - b_[i]) / 2;
+    const std::vector<double> gradients = this->gradients();
+    for (std::size_t i = 0; i < x_.size(); ++i) sum += x_[i] * (gradients[i] - b_[i]) / 2;
     return sum;
   }
 
@@ -105,15 +111,22 @@ class BoundedProblem {
 }  // namespace
 
 bool factorise(std::span<double> a, std::size_t width) {
-  for (std::size_t i = 0; i < width; ++i)
-    for (std::size_t j = 0; j <= i; ++j) {
-      const double sum = a[i * width + j] - dot(&a[i * width], &a[j * width], j);
-      if (i != j)
-        a[i * width + j] = sum / a[j * width + j];
-      else if (sum > 0 && std::isfinite(sum))
-        a[i * width + i] = std::sqrt(sum);
-      else
-        return false;
+  constexpr std::size_t kRows = 16;  // that meet a row above while it is near
+  double products[kRows];
+  for (std::size_t first = 0; first < width; first += kRows)
+    for (std::size_t j = 0; j < std::min(first + kRows, width); ++j) {  // a row's number j wants only those before it, and row j's
+      const std::size_t begin = std::max(first, j), end = std::min(first + kRows, width), whole = j - j % 8;
+      row_products(&a[begin * width], a.subspan(j * width, whole), std::span(products, end - begin), width);
+      for (std::size_t i = begin; i < end; ++i) {
+        double sum = a[i * width + j] - products[i - begin];
+        for (std::size_t k = whole; k < j; ++k) sum -= a[i * width + k] * a[j * width + k];
+        if (i != j)
+          a[i * width + j] = sum / a[j * width + j];
+        else if (sum > 0 && std::isfinite(sum))
+          a[i * width + i] = std::sqrt(sum);
+        else
+          return false;
+      }
     }
   return true;
 }
@@ -128,8 +141,8 @@ void solve_factorised(std::span<const double> factor, std::size_t width, std::sp
     for (double& x : row(i)) x /= factor[i * width + i];
   }
   for (std::size_t i = width; i-- > 0;) {
-    for (std::size_t k = i + 1; k < width; ++k) subtract(i, factor[k * width + i], k);
     for (double& x : row(i)) x /= factor[i * width + i];
+    for (std::size_t k = 0; k < i; ++k) subtract(k, factor[i * width + k], i);
   }
 }
 
@@ -141,7 +154,7 @@ std::vector<double> bounded_least_squares(std::span<const double> gram, std::spa
   for (const double x : b) scale = std::max(scale, std::abs(x));
   BoundedProblem problem(gram, b, least, most);
   for (int round = 0; round < kMostRounds && problem.violation() > kTolerance * scale; ++round) {
-    problem.sweep();
+    for (int sweep = 0; sweep < kSweeps; ++sweep) problem.sweep();
     problem.solve_free();
   }
   return std::move(problem.x());

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "core/error.h"
 
@@ -104,26 +105,75 @@ template <class T>
   load(part, to);
 }
 
+using Four = double __attribute__((vector_size(4 * sizeof(double))));
+
+[[gnu::always_inline]] inline void load(const double* from, Four& to) { std::memcpy(&to, from, sizeof to); }
+
+[[gnu::always_inline]] inline void load(const float* from, Four& to) {
+  float __attribute__((vector_size(4 * sizeof(float)))) narrow;
+  std::memcpy(&narrow, from, sizeof narrow);
+  to = __builtin_convertvector(narrow, Four);
+}
+
+/// Eight sums that stay in registers, which an array of them, or one of Lanes where vectors are shorter, would not.
+struct EightSums {
+  Four low = {}, high = {};
+  [[gnu::always_inline]] void add(double x, const Four& a, const Four& b) {
+    low += x * a;
+    high += x * b;
+  }
+  /// The products of x[0], ..., x[7] and a and b.
+  template <class T>
+  [[gnu::always_inline]] void add(const T* x, const Four& a, const Four& b) {
+    Four first, second;
+    load(x, first);
+    load(x + 4, second);
+    low += first * a;
+    high += second * b;
+  }
+  [[gnu::always_inline]] void store(double* to) const {
+    std::memcpy(to, &low, sizeof low);
+    std::memcpy(to + 4, &high, sizeof high);
+  }
+};
+
 /// out[r] = rows[r] . other(r): number i in the partial sum i mod 8, those added up as ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)). Eight
-/// rows at a time, so that their partial sums are added up together.
+/// rows at a time, so that their partial sums are added up together; four of them are read together, because sums of one wait for each
+/// other.
 template <class T, class Other>
-[[gnu::always_inline]] inline void products(const T* rows, std::size_t width, std::span<double> out, const Other& other) {
+[[gnu::always_inline]] inline void products(const T* rows, std::size_t stride, std::size_t width, std::span<double> out,
+                                            const Other& other) {
+  const std::size_t whole = width - width % kLanes;
   for (std::size_t first = 0; first < out.size(); first += kLanes) {
-    Lanes s[kLanes];
-    for (std::size_t r = 0; r < kLanes; ++r) {
-      const T* const row = rows + std::min(first + r, out.size() - 1) * width;
-      s[r] = Lanes{};
-      Lanes x, y;
-      std::size_t i = 0;
-      for (; i + kLanes <= width; i += kLanes) {
-        load(row + i, x);
-        load(other(row) + i, y);
-        s[r] += x * y;
+    Lanes s[kLanes] = {};
+    for (std::size_t r = 0; r < kLanes && first + r < out.size(); r += 4) {
+      const auto row = [&](std::size_t i) __attribute__((always_inline)) {
+        return rows + std::min(first + r + i, out.size() - 1) * stride;
+      };
+      const T *const a = row(0), *const b = row(1), *const c = row(2), *const d = row(3);
+      EightSums of_a, of_b, of_c, of_d;
+      for (std::size_t i = 0; i < whole; i += kLanes) {
+        const auto add = [&](EightSums & sums, const T* x) __attribute__((always_inline)) {
+          Four low, high;
+          load(other(x) + i, low);
+          load(other(x) + i + 4, high);
+          sums.add(x + i, low, high);
+        };
+        add(of_a, a);
+        add(of_b, b);
+        add(of_c, c);
+        add(of_d, d);
       }
-      if (i == width) continue;
-      load(row + i, width - i, x);
-      load(other(row) + i, width - i, y);
-      s[r] += x * y;
+      double sums[4][kLanes];
+      of_a.store(sums[0]);
+      of_b.store(sums[1]);
+      of_c.store(sums[2]);
+      of_d.store(sums[3]);
+      for (std::size_t t = 0; t < 4; ++t) {
+        for (std::size_t i = whole; i < width; ++i)
+          sums[t][i - whole] += static_cast<double>(row(t)[i]) * static_cast<double>(other(row(t))[i]);
+        load(sums[t], s[r + t]);
+      }
     }
     Lanes fours[4], twos[2];
     for (std::size_t r = 0; r < 4; ++r)
@@ -277,28 +327,9 @@ KVSCOPE_EVERY_WIDTH void add_scaled(std::span<double> sum, double weight, const 
   for (std::size_t i = 0; i < n; ++i) s[i] += weight * x[i];
 }
 
-KVSCOPE_EVERY_WIDTH void row_products(const double* rows, std::span<const double> x, std::span<double> out) {
-  products(rows, x.size(), out, [&](const double*) { return x.data(); });
+KVSCOPE_EVERY_WIDTH void row_products(const double* rows, std::span<const double> x, std::span<double> out, std::size_t stride) {
+  products(rows, stride > 0 ? stride : x.size(), x.size(), out, [&](const double*) { return x.data(); });
 }
-
-namespace {
-
-using Four = double __attribute__((vector_size(4 * sizeof(double))));
-
-/// Eight sums that stay in registers, which an array of them would not.
-struct EightSums {
-  Four low = {}, high = {};
-  [[gnu::always_inline]] void add(double x, const Four& a, const Four& b) {
-    low += x * a;
-    high += x * b;
-  }
-  [[gnu::always_inline]] void store(double* to) const {
-    std::memcpy(to, &low, sizeof low);
-    std::memcpy(to + 4, &high, sizeof high);
-  }
-};
-
-}  // namespace
 
 KVSCOPE_EVERY_WIDTH void matrix_products(std::span<const double> a, std::span<const double> b, std::size_t n, std::span<double> out) {
   const std::size_t width = b.size() / n, m = out.size() / n, whole = n - n % kLanes;
@@ -342,11 +373,11 @@ KVSCOPE_EVERY_WIDTH void combine_rows(std::span<const double* const> rows, std::
 }
 
 KVSCOPE_EVERY_WIDTH void row_squares(const float* rows, std::size_t width, std::span<double> out) {
-  products(rows, width, out, [](const auto* row) { return row; });
+  products(rows, width, width, out, [](const auto* row) { return row; });
 }
 
 KVSCOPE_EVERY_WIDTH void row_squares(const double* rows, std::size_t width, std::span<double> out) {
-  products(rows, width, out, [](const auto* row) { return row; });
+  products(rows, width, width, out, [](const auto* row) { return row; });
 }
 
 KVSCOPE_EVERY_WIDTH double lowest(std::span<const double> x, std::span<const char> left_out) {
@@ -406,6 +437,46 @@ KVSCOPE_EVERY_WIDTH std::optional<Largest> largest(std::span<const double> x, in
     }
   }
   return std::nullopt;
+}
+
+KVSCOPE_EVERY_WIDTH double sum_of(std::span<const double> x) {
+  EightSums sums;
+  std::size_t i = 0;
+  for (; i + kLanes <= x.size(); i += kLanes) {
+    Four low, high;
+    load(&x[i], low);
+    load(&x[i + 4], high);
+    sums.low += low;
+    sums.high += high;
+  }
+  double parts[kLanes];
+  sums.store(parts);
+  for (; i < x.size(); ++i) parts[0] += x[i];
+  return std::accumulate(parts, parts + kLanes, 0.0);
+}
+
+KVSCOPE_EVERY_WIDTH void keep_most(std::span<double> most, const double* x, double scale) {
+  double* __restrict const y = most.data();
+  const std::size_t n = most.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const double scaled = x[i] * scale;
+    y[i] = y[i] < scaled ? scaled : y[i];
+  }
+}
+
+KVSCOPE_EVERY_WIDTH void round_to_levels(std::span<double> x, std::span<const double> levels) {
+  constexpr std::size_t kBlock = 128;
+  double nearest[kBlock];
+  for (std::size_t first = 0; first < x.size(); first += kBlock) {
+    const std::size_t n = std::min(kBlock, x.size() - first);
+    double* const p = x.data() + first;
+    std::fill_n(nearest, n, levels[0]);
+    for (std::size_t l = 1; l < levels.size(); ++l) {  // true for all levels up to the nearest, and false from there on
+      const double lower = levels[l - 1], upper = levels[l];
+      for (std::size_t i = 0; i < n; ++i) nearest[i] = upper - p[i] < p[i] - lower ? upper : nearest[i];
+    }
+    std::copy_n(nearest, n, p);
+  }
 }
 
 KVSCOPE_EVERY_WIDTH void standard_deviations(std::span<const double> sum, std::span<const double> sum_sq, std::span<const int> n,

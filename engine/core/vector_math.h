@@ -49,10 +49,17 @@ struct Largest {
 /// Of the k largest of x, 0 < k < x.size(). Empty where NaN or an infinity among x stands in the way.
 std::optional<Largest> largest(std::span<const double> x, int k);
 /// out[r] = rows[r] . x, rows [out.size(), x.size()]: eight partial sums, number i in the sum i mod 8, added up in pairs at the end.
-void row_products(const double* rows, std::span<const double> x, std::span<double> out);
+/// stride: numbers from one row to the next; 0: x.size().
+void row_products(const double* rows, std::span<const double> x, std::span<double> out, std::size_t stride = 0);
 /// out[q, k] = sum over i of a[q, i] b[i, k], i ascending from 0: a [m, width], b [width, n], out [m, n]. Where many rows meet the same
 /// others, several times as fast as row_products().
 void matrix_products(std::span<const double> a, std::span<const double> b, std::size_t n, std::span<double> out);
+/// Eight partial sums, number i in the sum i mod 8 (what is left over in the first), added up from the first on.
+double sum_of(std::span<const double> x);
+/// most[i] = max(most[i], x[i] scale); `x` has as many numbers.
+void keep_most(std::span<double> most, const double* x, double scale);
+/// x[i] = the nearest of the ascending levels, of two that are as near the lower; the lowest in place of NaN.
+void round_to_levels(std::span<double> x, std::span<const double> levels);
 /// out[i] = sqrt(max(sum_sq[i] / n[i] - (sum[i] / n[i])^2, 0)), NaN where that is none.
 void standard_deviations(std::span<const double> sum, std::span<const double> sum_sq, std::span<const int> n, std::span<double> out);
 

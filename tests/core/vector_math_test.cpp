@@ -180,6 +180,31 @@ TEST(VectorMath, MatrixProductsAreSumsInOrder) {
       }
 }
 
+TEST(VectorMath, RowsMayStandApart) {
+  constexpr std::size_t kStride = 40;
+  const std::vector<double> rows = numbers(-1, 1);
+  for (const std::size_t width : {0u, 5u, 8u, 39u}) {
+    std::vector<double> apart(21), together(21), copy;
+    for (std::size_t r = 0; r < apart.size(); ++r) copy.insert(copy.end(), &rows[r * kStride], &rows[r * kStride] + width);
+    const std::vector<double> x(rows.end() - static_cast<std::ptrdiff_t>(width), rows.end());
+    row_products(rows.data(), x, apart, kStride);
+    row_products(copy.data(), x, together);
+    EXPECT_EQ(apart, together) << width;
+  }
+}
+
+TEST(VectorMath, TheNearestLevelIsTheLowerOfTwo) {
+  const std::vector<double> levels = {-2, -0.5, 0.5, 3};
+  std::vector<double> x = {-kInf, -7, -1.25, -1.24, 0, 1e-10, 1.75, 1.76, 9, kInf, std::numeric_limits<double>::quiet_NaN()};
+  round_to_levels(x, levels);
+  EXPECT_EQ(x, (std::vector<double>{-2, -2, -2, -0.5, -0.5, 0.5, 0.5, 3, 3, 3, -2}));
+  const std::vector<double> many = numbers(-4, 4);
+  x = many;
+  round_to_levels(x, levels);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    EXPECT_EQ(x[i], *std::ranges::min_element(levels, {}, [&](double level) { return std::abs(level - many[i]); })) << many[i];
+}
+
 TEST(VectorMath, CombinedRowsAreSumsInOrder) {
   const std::vector<double> numbers_of_all = numbers(-2, 2);
   for (const std::size_t n : {1u, 7u, 8u, 32u, 45u}) {

@@ -12,19 +12,27 @@
 namespace kvscope {
 namespace {
 
-/// a'b for a [rows, m] and b [rows, n], some rows at a time, so that they stay near.
-std::vector<double> product(std::span<const double> a, std::size_t m, std::span<const double> b, std::size_t n) {
-  constexpr std::size_t kRows = 64;
+/// a'b for a [rows, m] and b [rows, n], in pieces of all three that stay near. symmetric: b is a, and each product is made once.
+std::vector<double> product(std::span<const double> a, std::size_t m, std::span<const double> b, std::size_t n, bool symmetric = false) {
+  constexpr std::size_t kPiece = 64;
   const std::size_t rows = a.size() / m;
-  std::vector<double> out(m * n, 0.0), transposed, part(m * n);
-  for (std::size_t first = 0; first < rows; first += kRows) {
-    const std::size_t count = std::min(kRows, rows - first);
-    transposed.resize(m * count);
-    for (std::size_t r = 0; r < count; ++r)
-      for (std::size_t i = 0; i < m; ++i) transposed[i * count + r] = a[(first + r) * m + i];
-    matrix_products(transposed, b.subspan(first * n, count * n), n, part);
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] += part[i];
-  }
+  std::vector<double> out(m * n, 0.0), transposed(kPiece * kPiece), columns(kPiece * kPiece), part(kPiece * kPiece);
+  for (std::size_t i0 = 0; i0 < m; i0 += kPiece)
+    for (std::size_t first = 0; first < rows; first += kPiece) {
+      const std::size_t wide = std::min(kPiece, m - i0), count = std::min(kPiece, rows - first);
+      for (std::size_t r = 0; r < count; ++r)
+        for (std::size_t i = 0; i < wide; ++i) transposed[i * count + r] = a[(first + r) * m + i0 + i];
+      for (std::size_t j0 = 0; j0 < (symmetric ? i0 + wide : n); j0 += kPiece) {
+        const std::size_t across = std::min(kPiece, n - j0);
+        for (std::size_t r = 0; r < count; ++r) std::copy_n(&b[(first + r) * n + j0], across, &columns[r * across]);
+        const auto sums = std::span(part).first(wide * across);
+        matrix_products(std::span(transposed).first(wide * count), std::span(columns).first(count * across), across, sums);
+        for (std::size_t i = 0; i < wide; ++i)
+          for (std::size_t j = 0; j < across; ++j) out[(i0 + i) * n + j0 + j] += sums[i * across + j];
+      }
+    }
+  for (std::size_t i = 0; symmetric && i < m; ++i)
+    for (std::size_t j = i + 1; j < n; ++j) out[i * n + j] = out[j * n + i];
   return out;
 }
 
@@ -58,7 +66,7 @@ Problem problem_of(const ReferenceQueries::Rows& rows, std::span<const int> kept
 }
 
 std::vector<double> fit_weights(const Problem& p, std::size_t n, double ridge, double limit) {
-  std::vector<double> gram = product(p.kept, n, p.kept, n), b = product(p.kept, n, p.mass, 1);
+  std::vector<double> gram = product(p.kept, n, p.kept, n, /*symmetric=*/true), b = product(p.kept, n, p.mass, 1);
   const double lambda = add_ridge(gram, n, ridge);
   for (double& x : b) x += lambda;
   return bounded_least_squares(gram, b, std::exp(-limit), std::exp(limit));
@@ -98,7 +106,7 @@ Refitted refit(const ReferenceQueries::Rows& rows, std::span<const int> kept, st
   out.error_before = length(missing_of(p, shares_of(p, std::vector<double>(n, 1.0)), out.values, width)) / length(p.output);
 
   const std::vector<double> x = shares_of(p, out.weight);
-  std::vector<double> gram = product(x, n, x, n), change = product(x, n, missing_of(p, x, out.values, width), width);
+  std::vector<double> gram = product(x, n, x, n, /*symmetric=*/true), change = product(x, n, missing_of(p, x, out.values, width), width);
   add_ridge(gram, n, ridge);
   if (!factorise(gram, n)) return {};
   solve_factorised(gram, n, change, width);

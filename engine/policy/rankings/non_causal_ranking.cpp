@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/error.h"
 #include "core/vector_math.h"
@@ -25,15 +24,6 @@ double largest_of(std::span<const double> x) {
     for (std::size_t j = 0; j < kAtOnce; ++j) top[j] = top[j] < x[i + j] ? x[i + j] : top[j];
   for (; i < x.size(); ++i) top[0] = std::max(top[0], x[i]);
   return *std::max_element(top, top + kAtOnce);
-}
-
-double sum_of(std::span<const double> x) {
-  double sum[kAtOnce] = {};
-  std::size_t i = 0;
-  for (; i + kAtOnce <= x.size(); i += kAtOnce)
-    for (std::size_t j = 0; j < kAtOnce; ++j) sum[j] += x[i + j];
-  for (; i < x.size(); ++i) sum[0] += x[i];
-  return std::accumulate(sum, sum + kAtOnce, 0.0);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/vector_math.h"
 #include "policy/rules.h"
 
 namespace kvscope {
@@ -63,7 +64,11 @@ std::vector<double> random_rotation(int width, std::uint64_t seed) {
 }
 
 RotatedStorage::RotatedStorage(int bits, int residual, int width, std::uint64_t seed)
-    : bits_(bits), residual_(residual), levels_(normal_levels(bits)), rotation_(random_rotation(width, seed)) {}
+    : bits_(bits), residual_(residual), levels_(normal_levels(bits)), turn_back_(random_rotation(width, seed)), turn_(turn_back_.size()) {
+  const auto d = static_cast<std::size_t>(width);
+  for (std::size_t r = 0; r < d; ++r)
+    for (std::size_t c = 0; c < d; ++c) turn_[c * d + r] = turn_back_[r * d + c];
+}
 
 ToStore RotatedStorage::due(const SlotState& slots, bool /*after_prompt*/) const {
   return {older_than(slots, residual_, /*keys=*/true), older_than(slots, residual_, /*keys=*/false)};
@@ -71,22 +76,19 @@ ToStore RotatedStorage::due(const SlotState& slots, bool /*after_prompt*/) const
 
 void RotatedStorage::round(const StoreSite& site, std::span<double> rows) const {
   const auto width = static_cast<std::size_t>(site.head_dim);
-  std::vector<double> back(width);
+  std::vector<double> turned(rows.size()), sizes;  // of one number of each turned row
+  matrix_products(rows, turn_, width, turned);
   for (std::size_t first = 0; first < rows.size(); first += width) {
-    const std::span<double> x = rows.subspan(first, width);
-    const double size = std::sqrt(product(x, x) / static_cast<double>(width));  // of one number of the turned row
-    if (!(size > 0) || !std::isfinite(size)) continue;
-    std::ranges::fill(back, 0.0);
-    for (std::size_t r = 0; r < width; ++r) {
-      const std::span<const double> direction = std::span(rotation_).subspan(r * width, width);
-      const double turned = product(x, direction) / size;
-      const auto above = std::ranges::lower_bound(levels_, turned);
-      const bool takes_lower = above == levels_.end() || (above != levels_.begin() && turned - *(above - 1) <= *above - turned);
-      const double level = size * (takes_lower ? *(above - 1) : *above);
-      for (std::size_t c = 0; c < width; ++c) back[c] += level * direction[c];
-    }
-    std::ranges::copy(back, x.begin());
+    const std::span<const double> x = rows.subspan(first, width);
+    sizes.push_back(std::sqrt(product(x, x) / static_cast<double>(width)));
+    for (double& number : std::span(turned).subspan(first, width)) number /= sizes.back();
   }
+  round_to_levels(turned, levels_);
+  for (std::size_t i = 0; i < turned.size(); ++i) turned[i] *= sizes[i / width];
+  std::vector<double> back(rows.size());
+  matrix_products(turned, turn_back_, width, back);
+  for (std::size_t r = 0; r < sizes.size(); ++r)
+    if (sizes[r] > 0 && std::isfinite(sizes[r])) std::copy_n(&back[r * width], width, &rows[r * width]);
 }
 
 StoredCounts RotatedStorage::of_prompt(int n) const {

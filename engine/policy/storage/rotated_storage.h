@@ -31,7 +31,8 @@ class RotatedStorage final : public Storage {
   void round(const StoreSite& site, std::span<double> rows) const;
 
   int bits_, residual_;
-  std::vector<double> levels_, rotation_;
+  std::vector<double> levels_;
+  std::vector<double> turn_back_, turn_;  // rows times it: the rotation as drawn, and its transpose
 };
 
 }  // namespace kvscope

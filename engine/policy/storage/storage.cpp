@@ -15,13 +15,13 @@ void mark_stored(SlotState& slots, const ToStore& due, int block) {
 
 StoredCounts count_stored(const SlotState& slots) {
   StoredCounts out{.n = slots.size()};
-  std::vector<char> seen;  // by block
+  std::vector<char> seen(slots.stored.size(), 0);  // by block: mostly as many as slots at most
   for (const auto& cell : slots.stored) {
     out.values += cell.value;
     if (cell.block < 0) continue;
     ++out.keys;
     const auto block = static_cast<std::size_t>(cell.block);
-    if (block >= seen.size()) seen.resize(block + 1, 0);
+    if (block >= seen.size()) seen.resize(2 * block, 0);
     out.blocks += seen[block] == 0;
     seen[block] = 1;
   }

@@ -2,33 +2,19 @@
 #include "runtime/prompt/probe_run.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "core/place.h"
+#include "core/vector_math.h"
 #include "runtime/stopwatch.h"
 
 namespace kvscope {
 namespace {
 
 constexpr std::size_t kMostBytes = 32u << 20;  // of attention that is looked at in one go
-
-/// In eight sums that do not wait for each other.
-double sum_of(const double* x, std::size_t n) {
-  std::array<double, 8> sums{};
-  std::size_t i = 0;
-  for (; i + sums.size() <= n; i += sums.size())
-    for (std::size_t s = 0; s < sums.size(); ++s) sums[s] += x[i + s];
-  for (; i < n; ++i) sums[0] += x[i];
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
-}
-
-/// most = max(most, x scale)
-void keep_most(double* most, const double* x, std::size_t n, double scale) {
-  for (std::size_t i = 0; i < n; ++i) most[i] = most[i] < x[i] * scale ? x[i] * scale : most[i];
-}
 
 }  // namespace
 
@@ -129,20 +115,33 @@ class ProbeRun::Pass final : public AttentionSite {
   }
 
   /// job's n probabilities, whose first row is row `offset` of the chunk. The attention among some slots is their part of all of it, as a
-  /// share of what they get together.
+  /// share of what they get together. A row's other slots are not looked at, nor made doubles of where the host has the row.
   void look(int layer, int offset, const PromptAttentionJob& job, std::size_t n) {
-    host_.resize(std::max(host_.size(), n));
-    run_.backend_.to_double(std::span(host_).first(n), attention_.data());
+    const Backend& b = run_.backend_;
     const std::size_t seen = at(job.first + job.rows), rows = at(job.rows), stretch = at(end_ - first_);
+    const bool row_by_row = b.workers() > 0;
+    if (!row_by_row) host_.resize(std::max(host_.size(), n));
+    if (!row_by_row) run_.backend_.to_double(std::span(host_).first(n), attention_.data());
+    int sinks = 0;
+    for (const Reading& reading : readings_) sinks = std::max(sinks, reading.sinks);
     run_.backend_.for_each(c_.n_heads, [&](int g) {
-      for (Reading& reading : readings_) {
-        double* const most = reading.most[at(layer)].data() + at(g) * stretch;
-        for (std::size_t r = 0; r < rows; ++r) {
-          const double* const p = host_.data() + (at(g) * rows + r) * seen;
-          const double *const repeated = p + first_, *const own = p + n_prompt_;
-          const double among = sum_of(p, at(reading.sinks)) + sum_of(repeated, stretch) + sum_of(own, seen - at(n_prompt_));
-          keep_most(most, repeated, stretch, (reading.by_output ? inverse_norms_[at(offset) + r] : 1.0) / among);
-          if (reading.by_output) keep_most(reading.paid[at(layer)].data() + at(g) * stretch, repeated, stretch, 1 / among);
+      std::vector<double> row(row_by_row ? seen : 0);
+      for (std::size_t r = 0; r < rows; ++r) {
+        const std::size_t first = (at(g) * rows + r) * seen;
+        for (const auto& [begin, end] : {std::pair(0, sinks), std::pair(first_, end_), std::pair(n_prompt_, static_cast<int>(seen))})
+          if (row_by_row)
+            run_.backend_.to_double(std::span(row).subspan(at(begin), at(end - begin)),
+                                    place(attention_.data(), size_of(b.dtype()) * (first + at(begin))));
+        const std::span<const double> p = row_by_row ? std::span<const double>(row) : std::span<const double>(host_).subspan(first, seen);
+        const std::span<const double> repeated = p.subspan(at(first_), stretch);
+        const double others = sum_of(repeated), own = sum_of(p.subspan(at(n_prompt_)));
+        for (Reading& reading : readings_) {
+          const double among = sum_of(p.first(at(reading.sinks))) + others + own;
+          const auto most = [&](std::vector<std::vector<double>>& of) {
+            return std::span(of[at(layer)]).subspan(at(g) * stretch, stretch);
+          };
+          keep_most(most(reading.most), repeated.data(), (reading.by_output ? inverse_norms_[at(offset) + r] : 1.0) / among);
+          if (reading.by_output) keep_most(most(reading.paid), repeated.data(), 1 / among);
         }
       }
     });
@@ -168,7 +167,7 @@ class ProbeRun::Pass final : public AttentionSite {
   std::vector<History> caches_;
   std::vector<Reading> readings_;
   Buffer attention_;          // [n_heads, rows, slots] of one block
-  std::vector<double> host_;  // the same
+  std::vector<double> host_;  // the same, of a device
   std::vector<double> inverse_norms_;
 };
 
