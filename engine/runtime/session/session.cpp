@@ -305,8 +305,11 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
   const auto start = Clock::now();
   const double parts = 1.0 + static_cast<double>(needs.probes.size());  // a probe takes about as long as the prompt
   Reading reading(model.config(), prompt, n_prompt, backend->dtype(), record_options(request));
-  reading.show_to(
-      publish_, [&] { return partial(request, n_steps); }, /*first=*/!std::exchange(any_shown, true));
+  const auto picture = [&] {
+    screen = Reading::Screen::text;  // it takes the place of what was there
+    return partial(request, n_steps);
+  };
+  reading.show_to(publish_, picture, screen);
   prompt.update(ids, needs, forward, cancel, [&](int layer) {
     reading.layer_done(layer);
     report(reading.words(), kReadingShare * prompt_share * reading.share() / parts);
@@ -330,6 +333,7 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
   run_ahead(0, n_steps, request, cancel);
   load_prompt(fresh, ms_since(start), cancel);
   if (lacks_clouds(request)) add_clouds();
+  screen = Reading::Screen::results;
 }
 
 bool Session::Impl::lacks_clouds(const RunRequest& request) const {

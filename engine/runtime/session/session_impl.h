@@ -117,8 +117,8 @@ struct Session::Impl {
   int decode_rows = 0;
   std::chrono::steady_clock::time_point started, published;
   RecordSink* sink_ = nullptr;  // of the request in work
-  bool any_shown = false;       // of this model
-  bool handed_out = false;      // the records of the state above are somewhere else
+  Reading::Screen screen = Reading::Screen::nothing;
+  bool handed_out = false;  // the records of the state above are somewhere else
   Progress progress_;
   Publish publish_;
 };
