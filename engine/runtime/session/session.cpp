@@ -58,6 +58,7 @@ constexpr int kTopTokens = 10;
 constexpr int kCheckpointEvery = 64;   // steps, at least
 constexpr double kReadingShare = 0.5;  // of what the prompt costs; the rest is its compression, which no one knows before
 constexpr double kPublishEveryMs = 60;
+constexpr double kLongReadingMs = 2000;  // after it nobody notices that memory is given back
 
 /// Damaged weights or an overflow show as numbers that are not finite; says where they begin.
 void check_finite(const Lane& lane, const StepRecord& record) {
@@ -334,6 +335,7 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
   load_prompt(fresh, ms_since(start), cancel);
   if (lacks_clouds(request)) add_clouds();
   screen = Reading::Screen::results;
+  if (ms_since(start) > kLongReadingMs) give_back_memory();
 }
 
 bool Session::Impl::lacks_clouds(const RunRequest& request) const {
