@@ -204,7 +204,8 @@ std::string model_text(const Arguments& a, const ModelFiles& model) {
   for (const auto& [dtype, bytes] : weights_by_dtype(model))
     weights.push_back(fmt::format("{} {}", dtype, format_bytes(static_cast<double>(bytes))));
   const double kv = full_cache_bytes(c, a.precision, 1);
-  const auto id = [](int i) { return i < 0 ? std::string("none") : std::to_string(i); };
+  const std::string begin = c.bos_id < 0 ? "none" : std::to_string(c.bos_id);
+  const std::string end = model.end_ids.empty() ? "none" : fmt::format("{}", fmt::join(model.end_ids, " "));
   return aligned({{"model", fmt::format("{} ({})", c.name, c.arch)},
                   {"folder", model.folder},
                   {"layers", fmt::format("{}{}", c.n_layers, windows(c))},
@@ -212,7 +213,7 @@ std::string model_text(const Arguments& a, const ModelFiles& model) {
                                         c.head_dim, c.group())},
                   {"width", fmt::format("{}, feed-forward {}", c.dim, c.hidden_dim)},
                   {"positions", fmt::format("{} tokens, {}", c.max_positions, rotations(c))},
-                  {"vocabulary", fmt::format("{} tokens, BOS {}, EOS {}; {}", c.vocab_size, id(c.bos_id), fmt::join(model.end_ids, " "),
+                  {"vocabulary", fmt::format("{} tokens, BOS {}, EOS {}; {}", c.vocab_size, begin, end,
                                              model.has_tokenizer ? model.tokenizer_file : "no tokenizer: token ids only")},
                   {"weights", fmt::format("{}: {}{}", format_bytes(static_cast<double>(model.weight_bytes)), fmt::join(weights, ", "),
                                           c.tied_embeddings ? "; embedding and output layer shared" : "")},

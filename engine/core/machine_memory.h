@@ -6,4 +6,8 @@ namespace kvscope {
 /// Bytes of memory that this process may fill: the machine's, or what a control group (a container, a service) allows of it.
 double machine_memory();
 
+/// Lets the machine have what was freed: an allocator keeps it, by the gigabyte where a long text was compressed by several threads. Takes
+/// tens of milliseconds then.
+void give_back_memory();
+
 }  // namespace kvscope

@@ -198,6 +198,14 @@ class Info(CliTest):
         self.assertIn("4 query heads, 2 KV heads of 8 dimensions", text)
         self.assertIn("no tokenizer", text)
 
+    def test_a_model_without_an_end_of_text_is_said_to_have_none(self):
+        model = shutil.copytree(TINY, self.path("model"))
+        with open(os.path.join(model, "config.json"), encoding="utf-8") as f:
+            config = json.load(f)
+        with open(os.path.join(model, "config.json"), "w", encoding="utf-8") as f:
+            json.dump({**config, "bos_token_id": None, "eos_token_id": None}, f)
+        self.assertIn("64 tokens, BOS none, EOS none; no tokenizer", self.succeeds("info", "--model", model))
+
     def test_says_of_the_backends_what_the_configuration_says(self):
         announced = os.environ["KVSCOPE_BACKENDS"]
         facts = json.loads(self.succeeds("info", "--model", TINY, "--json"))

@@ -2,6 +2,7 @@
 // Where a prompt's queries point and how far away they look, against plain loops over the same rows.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <numeric>
@@ -137,6 +138,44 @@ TEST(QueryClouds, AreOfTheFullCachesPromptAndOnlyWhereSomebodyAsks) {
     }
     for (std::size_t b = 0; b < share.size(); ++b) EXPECT_NEAR(cloud.share[b], share[b], 1e-5) << h << ' ' << cloud.distances[b];
   }
+}
+
+/// At a long text the runs on screen take minutes, and a view of queries that is opened later asks for nothing of them.
+TEST(QueryClouds, AreAddedToRunsThatStayAsTheyAre) {
+  Session session = open_session(tiny_model());
+  RunRequest request{.prompt_ids = random_ids(300, 64, 3), .lanes = parse_lane_specs({"full", "h2o:slots=10"}), .n_generate = 2};
+  const Snapshot before = run(session, request);
+  request.measures.queries = true;
+  std::vector<std::size_t> seen;
+  const Snapshot after = session.run(request, CancelToken(), {}, [&](Snapshot partial) {
+    for (const LaneSnapshot& lane : partial.lanes) seen.push_back(lane.steps.size());
+  });
+  EXPECT_TRUE(std::ranges::all_of(seen, [](std::size_t n) { return n == 3; })) << "meanwhile all of them are on screen";
+  for (std::size_t l = 0; l < 2; ++l)
+    for (std::size_t s = 0; s < 3; ++s) EXPECT_EQ(after.lanes[l].steps[s] == before.lanes[l].steps[s], l + s > 0) << l << ' ' << s;
+  Session fresh = open_session(tiny_model());
+  const Snapshot expected = run(fresh, request);
+  const auto &got = after.lanes[0].steps[0]->clouds, &want = expected.lanes[0].steps[0]->clouds;
+  ASSERT_EQ(got.size(), static_cast<std::size_t>(after.model.n_layers * after.model.n_kv_heads));
+  ASSERT_EQ(want.size(), got.size());
+  for (std::size_t h = 0; h < got.size(); ++h) EXPECT_EQ(got[h].expected, want[h].expected) << h;
+}
+
+TEST(QueryClouds, DoNotLetAKeyAtTheEndReadTheTextAgain) {
+  Session session = open_session(tiny_model());
+  RunRequest request{.prompt_ids = random_ids(500, 64, 3), .lanes = parse_lane_specs({"full", "h2o:slots=10"}), .n_generate = 2};
+  request.measures.queries = true;
+  run(session, request);
+  request.prompt_ids.push_back(7);
+  std::vector<std::string> told;
+  const Snapshot typed = session.run(request, CancelToken(), [&](const std::string& now, double) {
+    if (now.find("tokens, layer") != std::string::npos) told.push_back(now);
+  });
+  EXPECT_EQ(told.size(), static_cast<std::size_t>(typed.model.n_layers)) << "one piece of the text: " << told.front();
+  Session fresh = open_session(tiny_model());
+  const Snapshot expected = run(fresh, request);
+  for (std::size_t h = 0; h < typed.lanes[0].steps[0]->clouds.size(); ++h)
+    EXPECT_EQ(typed.lanes[0].steps[0]->clouds[h].expected, expected.lanes[0].steps[0]->clouds[h].expected) << h;
 }
 
 /// Whoever closes the view while its text is read leaves runs that would capture them.

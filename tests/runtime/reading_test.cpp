@@ -79,9 +79,14 @@ TEST_F(ReadingTest, AfterAnEditItCountsWhatIsReadAgainOnly) {
 class ReadingPictures : public ReadingTest {
  protected:
   /// Reads the text with pictures as fast as they come.
-  std::vector<Snapshot> pictures(bool first, const Reading::Pace& pace) {
-    const std::vector<int> ids = text(5);
+  std::vector<Snapshot> pictures(Reading::Screen screen, const Reading::Pace& pace, int pieces = 5, int pieces_before = 0) {
+    const std::vector<int> ids = text(pieces);
     PromptRun prompt(*backend, model);
+    if (pieces_before > 0) {  // the text with another end was read before
+      std::vector<int> other = ids;
+      std::fill(other.begin() + pieces_before * backend->prompt_rows() + 2, other.end(), 1);
+      prompt.update(other, {}, *forward, CancelToken(), {});
+    }
     Reading reading(model.config(), prompt, static_cast<int>(ids.size()), DType::f32, {}, pace);
     std::vector<Snapshot> out;
     const auto lanes = [] {
@@ -91,7 +96,7 @@ class ReadingPictures : public ReadingTest {
       s.lanes[1].steps = {std::make_shared<const StepRecord>()};  // a run that is there already
       return s;
     };
-    reading.show_to([&](Snapshot s) { out.push_back(std::move(s)); }, lanes, first);
+    reading.show_to([&](Snapshot s) { out.push_back(std::move(s)); }, lanes, screen);
     prompt.update(ids, {}, *forward, CancelToken(), [&](int layer) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));  // pictures cost a small share of the time
       reading.layer_done(layer);
@@ -105,7 +110,7 @@ class ReadingPictures : public ReadingTest {
 };
 
 TEST_F(ReadingPictures, GrowWithTheTokensThatEveryHeadHasRead) {
-  const std::vector<Snapshot> shown = pictures(/*first=*/false, {.tell = 0, .show = 0, .show_left = 0, .every = 0});
+  const std::vector<Snapshot> shown = pictures(Reading::Screen::text, {.tell = 0, .show = 0, .show_left = 0, .every = 0});
   ASSERT_GE(shown.size(), 2u);
   int before = 0;
   for (std::size_t i = 0; i < shown.size(); ++i) {
@@ -137,13 +142,22 @@ TEST_F(ReadingPictures, GrowWithTheTokensThatEveryHeadHasRead) {
 }
 
 TEST_F(ReadingPictures, BeginWithTheTextWhereNothingOfTheModelWasShown) {
-  const std::vector<Snapshot> shown = pictures(/*first=*/true, {.show = 1e9});
+  const std::vector<Snapshot> shown = pictures(Reading::Screen::nothing, {.show = 1e9});
   ASSERT_EQ(shown.size(), 1u);
   EXPECT_TRUE(shown[0].lanes.empty());
 }
 
 TEST_F(ReadingPictures, AreLeftOutWhereTheTextIsSoonRead) {
-  EXPECT_TRUE(pictures(/*first=*/false, {.show = 0, .show_left = 1e9, .every = 0}).empty());
+  EXPECT_TRUE(pictures(Reading::Screen::text, {.show = 0, .show_left = 1e9, .every = 0}).empty());
+}
+
+TEST_F(ReadingPictures, DoNotTakeThePlaceOfResultsForTheEndOfAText) {
+  const Reading::Pace fast{.tell = 0, .show = 0, .show_left = 0, .every = 0};
+  const int pieces = 16;
+  EXPECT_TRUE(pictures(Reading::Screen::results, fast, pieces, /*pieces_before=*/15).empty());
+  EXPECT_FALSE(pictures(Reading::Screen::results, fast, pieces, /*pieces_before=*/4).empty()) << "most of it is another text";
+  EXPECT_FALSE(pictures(Reading::Screen::results, fast, pieces).empty());
+  EXPECT_FALSE(pictures(Reading::Screen::text, fast, pieces, /*pieces_before=*/14).empty()) << "there is nothing better on screen";
 }
 
 TEST(SessionReading, ShowsModelAndTextBeforeThePromptIsRead) {

@@ -40,6 +40,13 @@ TEST_F(QueriesTest, AreAskedForAndWaitedFor) {
   EXPECT_TRUE(canvas.last<WantMeasure>()->on && canvas.last<WantMeasure>()->what == WantMeasure::What::queries);
   EXPECT_EQ(count_marks(*view, "frequency"), 0);
   EXPECT_THAT(view->table(canvas.frame).note, HasSubstr("not measured yet"));
+  snapshot.prefill_mode = snapshot.measures.queries = true;
+  snapshot.phase = RunPhase::computing;
+  canvas.draw(*view);
+  EXPECT_THAT(view->cursor_text(canvas.frame), HasSubstr("once the text is read"));
+  snapshot.phase = RunPhase::idle;
+  canvas.draw(*view);
+  EXPECT_THAT(view->cursor_text(canvas.frame), HasSubstr("only figures"));
   canvas.intents.clear();
   add_clouds(snapshot);
   canvas.draw(*view);

@@ -26,7 +26,9 @@ QueryPick pick_queries(const Snapshot& snapshot, const HeadPick& head) {
   if (!snapshot.prefill_mode) return {nullptr, "a prompt that is read token by token keeps no queries; prompt mode prefill does"};
   if (snapshot.lanes.empty() || snapshot.lanes[0].steps.empty() || snapshot.lanes[0].steps[0] == nullptr) return {};
   const std::vector<QueryCloud>& clouds = snapshot.lanes[0].steps[0]->clouds;
-  if (clouds.empty()) return {nullptr, snapshot.measures.queries ? "older results keep only figures" : ""};
+  if (clouds.empty() && snapshot.measures.queries)
+    return {nullptr, snapshot.phase == RunPhase::computing ? "here once the text is read for them" : "older results keep only figures"};
+  if (clouds.empty()) return {};
   const auto found =
       std::ranges::find_if(clouds, [&](const QueryCloud& c) { return c.layer == head.values->layer && c.kv_head == head.values->kv_head; });
   return {found == clouds.end() ? nullptr : &*found, ""};

@@ -231,11 +231,13 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
   if (!config_.rotates_alike(size(), n_total)) common = 0;
   forward.set_prompt_length(n_total);
   int restart = 0;
+  // with all queries from the first token on, those of what stays are here
+  const bool has_queries = needs.queries >= n_total && needs_.queries >= size();
   if (needs_.covers_sums(needs)) {
     // the last rows and the last query are not kept at chunk boundaries: go back far enough to see them all again
     int rows = 1;
     for (const auto& columns : needs.columns) rows = std::max(rows, columns.last_rows());
-    rows = std::max({rows, needs.z_rows, needs.queries});
+    rows = std::max({rows, needs.z_rows, has_queries ? 0 : needs.queries});
     const auto after = saved_.upper_bound(std::max(0, std::min(common, n_total - rows)));
     if (after != saved_.begin()) restart = std::prev(after)->first;
   }
@@ -245,7 +247,7 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
     needs_.take_last_rows(needs);
   }
   tokens_.assign(tokens.begin(), tokens.end());
-  restart_at(restart, n_total);
+  restart_at(restart, n_total, has_queries);
 
   const int chunk = backend_.prompt_rows();
   std::vector<int> positions;
@@ -258,7 +260,7 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
     try {
       forward.run(tokens.subspan(first, rows), positions, site, cancel, layer_done);
     } catch (...) {  // a chunk that stopped half-way leaves no trace
-      restart_at(first, n_total);
+      restart_at(first, n_total, /*has_queries=*/needs.queries >= n_total);
       throw;
     }
     done_ = first + rows;
@@ -276,13 +278,15 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
   return n_total - restart;
 }
 
-void PromptRun::restart_at(int n, int n_total) {
+void PromptRun::restart_at(int n, int n_total, bool has_queries) {
   done_ = n;
   for (Layer& layer : layers_) {
     layer.history.truncate(std::min(n, layer.history.size()));
     for (Head& head : layer.heads) head.key_norm.resize(std::min(head.key_norm.size(), static_cast<std::size_t>(needs_.key_norm ? n : 0)));
     const int n_queries = std::min(needs_.queries, n_total);
-    layer.queries = n_queries > 0 ? backend_.allocate(size_of(backend_.dtype()) * config_.q_dim() * n_queries) : Buffer();
+    const std::size_t row_bytes = size_of(backend_.dtype()) * config_.q_dim();
+    const Buffer before = std::exchange(layer.queries, n_queries > 0 ? backend_.allocate(row_bytes * n_queries) : Buffer());
+    if (has_queries && n > 0) backend_.copy(layer.queries.data(), before.data(), row_bytes * n);
     clear(layer, n_total);
   }
   saved_.erase(saved_.upper_bound(n), saved_.end());

@@ -107,7 +107,8 @@ class PromptRun {
   };
   class Site;
 
-  void restart_at(int n, int n_total);
+  /// has_queries: Layer::queries begins with those of the first n tokens, and they stay.
+  void restart_at(int n, int n_total, bool has_queries);
   /// Arrays of one layer for n_total tokens, those of the sums zero.
   void clear(Layer& layer, int n_total);
   /// body(array [n_kv_heads, size() of the prompt]) for all sums over columns.

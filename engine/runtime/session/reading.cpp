@@ -16,6 +16,7 @@ namespace kvscope {
 namespace {
 
 constexpr double kPictures = 0.05;  // of the time, at most
+constexpr double kLittle = 0.25;    // of what the whole text costs
 
 }  // namespace
 
@@ -33,18 +34,19 @@ void drop_unread(Snapshot& snapshot) {
 Reading::Reading(const ModelConfig& config, PromptRun& prompt, int n_tokens, DType precision, const RecordOptions& record, const Pace& pace)
     : config_(config), prompt_(prompt), n_tokens_(n_tokens), precision_(precision), record_(record), pace_(pace) {}
 
-void Reading::show_to(const std::function<void(Snapshot)>& publish, const Picture& picture, bool first) {
+void Reading::show_to(const std::function<void(Snapshot)>& publish, const Picture& picture, Screen screen) {
   const bool shows = publish && record_.slots;
   prompt_.watch(shows && record_.captures);
   if (!shows) return;
   publish_ = publish;
   picture_ = picture;
-  if (first) {
+  screen_ = screen;
+  if (screen == Screen::nothing) {
     Snapshot text = picture_();
     text.lanes.clear();  // they have nothing yet
     publish_(std::move(text));
   }
-  shown_ = first;
+  shown_ = screen == Screen::nothing;
   show_after_ = ms() + pace_.show;
 }
 
@@ -75,6 +77,7 @@ void Reading::layer_done(int layer) {
 }
 
 void Reading::show() {
+  if (screen_ == Screen::results && cost(n_tokens_) - cost(first_) < kLittle * cost(n_tokens_)) return;
   const double before = ms(), done = share();
   if (!shown_ && before / done * (1 - done) < pace_.show_left) return;
   shown_ = true;

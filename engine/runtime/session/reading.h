@@ -34,8 +34,12 @@ class Reading {
       : Reading(config, prompt, n_tokens, precision, record, Pace()) {}
   Reading(const ModelConfig& config, PromptRun& prompt, int n_tokens, DType precision, const RecordOptions& record, const Pace& pace);
 
-  /// publish: may be empty. first: there is no picture of this model yet, so the text is shown at once.
-  void show_to(const std::function<void(Snapshot)>& publish, const Picture& picture, bool first);
+  /// What is on screen: nothing of this model, so the text is shown at once; a text without results; results, which tell more than a
+  /// picture of a text of which little is read anew.
+  enum class Screen { nothing, text, results };
+
+  /// publish: may be empty.
+  void show_to(const std::function<void(Snapshot)>& publish, const Picture& picture, Screen screen);
 
   /// The tokens that prompt.update() has in work have left this layer.
   void layer_done(int layer);
@@ -61,6 +65,7 @@ class Reading {
   Picture picture_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   int first_ = -1, layer_ = -1;
+  Screen screen_ = Screen::text;
   bool shown_ = false;
   double show_after_ = 0;
 };

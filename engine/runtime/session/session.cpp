@@ -38,10 +38,10 @@ int common_prefix(std::span<const int> a, std::span<const int> b) {
 }
 
 RecordOptions record_options(const RunRequest& request) {
-  return {.captures = request.detail == Detail::why,
-          .measures = request.measures,
-          .slots = request.detail >= Detail::slots,
-          .shadow = request.shadow};
+  MeasureSet measures = request.measures;
+  measures.queries = false;  // of the prompt alone: what the lanes have stays right (add_clouds)
+  return {
+      .captures = request.detail == Detail::why, .measures = measures, .slots = request.detail >= Detail::slots, .shadow = request.shadow};
 }
 
 /// What decides the tokens after the prompt.
@@ -58,6 +58,7 @@ constexpr int kTopTokens = 10;
 constexpr int kCheckpointEvery = 64;   // steps, at least
 constexpr double kReadingShare = 0.5;  // of what the prompt costs; the rest is its compression, which no one knows before
 constexpr double kPublishEveryMs = 60;
+constexpr double kLongReadingMs = 2000;  // after it nobody notices that memory is given back
 
 /// Damaged weights or an overflow show as numbers that are not finite; says where they begin.
 void check_finite(const Lane& lane, const StepRecord& record) {
@@ -298,14 +299,18 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
   for (const auto& lane : lanes) {
     for (const Policy* policy = &lane->policy(); policy; policy = policy->next()) needs.add(policy->needs());
     needs.value_norms |= lane->wants_value_norms();
-    if (lane->policy().reload() > 0 || lane->setup().record.measures.queries) needs.queries = static_cast<int>(ids.size());
+    if (lane->policy().reload() > 0) needs.queries = static_cast<int>(ids.size());
   }
+  if (lacks_clouds(request)) needs.queries = static_cast<int>(ids.size());
   const int n_layers = model.config().n_layers, n_prompt = static_cast<int>(ids.size());
   const auto start = Clock::now();
   const double parts = 1.0 + static_cast<double>(needs.probes.size());  // a probe takes about as long as the prompt
   Reading reading(model.config(), prompt, n_prompt, backend->dtype(), record_options(request));
-  reading.show_to(
-      publish_, [&] { return partial(request, n_steps); }, /*first=*/!std::exchange(any_shown, true));
+  const auto picture = [&] {
+    screen = Reading::Screen::text;  // it takes the place of what was there
+    return partial(request, n_steps);
+  };
+  reading.show_to(publish_, picture, screen);
   prompt.update(ids, needs, forward, cancel, [&](int layer) {
     reading.layer_done(layer);
     report(reading.words(), kReadingShare * prompt_share * reading.share() / parts);
@@ -328,6 +333,23 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
   }
   run_ahead(0, n_steps, request, cancel);
   load_prompt(fresh, ms_since(start), cancel);
+  if (lacks_clouds(request)) add_clouds();
+  screen = Reading::Screen::results;
+  if (ms_since(start) > kLongReadingMs) give_back_memory();
+}
+
+bool Session::Impl::lacks_clouds(const RunRequest& request) const {
+  const Lane& full = *lanes.front();
+  return request.measures.queries && full.n_figures_only == 0 && (full.steps.empty() || full.steps.front()->clouds.empty());
+}
+
+void Session::Impl::add_clouds() {
+  Lane& full = *lanes.front();
+  // a published record is never touched
+  auto record = std::make_shared<StepRecord>(*full.steps.front());
+  record->clouds = query_clouds(*backend, model, prompt);
+  full.record_bytes += held_bytes(*record) - held_bytes(*full.steps.front());
+  full.steps.front() = std::move(record);
 }
 
 void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const CancelToken& cancel) {
@@ -361,8 +383,6 @@ void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const C
     order[i]->load_prompt(prompt, probes, [&, i] { layer_done(order[i]); });
   });
   for (Lane* lane : order) lane->broken = false;
-  if (Lane* const full = lanes.front().get(); full->setup().record.measures.queries && std::ranges::find(fresh, full) != fresh.end())
-    full->record().clouds = query_clouds(*backend, model, prompt);
   for (std::size_t i = 0; i < order.size(); ++i) prompt_cost[order[i]->policy().name()] = took[i];
   close_steps(fresh, ms, /*last_rows=*/false);
 }

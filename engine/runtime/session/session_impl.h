@@ -58,6 +58,10 @@ struct Session::Impl {
   // ---- doing it
   void run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel);
   void load_prompt(std::span<Lane* const> fresh, double ms, const CancelToken& cancel);
+  /// Whether the prompt's queries have to be read for StepRecord::clouds.
+  bool lacks_clouds(const RunRequest& request) const;
+  /// Into the first step of the full cache, which may be done already: at a long text nobody waits for its runs again to look at queries.
+  void add_clouds();
   /// Returns the number of steps: n_steps, or fewer where the texts end before.
   int step_until(int n_steps, const RunRequest& request, const CancelToken& cancel);
   /// Whether what follows step s - 1 ends the text of every lane. Never where coming queries have been promised (horizon).
@@ -113,8 +117,8 @@ struct Session::Impl {
   int decode_rows = 0;
   std::chrono::steady_clock::time_point started, published;
   RecordSink* sink_ = nullptr;  // of the request in work
-  bool any_shown = false;       // of this model
-  bool handed_out = false;      // the records of the state above are somewhere else
+  Reading::Screen screen = Reading::Screen::nothing;
+  bool handed_out = false;  // the records of the state above are somewhere else
   Progress progress_;
   Publish publish_;
 };

@@ -6,6 +6,7 @@
 #include <QPushButton>
 #include <QTableWidget>
 #include <QTemporaryDir>
+#include <QToolButton>
 
 #include "app/window/files/report.h"
 #include "app/window/panels/policy/policy_panel.h"
@@ -110,6 +111,23 @@ TEST_F(WindowTest, JobsCanBeCancelledInTheirListAndRefusalsAreLogged) {
   EXPECT_FALSE(window->notices().isHidden()) << "and it is said where people look";
   EXPECT_EQ(jobs.table().item(0, 3)->text(), "refused");
   EXPECT_TRUE(jobs.memoryText().contains("weights "));
+}
+
+TEST_F(WindowTest, TheListOfJobsSaysThatTheRunsOnScreenAreComputed) {
+  press(Qt::Key_J, Qt::ControlModifier);
+  JobsPanel& jobs = window->runActions().jobs();
+  QToolButton* cancel_all = nullptr;
+  for (QToolButton* b : jobs.findChildren<QToolButton*>())
+    if (b->text() == "Cancel all") cancel_all = b;
+  ASSERT_NE(cancel_all, nullptr);
+  for (const bool computing : {true, false}) {
+    Snapshot s = snapshot();
+    s.phase = computing ? RunPhase::computing : RunPhase::idle;
+    ++s.sequence;
+    window->workspace().setSnapshot(std::make_shared<const Snapshot>(std::move(s)));
+    EXPECT_EQ(jobs.facts().toStdString(), computing ? "the runs on screen are computed, nothing waits" : "nothing runs or waits");
+    EXPECT_EQ(cancel_all->isEnabled(), computing) << "it stops those, too";
+  }
 }
 
 TEST_F(WindowTest, StopGivesUpTheRunBesideTheOthersAndTheQueueGoesOn) {

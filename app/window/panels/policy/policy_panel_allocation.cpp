@@ -229,7 +229,10 @@ void AllocationCurve::paintEvent(QPaintEvent*) {
       const int every = std::max(1, static_cast<int>(std::ceil(24 / std::max(1.0, w))));
       if (c.layer % every == 0) {
         painter.setPen(secondary);
-        painter.drawText(QRectF(r.left() - 10, area.bottom() + 1, w + 20, px(*this, 14)), Qt::AlignCenter, QString("L%1").arg(c.layer));
+        const QString name = QString("L%1").arg(c.layer);
+        const double advance = QFontMetricsF(painter.font()).horizontalAdvance(name);
+        const double x = std::clamp(r.left() + (w - advance) / 2, 0.0, width() - advance);  // a name under the last column is whole
+        painter.drawText(QRectF(x, area.bottom() + 1, advance + 1, px(*this, 14)), Qt::AlignLeft | Qt::AlignVCenter, name);
       }
     }
   }

@@ -51,6 +51,9 @@ QToolButton* button(const QString& text, const QString& help, QWidget* parent) {
   return b;
 }
 
+/// A run of the queue, or those on screen.
+bool computing(const Workspace& workspace) { return workspace.snapshot().phase == RunPhase::computing; }
+
 }  // namespace
 
 JobsPanel::JobsPanel(Workspace& workspace, SessionController& controller, RunQueue& queue, QWidget* parent)
@@ -121,6 +124,7 @@ QString JobsPanel::memoryText() const { return m_memory->text(); }
 
 QString JobsPanel::facts() const {
   const int n = m_queue.nOpen();
+  if (n == 0 && computing(m_workspace)) return "the runs on screen are computed, nothing waits";
   return n == 0 ? QString("nothing runs or waits") : QString("%1 %2 or wait").arg(n).arg(n == 1 ? "runs" : "run");
 }
 
@@ -139,6 +143,7 @@ void JobsPanel::readSnapshot() {
     m_said.insert(qs(s.activity));
     note(qs(s.activity));
   }
+  if (m_cancel_all->isEnabled() != (m_queue.busy() || computing(m_workspace))) refresh();
   if (s.phase != RunPhase::idle) return;
   for (const LaneSnapshot& lane : s.lanes) {
     for (const LaneWarning& w : lane.warnings) {
@@ -184,7 +189,7 @@ void JobsPanel::refresh() {
   m_memory->setText(QString("weights %1 · caches %2 · records %3")
                         .arg(qs(viz::format_bytes(s.weight_bytes)), qs(viz::format_bytes(caches)), qs(viz::format_bytes(records))));
   m_memory->setToolTip("Held by the engine: the model's weights, keys and values of all runs, and what the pictures read");
-  m_cancel_all->setEnabled(m_queue.busy());
+  m_cancel_all->setEnabled(m_queue.busy() || computing(m_workspace));
   m_cancel->setEnabled(m_queue.busy());
   m_clear->setEnabled(static_cast<int>(runs.size()) > m_queue.nOpen());
   Q_EMIT factsChanged();
