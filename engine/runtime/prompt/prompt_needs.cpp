@@ -24,6 +24,12 @@ void PromptNeeds::add(const StatNeeds& needs) {
   if (needs.probe && std::ranges::find(probes, *needs.probe) == probes.end()) probes.push_back(*needs.probe);
 }
 
+double PromptNeeds::bytes_of_rows(const ModelConfig& c, int n) const {
+  double a_layer = static_cast<double>(c.n_heads) * (std::min(z_rows, n) + 1);  // and the last row's attention
+  for (const Columns& of : columns) a_layer += static_cast<double>(c.n_kv_heads) * std::min(of.rows, n);
+  return static_cast<double>(sizeof(double)) * a_layer * n * c.n_layers;
+}
+
 bool PromptNeeds::Columns::covers_sums(const Columns& other) const { return std::ranges::includes(sums, other.sums); }
 
 bool PromptNeeds::covers_sums(const PromptNeeds& other) const {

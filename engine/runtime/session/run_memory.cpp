@@ -45,17 +45,18 @@ double record_bytes(const RecordShape& s) {
   return a_head * s.n_heads;
 }
 
-void check_memory(Lanes lanes, const Model& model, DType dtype, int n_tokens, double memory) {
+void check_memory(Lanes lanes, const Model& model, DType dtype, int n_tokens, double of_attention, double memory) {
   const ModelConfig& c = model.config();
   const double a_slot = 2.0 * c.head_dim * static_cast<double>(size_of(dtype));
   const double weights = static_cast<double>(model.files.weight_bytes);
   double caches = 0;
   for (const auto& lane : lanes) caches += a_slot * slots_of(*lane, c, n_tokens);
-  if (weights + caches <= memory) return;
+  if (weights + caches + of_attention <= memory) return;
   throw Error(
       fmt::format("expected a run that fits into the {} of memory of this machine, got {} tokens whose keys and values take about {} "
-                  "in all runs together, beside {} of weights; take a shorter text, fewer runs or smaller budgets",
-                  size_text(memory), n_tokens, size_text(caches), size_text(weights)));
+                  "in all runs together, and what they ask of the prompt's attention {}, beside {} of weights; take a shorter text, fewer "
+                  "runs or smaller budgets",
+                  size_text(memory), n_tokens, size_text(caches), size_text(of_attention), size_text(weights)));
 }
 
 double record_estimate(Lanes lanes, const ModelConfig& c, const RunRequest& request, int n_prompt, int n_decode) {

@@ -26,8 +26,9 @@ using Lanes = std::span<const std::unique_ptr<Lane>>;
 
 /// Bytes that the records of a request are going to take, from the shapes of model and text.
 double record_estimate(Lanes lanes, const ModelConfig& model, const RunRequest& request, int n_prompt, int n_decode);
-/// Throws Error where weights and the caches of all lanes, after n_tokens tokens, do not fit into `memory` bytes.
-void check_memory(Lanes lanes, const Model& model, DType dtype, int n_tokens, double memory);
+/// Throws Error where weights, the caches of all lanes after n_tokens tokens, and what is kept of the prompt's attention for them do not
+/// fit into `memory` bytes.
+void check_memory(Lanes lanes, const Model& model, DType dtype, int n_tokens, double of_attention, double memory);
 
 /// Takes the slots out of the oldest records until what all lanes hold is within record_limit (bytes).
 void keep_to_limit(Lanes lanes, double record_limit);

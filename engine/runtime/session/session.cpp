@@ -272,10 +272,11 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   handed_out = sink != nullptr;
   reuse(request, new_ids, wanted, n_decode);
   spelled = std::move(asked);
-  check_memory(lanes, model, backend->dtype(), n_prompt + n_decode, machine_memory());
+  const bool prefill = request.mode == PromptMode::prefill;
+  check_memory(lanes, model, backend->dtype(), n_prompt + n_decode,
+               prefill ? prompt_needs(request).bytes_of_rows(model.config(), n_prompt) : 0, machine_memory());
   if (const double needed = record_estimate(lanes, model.config(), request, n_prompt, n_decode); !sink_ && needed > record_limit)
     report(add_notice(records_notice(needed, record_limit)), 0);
-  const bool prefill = request.mode == PromptMode::prefill;
   int n_steps = (prefill ? 1 : n_prompt) + n_decode;
   // a token costs about a sixteenth in the prompt's batch of what it costs as a step
   prompt_share = prefill ? n_prompt / (n_prompt + 16.0 * n_decode) : 0;
@@ -294,7 +295,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   return snapshot(request, n_steps);
 }
 
-void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel) {
+PromptNeeds Session::Impl::prompt_needs(const RunRequest& request) const {
   PromptNeeds needs;
   for (const auto& lane : lanes) {
     for (const Policy* policy = &lane->policy(); policy; policy = policy->next()) needs.add(policy->needs());
@@ -302,6 +303,11 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
     if (lane->policy().reload() > 0) needs.queries = static_cast<int>(ids.size());
   }
   if (lacks_clouds(request)) needs.queries = static_cast<int>(ids.size());
+  return needs;
+}
+
+void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel) {
+  const PromptNeeds needs = prompt_needs(request);
   const int n_layers = model.config().n_layers, n_prompt = static_cast<int>(ids.size());
   const auto start = Clock::now();
   const double parts = 1.0 + static_cast<double>(needs.probes.size());  // a probe takes about as long as the prompt

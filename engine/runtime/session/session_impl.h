@@ -56,6 +56,7 @@ struct Session::Impl {
   int n_decode_steps(const RunRequest& request, int n_prompt);
 
   // ---- doing it
+  PromptNeeds prompt_needs(const RunRequest& request) const;  // of all lanes together
   void run_prompt(int n_steps, const RunRequest& request, const CancelToken& cancel);
   void load_prompt(std::span<Lane* const> fresh, double ms, const CancelToken& cancel);
   /// Whether the prompt's queries have to be read for StepRecord::clouds.
