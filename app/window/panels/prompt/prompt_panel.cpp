@@ -76,6 +76,8 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
   sayWhatToLookFor();
 }
 
+PromptPanel::~PromptPanel() { m_editor->disconnect(this); }
+
 /// A sample says what it was made to show; a text of one's own says nothing, nor does the lecture, which has its captions.
 void PromptPanel::sayWhatToLookFor() {
   const SamplePrompt* sample = m_plain ? nullptr : samplePromptOf(m_editor->exactText());

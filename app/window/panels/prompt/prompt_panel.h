@@ -25,6 +25,7 @@ class PromptPanel : public QWidget {
 
  public:
   PromptPanel(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr);
+  ~PromptPanel() override;  // the editor, whose focus goes with the panel, tells it nothing any more
 
   /// For the panel's header: "167 + 12 tokens", and what of the prompt was not read; first, how to leave the text while it has the focus.
   QString facts() const;
