@@ -103,7 +103,10 @@ int models(const Arguments& a) {
     if (!std::filesystem::is_directory(folder, ignored))
       throw UsageError(fmt::format("models: --dir: expected a folder, got {}, which is {}", folder,
                                    std::filesystem::exists(folder, ignored) ? "none" : "not there"));
-    places.push_back({"folder", std::filesystem::absolute(folder).lexically_normal().string()});
+    std::error_code gone;  // of the working directory
+    const std::filesystem::path path = std::filesystem::absolute(folder, gone);
+    if (gone) throw UsageError(fmt::format("--dir {}: the working directory is no more; expected a folder from / on", folder));
+    places.push_back({"folder", path.lexically_normal().string()});
   }
   for (ModelPlace& place : usual_places()) places.push_back(std::move(place));
   const Interrupt interrupt;

@@ -85,6 +85,13 @@ class ModelsHere(CliTest):
             self.assertIn(self.path("mine"), done.stdout)
             self.assertIn("--dir DIR looks into another folder", done.stdout)
 
+    def test_a_working_directory_that_is_no_more_is_said(self):
+        gone = self.path("gone")
+        os.mkdir(gone)
+        r = subprocess.run(["bash", "-c", 'cd "$1" && rmdir "$1" && "$0" models --dir .', CLI, gone], capture_output=True, text=True, timeout=60)
+        self.assertEqual(r.returncode, 2, r)
+        self.assertIn("the working directory is no more", r.stderr)
+
     def test_a_folder_that_is_not_there_is_refused(self):
         self.refuses(2, ["models", "--dir", self.path("none")], "--dir: expected a folder", "not there")
         self.refuses(2, ["models", "--dir", self.write("file", "")], "--dir: expected a folder")
