@@ -21,6 +21,8 @@
 #include "io/files.h"
 #include "io/result_files.h"
 #include "io/terminal_text.h"
+#include "policy/text/named_files.h"
+#include "runtime/model/run_files.h"
 #include "runtime/session/record_sink.h"
 #include "snapshot/figures.h"
 #include "snapshot/number_text.h"
