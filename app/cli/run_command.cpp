@@ -251,8 +251,8 @@ void check_targets(const Arguments& a, std::initializer_list<Target> targets) {
   for (const auto& [option, path] : targets) {
     if (path.empty() || path == "-") continue;
     check_target(path, option);
-    check_no_model_file(path);
     check_nothing_read(a, path, option);
+    check_no_model_file(path);
     std::error_code error;
     if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) continue;  // /dev/null takes all of them
     const auto [other, is_new] =
