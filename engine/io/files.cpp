@@ -106,7 +106,7 @@ void prepare_for_files() {
   ::signal(SIGXFSZ, SIG_IGN);
   for (int standard = 0; standard <= 2; ++standard)
     if (::fcntl(standard, F_GETFD) < 0 && errno == EBADF)
-      static_cast<void>(::open("/dev/null", O_RDWR));  // takes the lowest, which is this
+      static_cast<void>(::open("/dev/null", O_RDONLY));  // takes the lowest, which is this; what is written to it fails as before
 }
 
 void remove_unfinished(const std::string& target) {

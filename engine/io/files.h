@@ -44,7 +44,7 @@ void write_all(const FileHandle& file, std::string_view text, const std::string&
 void remove_unfinished(const std::string& target);
 
 /// At the start of a program. A write beyond the size that a user may have is an error from here on, not the end of the process; and
-/// descriptors 0 to 2 that are closed are nothing to be read and written, where the next files to be opened would have been taken for them.
+/// descriptors 0 to 2 that are closed hold nothing and cannot be written, where the next files to be opened would have been taken for them.
 void prepare_for_files();
 
 }  // namespace kvscope

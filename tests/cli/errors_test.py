@@ -235,6 +235,19 @@ class Hostile(CliTest):
         self.assertNotEqual(r.returncode, 0, r)
         self.assertEqual(r.stdout, "")
 
+    def test_a_result_that_nobody_takes_is_an_error(self):
+        r = subprocess.run(["bash", "-c", '"$0" run --model "$1" --prompt-ids 1,2,3 --generate 1 --quiet --json >&-', CLI, TINY], capture_output=True, text=True, timeout=60)
+        self.assertEqual(r.returncode, 1, r)
+        self.assertIn("stdout", r.stderr)
+
+    def test_nothing_that_a_session_reads_is_written_over(self):
+        table = shutil.copy(os.path.join(TINY, "headkv.json"), self.path("table.json"))
+        session = self.write("s.kvscope", json.dumps({"kvscope": "session", "version": 1, "model": {"folder": TINY}, "prompt": "", "prompt_ids": [1, 2, 3],
+                                                      "lanes": ["full", "headkv:slots=4,scores=" + table], "generate": 1}))
+        self.refuses(2, ["trace", "--session", session, "--out", table], "this file is read for the result")
+        follow = self.write("follow.json", "[1, 2]")
+        self.refuses(2, ["trace"] + RUN[1:] + ["--follow", follow, "--generate", "1", "--out", follow], "this file is read for the result")
+
     def test_an_empty_name_of_a_model_is_not_the_embedded_one(self):
         self.refuses(2, ["run", "--model", "", "--prompt", "x"], "--model: expected a name, got an empty text")
 
