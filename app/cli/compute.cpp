@@ -19,6 +19,7 @@ Runs::Runs(const Arguments& a, Detail detail, bool shadow, const MeasureSet& mea
   request_.n_logits = a.logits;
   request_.ignore_end = a.ignore_eos;
   tokenizer_ = model.tokenizer;
+  model_ = model.folder;
   cancel.check();
   session_ = std::make_unique<Session>(
       std::move(model), SessionOptions{.precision = a.precision, .n_threads = a.threads, .device = a.device, .record_limit = a.memory});

@@ -36,6 +36,7 @@ class Runs {
 
   const RunRequest& request() const { return request_; }
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
+  const std::string& model() const { return model_; }  // folder or file
   /// Progress goes to a terminal. Throws as above.
   Snapshot run(const RunRequest& request, RecordSink* sink = nullptr);
 
@@ -43,6 +44,7 @@ class Runs {
   const CancelToken& cancel_;
   RunRequest request_;
   std::shared_ptr<const Tokenizer> tokenizer_;
+  std::string model_;
   std::unique_ptr<Session> session_;
   bool quiet_;
 };

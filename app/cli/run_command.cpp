@@ -16,6 +16,7 @@
 #include "app/cli/compute.h"
 #include "app/cli/inputs.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/session_input.h"
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -233,10 +234,12 @@ static void check_nothing_read(const Arguments& a, const std::string& path, cons
   const auto same = [&](const std::string& read) { check_not_read(option, path, read); };
   for (const auto* read : {&a.session, &a.prompt_file, &a.tokens_file, &a.kept, &a.results})
     if (*read) same(**read);
-  for (const auto* read : {&a.texts, &a.scenes, &a.text}) same(*read);
-  std::string folder = model_of(a);
-  for (const LaneSpec& lane : a.lanes)
-    for (const NamedFile& file : files_named_by(lane)) same(RunFiles(folder).path_of(file));
+  for (const auto* read : {&a.texts, &a.scenes, &a.text, &a.follow_file}) same(*read);
+  const SessionInput session = a.session ? read_session_input(*a.session) : SessionInput();
+  std::string folder = !a.model.empty() ? a.model : session.model.empty() ? embedded_model() : session.model;
+  for (const auto* lanes : {&a.lanes, &session.request.lanes})
+    for (const LaneSpec& lane : *lanes)
+      for (const NamedFile& file : files_named_by(lane)) same(RunFiles(folder).path_of(file));
   if (fs::is_regular_file(folder, error)) {
     same(folder);  // a GGUF
     folder = fs::path(folder).parent_path().string();

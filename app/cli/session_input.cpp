@@ -53,7 +53,7 @@ std::string model_of_session(const std::string& path, const std::string& embedde
   const std::string model = session.model.empty() ? embedded : session.model;
   if (!session.model_sha256.empty() && !parts_of_model(model).empty() && hash_of_model(model) != session.model_sha256)
     throw Error(fmt::format("{}: its results were computed with another model than the one that is in {} now; --model {} takes this one",
-                                 path, model, model));
+                            path, model, model));
   return model;
 }
 

@@ -48,7 +48,7 @@ Shared computed(const Arguments& a, const CancelToken& cancel) {
   Runs runs(a, Detail::why, /*shadow=*/true, MeasureSet::all(), cancel);
   Snapshot snapshot = runs.run(runs.request());
   facts.asked = {n_after_prompt(snapshot), runs.request().temperature, runs.request().seed};
-  facts.files = model_hashes(model_of(a), snapshot.model_stamp);
+  facts.files = model_hashes(runs.model(), snapshot.model_stamp);
   return {std::move(snapshot), std::move(facts)};
 }
 
@@ -91,7 +91,7 @@ Told told(const Arguments& a, const Lesson& lesson, const CancelToken& cancel) {
   }
   Runs runs(a, Detail::why, /*shadow=*/true, MeasureSet::all(), cancel);
   PageFacts facts;
-  facts.files = model_hashes(model_of(a), {});
+  facts.files = model_hashes(runs.model(), {});
   return told(lesson, [&](const Stage& stage) {
     const RunRequest request = staged(runs.request(), stage);
     if (request.prompt.empty() && request.prompt_ids.empty())

@@ -133,8 +133,11 @@ class SweepStore(CliTest):
         self.refuses(1, self.command, contents_file, "a link")
         self.assertEqual(self.text_of("victim"), "precious")
         os.remove(os.path.join(self.store, contents_file))
-        for own in (name, contents_file):
-            self.refuses(2, self.command + ["--out", os.path.join(self.store, own)], "--out", "a file of --store")
+        self.write("store/" + contents_file, "{}")
+        os.symlink(os.path.join(self.store, contents_file), self.path("table.csv"))
+        for out in (os.path.join(self.store, name), os.path.join(self.store, contents_file), self.path("table.csv")):
+            self.refuses(2, self.command + ["--out", out], "--out", "a file of --store")
+        os.remove(os.path.join(self.store, contents_file))
         os.remove(os.path.join(self.store, name))
         os.mkdir(os.path.join(self.store, name))
         r = cli(*self.command)

@@ -177,14 +177,17 @@ void compute_alone(const Arguments& a, const SweepPlan& plan, SweepResults& resu
   }
 }
 
-/// The table in the place of one of the store's files.
+/// The table in the place of one of the store's files, by its own name or through a link.
 void check_not_of_store(const Arguments& a) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  const fs::path out = fs::absolute(a.out, ignored);
-  const std::string name = out.filename().string();
-  if (!a.store.empty() && (is_sweep_item_name(name) || is_sweep_contents_name(name)) && fs::equivalent(out.parent_path(), a.store, ignored))
-    throw UsageError(fmt::format("--out {}: this is the name of a file of --store {}; choose another name", a.out, a.store));
+  const fs::path named = fs::absolute(a.out, ignored);
+  for (const fs::path& out : {named, fs::weakly_canonical(named, ignored)}) {
+    const std::string name = out.filename().string();
+    if (!a.store.empty() && (is_sweep_item_name(name) || is_sweep_contents_name(name)) &&
+        fs::equivalent(out.parent_path(), a.store, ignored))
+      throw UsageError(fmt::format("--out {}: this is the name of a file of --store {}; choose another name", a.out, a.store));
+  }
 }
 
 }  // namespace
