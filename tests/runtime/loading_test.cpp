@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/model/loading.h"
-#include "runtime/prompt/prompt_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -97,21 +96,6 @@ TEST(Loading, TheMemoryThatAModelNeedsIsItsWeightsAndAShortText) {
   EXPECT_GT(needed, static_cast<double>(files.weight_bytes));
   EXPECT_NO_THROW(check_memory(files, DType::f32, needed));
   EXPECT_THROW(check_memory(files, DType::f32, needed - 1), Error);
-}
-
-TEST(Loading, TheMemoryOfAPromptsLastRowsIsThatOfEveryNumberThatIsKept) {
-  ModelConfig c;
-  c.n_layers = 3;
-  c.n_heads = 8;
-  c.n_kv_heads = 2;
-  PromptNeeds needs;
-  const double last_row = 8.0 * 100 * 8 * 3;  // a double per token, query head and layer
-  EXPECT_EQ(needs.bytes_of_rows(c, 100), last_row);
-  needs.add({.rows = 5});
-  EXPECT_EQ(needs.bytes_of_rows(c, 100), last_row + 8.0 * 100 * 5 * 2 * 3);
-  needs.add({.z_rows = 7});
-  EXPECT_EQ(needs.bytes_of_rows(c, 100), 8 * last_row + 8.0 * 100 * 5 * 2 * 3);
-  EXPECT_EQ(needs.bytes_of_rows(c, 2), 8.0 * 2 * 3 * (8 * 3 + 2 * 2)) << "of a prompt that has no more";
 }
 
 TEST(Loading, ARequestMeanwhileWaitsForTheModelAndStopEndsIt) {

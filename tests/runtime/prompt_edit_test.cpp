@@ -2,6 +2,7 @@
 // What lanes ask about the prompt besides sums of attention, after edits: kept, gone back for, or gathered anew.
 #include "policy/catalog.h"
 #include "runs.h"
+#include "runtime/prompt/prompt_run.h"
 
 namespace kvscope {
 namespace {
@@ -78,6 +79,24 @@ TEST(PromptEdit, BudgetsOfAStreamedLaneMoveButItsStepsStay) {
   longer.prompt_ids.push_back(3);
   const Snapshot after = run(session, longer);
   for (int s = 0; s < 64; ++s) EXPECT_EQ(after.lanes[1].steps[s], before.lanes[1].steps[s]) << "the very same record, not computed again";
+}
+
+TEST(PromptNeeds, TheMemoryOfAPromptsLastRowsIsThatOfEveryNumberThatIsKept) {
+  ModelConfig c;
+  c.n_layers = 3;
+  c.n_heads = 8;
+  c.n_kv_heads = 2;
+  c.head_dim = 4;
+  PromptNeeds needs;
+  const double last_row = 8.0 * 100 * 8 * 3;  // a double per token, query head and layer
+  EXPECT_EQ(needs.bytes_of_rows(c, DType::f32, 100), last_row);
+  needs.add({.rows = 5});
+  EXPECT_EQ(needs.bytes_of_rows(c, DType::f32, 100), last_row + 8.0 * 100 * 5 * 2 * 3);
+  needs.add({.z_rows = 7});
+  EXPECT_EQ(needs.bytes_of_rows(c, DType::f32, 100), 8 * last_row + 8.0 * 100 * 5 * 2 * 3);
+  EXPECT_EQ(needs.bytes_of_rows(c, DType::f32, 2), 8.0 * 2 * 3 * (8 * 3 + 2 * 2)) << "of a prompt that has no more";
+  needs.queries = PromptNeeds::kAllQueries;
+  EXPECT_EQ(needs.bytes_of_rows(c, DType::f32, 100), 8 * last_row + 8.0 * 100 * 5 * 2 * 3 + 4.0 * 100 * 8 * 4 * 3);
 }
 
 }  // namespace

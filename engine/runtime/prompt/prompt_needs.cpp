@@ -24,10 +24,11 @@ void PromptNeeds::add(const StatNeeds& needs) {
   if (needs.probe && std::ranges::find(probes, *needs.probe) == probes.end()) probes.push_back(*needs.probe);
 }
 
-double PromptNeeds::bytes_of_rows(const ModelConfig& c, int n) const {
+double PromptNeeds::bytes_of_rows(const ModelConfig& c, DType dtype, int n) const {
   double a_layer = static_cast<double>(c.n_heads) * (std::min(z_rows, n) + 1);  // and the last row's attention
   for (const Columns& of : columns) a_layer += static_cast<double>(c.n_kv_heads) * std::min(of.rows, n);
-  return static_cast<double>(sizeof(double)) * a_layer * n * c.n_layers;
+  const double of_queries = static_cast<double>(size_of(dtype)) * c.q_dim() * std::min(queries, n);
+  return (static_cast<double>(sizeof(double)) * a_layer * n + of_queries) * c.n_layers;
 }
 
 bool PromptNeeds::Columns::covers_sums(const Columns& other) const { return std::ranges::includes(sums, other.sums); }

@@ -41,9 +41,9 @@ struct PromptNeeds {
   bool covers_sums(const PromptNeeds& other) const;
   /// What is of the last rows alone becomes what the other one wants.
   void take_last_rows(const PromptNeeds& other);
-  /// Bytes of the last rows of a prompt of n tokens, which stay until another one is read: a column of them is as long as the text. What is
-  /// summed over rows is little beside them.
-  double bytes_of_rows(const ModelConfig& config, int n) const;
+  /// Bytes of the last rows and of the queries of a prompt of n tokens, which stay until another one is read: as many numbers as the text
+  /// is long, of each. What is summed over rows is little beside them.
+  double bytes_of_rows(const ModelConfig& config, DType dtype, int n) const;
 };
 
 /// Prefill mode: the whole prompt with full causal attention, computed once for all lanes, in pieces as large as the backend

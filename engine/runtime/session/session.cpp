@@ -274,7 +274,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   spelled = std::move(asked);
   const bool prefill = request.mode == PromptMode::prefill;
   check_memory(lanes, model, backend->dtype(), n_prompt + n_decode,
-               prefill ? prompt_needs(request).bytes_of_rows(model.config(), n_prompt) : 0, machine_memory());
+               prefill ? prompt_needs(request).bytes_of_rows(model.config(), backend->dtype(), n_prompt) : 0, machine_memory());
   if (const double needed = record_estimate(lanes, model.config(), request, n_prompt, n_decode); !sink_ && needed > record_limit)
     report(add_notice(records_notice(needed, record_limit)), 0);
   int n_steps = (prefill ? 1 : n_prompt) + n_decode;
