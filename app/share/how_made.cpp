@@ -63,7 +63,7 @@ std::string command_line(const Snapshot& s, const Asked& asked, std::string_view
 
 Rows model_hashes(const std::string& model, const std::string& stamp) {
   if (!stamp.empty() && stamp != stamp_of_model(model))
-    return {{"the model's files", "changed since they were read: what lies there now did not compute this"}};
+    return {{"the model's files", "changed since they were read: what lies there now may not be what computed this"}};
   Rows out;
   for (const std::string& file : parts_of_model(model)) out.emplace_back(std::filesystem::path(file).filename().string(), hash_of(file));
   return out;

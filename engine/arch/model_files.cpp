@@ -93,7 +93,6 @@ ModelFiles model_of(const std::string& path, const JsonDocument& json, const std
   const Family& family = find_family(config.text("model_type"), json.name());
   ModelFiles model;
   model.folder = path;
-  model.stamp = stamp_of_model(path);
   model.config = family.read_config(config);
   model.config.name = whole.text_or("name", name_of_folder(path));
   model.config.arch = family.model_type;
@@ -146,7 +145,12 @@ TokenizerFile open_tokenizer_file(const std::string& folder) {
   return {};
 }
 
-ModelFiles open_model(const std::string& folder) { return open_files(folder, ReadWeights::what_changes); }
+ModelFiles open_model(const std::string& folder) {
+  std::string stamp = stamp_of_model(folder);  // before the first of its files is read
+  ModelFiles model = open_files(folder, ReadWeights::what_changes);
+  model.stamp = std::move(stamp);
+  return model;
+}
 
 ModelFiles check_model(const std::string& folder) { return open_files(folder, ReadWeights::nothing); }
 

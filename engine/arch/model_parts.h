@@ -16,8 +16,8 @@ std::string hash_of_model(const std::string& model);
 /// What these files are on disk (names, sizes, times, places), without reading them: 64 digits, another text once one of them is changed.
 std::string stamp_of_model(const std::string& model);
 
-/// hash_of_model() of files that had this stamp when they were read. Where they have been changed since, nobody can tell it any more: then
-/// the stamp, which is no model's hash. Throws Error (a file that cannot be read).
+/// hash_of_model() of files that had this stamp when they were read. Where they have been changed since, be it only their times, nobody can
+/// tell it any more: then the stamp, which is no model's hash. Throws Error (a file that cannot be read).
 std::string hash_of_read_model(const std::string& model, const std::string& stamp);
 
 }  // namespace kvscope
