@@ -44,9 +44,15 @@ TEST_F(QueriesTest, AreAskedForAndWaitedFor) {
   snapshot.phase = RunPhase::computing;
   canvas.draw(*view);
   EXPECT_THAT(view->cursor_text(canvas.frame), HasSubstr("once the text is read"));
-  snapshot.phase = RunPhase::idle;
+  snapshot.phase = RunPhase::idle;  // the reading was stopped
   canvas.draw(*view);
-  EXPECT_THAT(view->cursor_text(canvas.frame), HasSubstr("only figures"));
+  EXPECT_THAT(view->cursor_text(canvas.frame), HasSubstr("was not read for them"));
+  snapshot.phase = RunPhase::computing;
+  snapshot.lanes[0].warnings.push_back({.kind = LaneWarning::Kind::figures_only, .count = 3});
+  canvas.draw(*view);
+  EXPECT_THAT(view->cursor_text(canvas.frame), HasSubstr("only figures")) << "they do not come back";
+  snapshot.lanes[0].warnings.clear();
+  snapshot.phase = RunPhase::idle;
   canvas.intents.clear();
   add_clouds(snapshot);
   canvas.draw(*view);

@@ -26,8 +26,12 @@ QueryPick pick_queries(const Snapshot& snapshot, const HeadPick& head) {
   if (!snapshot.prefill_mode) return {nullptr, "a prompt that is read token by token keeps no queries; prompt mode prefill does"};
   if (snapshot.lanes.empty() || snapshot.lanes[0].steps.empty() || snapshot.lanes[0].steps[0] == nullptr) return {};
   const std::vector<QueryCloud>& clouds = snapshot.lanes[0].steps[0]->clouds;
-  if (clouds.empty() && snapshot.measures.queries)
-    return {nullptr, snapshot.phase == RunPhase::computing ? "here once the text is read for them" : "older results keep only figures"};
+  if (clouds.empty() && snapshot.measures.queries) {
+    const bool cut =
+        std::ranges::any_of(snapshot.lanes[0].warnings, [](const LaneWarning& w) { return w.kind == LaneWarning::Kind::figures_only; });
+    if (cut) return {nullptr, "older results keep only figures"};
+    return {nullptr, snapshot.phase == RunPhase::computing ? "here once the text is read for them" : "the text was not read for them"};
+  }
   if (clouds.empty()) return {};
   const auto found =
       std::ranges::find_if(clouds, [&](const QueryCloud& c) { return c.layer == head.values->layer && c.kv_head == head.values->kv_head; });

@@ -10,6 +10,7 @@
 #include <QToolButton>
 
 #include "app/window/look/style.h"
+#include "app/window/panels/prompt/sample_prompts.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel.h"
@@ -222,7 +223,7 @@ void CrumbRow::applyTheme() {
 /// What the sample comes to, for who has not seen it yet.
 QString CrumbRow::welcomeWords(const Snapshot& snapshot, const LaneSnapshot& lane) {
   const viz::Finding& finding = m_finding.of(snapshot, lane, m_workspace.step());
-  if (finding.step < 0) return {};
+  if (finding.step < 0 || samplePromptOf(qs(snapshot.prompt)) == nullptr) return {};
   return QString("The sample is computed already: with a part of its cache the model says %1, with all of it %2.")
       .arg(qs(viz::quoted(finding.says)), qs(viz::quoted(finding.reference)));
 }

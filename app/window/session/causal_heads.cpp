@@ -98,7 +98,8 @@ void CausalHeads::publish() {
   const LaneSnapshot* lane = m_workspace.lane();
   const StepRecord* record = m_workspace.stepRecord();
   const auto step = static_cast<std::size_t>(std::max(0, m_workspace.step()));
-  const bool of_this = lane != nullptr && record != nullptr && (m_wanted ? m_of.spec == lane->spec : m_of == question(*lane));
+  // While a view asks, the answers there are stand beside a run whose steps are not all there yet.
+  const bool of_this = lane != nullptr && record != nullptr && (m_wanted ? m_of.ofSameRun(question(*lane)) : m_of == question(*lane));
   if (of_this && !m_answers.empty()) {
     out.kl_without = record->kl;
     out.n_heads = static_cast<int>(m_answers.size());

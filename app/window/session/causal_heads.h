@@ -38,6 +38,7 @@ class CausalHeads : public QObject {
     std::string text, model, spec;
     std::size_t n_steps = 0;
     bool operator==(const Question&) const = default;
+    bool ofSameRun(const Question& other) const { return text == other.text && model == other.model && spec == other.spec; }
   };
 
   Question question(const LaneSnapshot& lane) const;

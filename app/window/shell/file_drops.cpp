@@ -20,13 +20,15 @@ bool FileDrops::eventFilter(QObject* watched, QEvent* event) {
   auto* drop = static_cast<QDropEvent*>(event);
   const QList<QUrl> urls = drop->mimeData()->urls();
   if (urls.size() != 1 || !urls.front().isLocalFile()) return false;
-  if (qobject_cast<QLineEdit*>(watched) && m_window.isAncestorOf(static_cast<QWidget*>(watched))) {
+  const auto is_ours = [this](const QObject* window) {
+    const auto* const dock = qobject_cast<const QDockWidget*>(window);
+    return window == &m_window || (dock && dock->isFloating() && m_window.isAncestorOf(dock->parentWidget()));
+  };
+  if (const auto* const field = qobject_cast<QLineEdit*>(watched); field && is_ours(field->window())) {
     drop->ignore();  // its window is asked next
     return true;
   }
-  const auto* const dock = qobject_cast<QDockWidget*>(watched);
-  const bool ours = watched == &m_window || (dock && dock->isFloating() && m_window.isAncestorOf(dock->parentWidget()));
-  if (!ours) return false;
+  if (!is_ours(watched)) return false;
   drop->acceptProposedAction();
   if (event->type() == QEvent::Drop) Q_EMIT dropped(urls.front().toLocalFile());
   return true;

@@ -7,6 +7,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -32,6 +33,7 @@ class WholeWords final : public QScrollArea {
   void keepWhole(PolicyCard* card) {
     m_card = card;
     for (QWidget* w : {static_cast<QWidget*>(card), static_cast<QWidget*>(this)}) w->installEventFilter(this);
+    connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this] { fit(); });
   }
 
  protected:
@@ -53,8 +55,9 @@ class WholeWords final : public QScrollArea {
     };
     look(curve, 0, given);
     for (const QLabel* words : m_card->findChildren<QLabel*>(Qt::FindDirectChildrenOnly)) look(*words, given, 0);
-    curve.give(over <= AllocationCurve::kMostGiven ? over : 0);
-    setViewportMargins(0, 0, 0, room - end);
+    curve.give(over <= px(curve, AllocationCurve::kMostGiven) ? over : 0);
+    const bool scrolled = verticalScrollBar()->value() > 0;  // whoever scrolls sees what is cut as it comes
+    setViewportMargins(0, 0, 0, scrolled ? 0 : room - end);
   }
 
   PolicyCard* m_card = nullptr;

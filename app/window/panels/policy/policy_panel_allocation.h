@@ -32,7 +32,7 @@ class AllocationCurve : public QWidget {
   QRectF columnRect(int layer, int kv_head) const;
   int nOverridden() const;
   QSize sizeHint() const override;
-  /// To words of the card that would be cut; at most kMostGiven pixels.
+  /// To words of the card that would be cut; at most kMostGiven of the sizes that px() scales.
   void give(int height);
   int given() const { return m_given; }
   static constexpr int kMostGiven = 26;
