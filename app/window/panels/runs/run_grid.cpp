@@ -88,7 +88,9 @@ class CellPainter : public QStyledItemDelegate {
     if (over_all) {
       painter->setFont(uiFont(11));
       painter->setPen(toColor(theme.secondary));
-      painter->drawText(QRectF(option.rect).adjusted(kNarrow + 6, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, words);
+      const QRectF room = QRectF(option.rect).adjusted(kNarrow + 6, 0, 0, 0);
+      painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
+                        painter->fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(room.width())));
     }
     if (option.state & QStyle::State_HasFocus) {
       painter->setBrush(Qt::NoBrush);
