@@ -54,6 +54,8 @@ std::string text_of(const LaneWarning& w) {
     case Kind::figures_only:
       return fmt::format("steps 0-{:.0f} keep only figures: recorded results reached {}", w.count - 1, size_text(w.got));
     case Kind::as_if_stored:
+      if (w.got >= w.asked && w.asked > 0)
+        return fmt::format("nothing is stored smaller: all of this text, {}, is among what stays in full", size_text(w.got));
       return fmt::format("computed as if stored: {}; this program holds the numbers that would be read back in full", size_text(w.got));
   }
   return {};
@@ -124,7 +126,7 @@ std::vector<LaneWarning> WarningWatch::warnings(const WarningFacts& facts) const
   if (fallbacks_ > 0) add(Kind::fallback, fallbacks_);
   if (facts.nan_scores > 0) add(Kind::nan_scores, facts.nan_scores);
   if (not_finite_ > 0) add(Kind::not_finite, not_finite_);
-  if (!std::isnan(facts.bytes_as_if_stored)) add(Kind::as_if_stored, 0, 0, facts.bytes_as_if_stored);
+  if (!std::isnan(facts.bytes_as_if_stored)) add(Kind::as_if_stored, 0, facts.bytes_in_full, facts.bytes_as_if_stored);
   return out;
 }
 

@@ -21,7 +21,7 @@ struct LaneWarning {
     budget_raised,     // `asked` slots were too few for what is protected: `got` slots
     budget_missed,     // `asked` slots per head, `got` slots per head on average
     figures_only,      // the first `count` steps keep no slots: recorded results reached `got` bytes
-    as_if_stored,      // errors and bytes are those of keys and values that are stored otherwise; `got` bytes if they were
+    as_if_stored,      // errors and bytes are those of keys and values that are stored otherwise; `got` bytes if they were, `asked` in full
   };
   Kind kind = Kind::nothing_removed;
   double count = 0, asked = 0, got = 0;
@@ -42,6 +42,7 @@ struct WarningFacts {
   int slots_asked = -1;      // after it; -1: unlimited
   int nan_scores = 0;
   double bytes_as_if_stored = kNotAvailable;  // of the keys and values now, where they are stored otherwise
+  double bytes_in_full = 0;                   // of the same, as they would be
 };
 
 /// Watches the steps of one lane as they come. Copyable (checkpoints).

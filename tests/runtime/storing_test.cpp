@@ -97,6 +97,15 @@ TEST(Storing, EveryRunSaysThatItIsComputedAsIfStored) {
   }
 }
 
+TEST(Storing, ATextOfWhichAllStaysInFullIsSaidToBeNoSmaller) {
+  Session session = open_session(tiny_model());
+  const Snapshot out = run(session, request_of(random_ids(20, 64, 3), {"kivi:bits=4"}, PromptMode::prefill));
+  const LaneSnapshot& lane = out.lanes.back();
+  EXPECT_EQ(lane.kv_bytes, out.lanes[0].kv_bytes);
+  ASSERT_EQ(lane.warnings.size(), 1u);
+  EXPECT_NE(text_of(lane.warnings[0]).find("nothing is stored smaller"), std::string::npos) << text_of(lane.warnings[0]);
+}
+
 TEST(Storing, ASlotSaysHowFarOffItIs) {
   Session session = open_session(tiny_model());
   const Snapshot out = run(session, request_of(random_ids(40, 64, 3), {kLanes[0]}, PromptMode::prefill));

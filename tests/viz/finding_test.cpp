@@ -111,16 +111,21 @@ TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {
   EXPECT_EQ(cause_words(s, causes_of(s, {per + 1, 0, 1})).sentence, "Any of 3 heads alone brings it back.");
 }
 
-/// A line that is cut at its end must not end with the one head that misses most, where others are enough, too.
-TEST(FindingTest, SaysWhatIsEnoughBeforeWhoMissesMost) {
+/// Who misses most need not be who breaks the answer: once that is measured, nobody else is named.
+TEST(FindingTest, NamesOfMeasuredHeadsOnlyThoseThatBringTheAnswerBack) {
   const Snapshot s = with_changed({2});
   const LaneSnapshot& lane = s.lanes[3];
   const Finding f = finding_of(s, lane, 2);
-  const CauseWords two = cause_words(s, causes_of(s, {s.model.n_kv_heads + 1, 0}));
+  ASSERT_GE(f.loss.step, 0);
+  const int most = f.loss.layer * s.model.n_kv_heads + f.loss.kv_head, n_heads = s.model.n_layers * s.model.n_kv_heads;
+  const CauseWords two = cause_words(s, causes_of(s, {most, (most + 1) % n_heads}));
   const std::string words = finding_sentence(s, lane, f, two);
-  const auto enough = words.find(two.sentence), most = words.find("misses most");
-  ASSERT_TRUE(enough != std::string::npos && most != std::string::npos) << words;
-  EXPECT_LT(enough, most) << words;
+  const auto enough = words.find(two.sentence), evicted = words.find("evicted token");
+  ASSERT_TRUE(enough != std::string::npos && evicted != std::string::npos) << words;
+  EXPECT_LT(enough, evicted) << words;
+  EXPECT_EQ(words.find("misses most"), std::string::npos) << words;
+  const CauseWords others = cause_words(s, causes_of(s, {(most + 1) % n_heads, (most + 2) % n_heads}));
+  EXPECT_TRUE(finding_sentence(s, lane, f, others).ends_with(others.sentence)) << finding_sentence(s, lane, f, others);
   EXPECT_EQ(finding_sentence(s, lane, f).find("alone"), std::string::npos) << "nobody has asked";
 }
 

@@ -78,8 +78,10 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
                                        format_number(causes.kl[static_cast<std::size_t>(best)]));
   std::erase_if(heads, [&](int h) { return !causes.answer_returns(h); });
   if (heads.empty())
-    return {"no head alone", "No head alone brings it back.",
-            fmt::format("With any one head in full and the others as they are, the answer stays wrong. {}", most)};
+    return {"no head alone",
+            "No head alone brings it back.",
+            fmt::format("With any one head in full and the others as they are, the answer stays wrong. {}", most),
+            {}};
   std::string names;
   for (std::size_t i = 0; i < std::min(heads.size(), kNamed); ++i) names += (i == 0 ? "" : ", ") + name(heads[i]);
   if (heads.size() > kNamed) names += fmt::format(" and {} more", heads.size() - kNamed);
@@ -87,22 +89,30 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
       fmt::format("{} of {} heads do not by themselves.", causes.n_heads - static_cast<int>(heads.size()), causes.n_heads);
   if (heads.size() == 1)
     return {fmt::format("{} alone", name(best)), fmt::format("{} alone brings it back.", name(best)),
-            fmt::format("If only {} keeps its full cache, the answer is the full cache's again. {} {}", names, most, others)};
+            fmt::format("If only {} keeps its full cache, the answer is the full cache's again. {} {}", names, most, others), heads};
   const std::string whole = fmt::format("Each of these is enough, if only it keeps its full cache: {}. {} {}", names, most, others);
   if (heads.size() == 2)
     return {fmt::format("{} or {}", name(heads[0]), name(heads[1])),
-            fmt::format("Either of {} and {} alone brings it back.", name(heads[0]), name(heads[1])), whole};
-  return {fmt::format("any of {} heads", heads.size()), fmt::format("Any of {} heads alone brings it back.", heads.size()), whole};
+            fmt::format("Either of {} and {} alone brings it back.", name(heads[0]), name(heads[1])), whole, heads};
+  return {fmt::format("any of {} heads", heads.size()), fmt::format("Any of {} heads alone brings it back.", heads.size()), whole, heads};
 }
 
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes) {
   if (finding.step < 0) return {};
-  std::string out = fmt::format("{} says {}, not {}", lane.title, quoted(finding.says), quoted(finding.reference));
-  out += causes.sentence.empty() ? ": " : fmt::format(". {} ", causes.sentence);
+  const std::string what = fmt::format("{} says {}, not {}", lane.title, quoted(finding.says), quoted(finding.reference));
   const Loss& loss = finding.loss;
-  if (loss.step < 0) return out + fmt::format("KL {} nats.", format_number(finding.kl));
-  return out + fmt::format("L{} H{} misses most, it evicted token {} {}, {} of its attention.", loss.layer, loss.kv_head, loss.token,
-                           quoted(token_text(snapshot, loss.token)), format_percent(loss.attention));
+  const std::string lost = loss.step < 0 ? std::string()
+                                         : fmt::format("evicted token {} {}, {} of its attention.", loss.token,
+                                                       quoted(token_text(snapshot, loss.token)), format_percent(loss.attention));
+  if (causes.sentence.empty()) {
+    if (loss.step < 0) return fmt::format("{}: KL {} nats.", what, format_number(finding.kl));
+    return fmt::format("{}: L{} H{} misses most, it {}", what, loss.layer, loss.kv_head, lost);
+  }
+  // Who misses most has not always to do with it: where it is measured, only what brings the answer back is named.
+  const std::string measured = fmt::format("{}. {}", what, causes.sentence);
+  if (loss.step < 0 || std::ranges::find(causes.heads, loss.layer * snapshot.model.n_kv_heads + loss.kv_head) == causes.heads.end())
+    return measured;
+  return fmt::format("{} L{} H{} {}", measured, loss.layer, loss.kv_head, lost);
 }
 
 }  // namespace kvscope::viz

@@ -46,12 +46,13 @@ struct CauseWords {
   std::string brief;     // "L4 H1 or L4 H3", "any of 3 heads"; empty: not measured, or nothing is to be brought back
   std::string sentence;  // "Either of L4 H1 and L4 H3 alone brings it back."
   std::string whole;
+  std::vector<int> heads;  // layer * n_kv_heads + kv_head of those that do
 };
 CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes);
 
 /// "KeepKV says «2», not «8»: L4 H3 misses most, it evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what
-/// that head pays to the token there. Other heads may miss enough, too: once that is known it comes first, "KeepKV says «2», not «8».
-/// Either of L4 H1 and L4 H3 alone brings it back. L4 H3 misses most, …". Empty without a finding.
+/// that head pays to the token there. Other heads may miss enough, too: once that is known it stands there, "KeepKV says «2», not «8».
+/// Either of L4 H1 and L4 H3 alone brings it back. L4 H3 evicted token …", and of a head that does not, nothing. Empty without a finding.
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes = {});
 
 }  // namespace kvscope::viz

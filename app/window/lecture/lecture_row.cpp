@@ -144,7 +144,13 @@ void LectureRow::fitSlots() {
   };
   auto it = longest_with(true);
   if (m_slot_words.end() - it <= 1) it = longest_with(false);
-  m_slots->setText(it != m_slot_words.end() ? *it : m_slot_words.value(m_slot_words.size() - 1));
+  // The rest of the row may take more than its least: what is too long after all gives way, and is not cut.
+  for (; m_slot_words.end() - it > 1; ++it) {
+    m_slots->setText(*it);
+    layout()->activate();
+    if (m_slots->width() >= metrics.horizontalAdvance(*it)) return;
+  }
+  m_slots->setText(m_slot_words.value(m_slot_words.size() - 1));
 }
 
 void LectureRow::applyType() {
@@ -199,7 +205,8 @@ void LectureRow::refresh() {
       raise = wanted <= m_slider->minimum() ? QString(", the least") : QString(", asked %1").arg(wanted);
       help += "\n" + qs(text_of(*raised));
     }
-    m_slot_words = {words + " of the text" + raise, words + raise, QString("%1 slots").arg(qs(viz::format_count(asked)))};
+    m_slot_words = {words + " of the text" + raise, words + raise, words.section(" · ", 0, 0),
+                    QString("%1 slots").arg(qs(viz::format_count(asked)))};
   } else if (lane) {
     m_slot_words = {"no limit"};
     if (m_slider->value() == snapshot.n_prompt)

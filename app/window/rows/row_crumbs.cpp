@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
+#include <QTextLayout>
 #include <QToolButton>
 
 #include "app/window/look/style.h"
@@ -95,15 +96,25 @@ class CrumbSentence final : public ElidedLabel {
     if (watched == parentWidget() && event->type() == QEvent::Resize) fit();
     return ElidedLabel::eventFilter(watched, event);
   }
-  void paintEvent(QPaintEvent* event) override {
-    if (!fits(width())) return ElidedLabel::paintEvent(event);
+  void paintEvent(QPaintEvent*) override {
     ensurePolished();
     QPainter painter(this);
     painter.setPen(palette().color(QPalette::WindowText));
-    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, text());
+    const QString shown = fits(width()) ? text() : cutLines();
+    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, shown);
   }
 
  private:
+  /// Two lines, of which the second is cut.
+  QString cutLines() const {
+    QTextLayout layout(text(), font());
+    layout.beginLayout();
+    QTextLine first = layout.createLine();
+    first.setLineWidth(width());
+    layout.endLayout();
+    const int end = first.textLength();
+    return text().left(end).trimmed() + QChar::LineSeparator + fontMetrics().elidedText(text().mid(end), Qt::ElideRight, width());
+  }
   static void ask(const Question& question, const QStringList& may_say) {
     QPushButton& button = *question.says.of;
     int room = 0;

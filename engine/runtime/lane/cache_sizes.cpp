@@ -36,7 +36,8 @@ CacheSizes sizes_of(const Policy& policy, const ModelConfig& config, DType dtype
       out.allocated += static_cast<double>(head.kv.k.bytes() + head.kv.v.bytes() + head.kv.order_in_backend.bytes()) + more;
     }
   out.slots = slots / (static_cast<double>(config.n_layers) * config.n_kv_heads);
-  out.kv_bytes = slots * row + otherwise;
+  out.in_full = slots * row;
+  out.kv_bytes = out.in_full + otherwise;
   return out;
 }
 

@@ -14,6 +14,7 @@ namespace kvscope {
 /// Of all caches of a run.
 struct CacheSizes {
   double kv_bytes = 0;   // of the keys and values of all slots; where they are stored otherwise: as if they were
+  double in_full = 0;    // of the same keys and values in the backend's numbers
   double allocated = 0;  // for them; the same, with rows in reserve in full precision
   double slots = 0;      // mean per head
 };

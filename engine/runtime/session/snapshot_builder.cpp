@@ -124,7 +124,8 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   out.warnings = watch.warnings({.slots_requested = policy.slots_requested(),
                                  .slots_asked = out.slots_asked,
                                  .nan_scores = policy.nan_scores(),
-                                 .bytes_as_if_stored = policy.storage() ? sizes.kv_bytes : kNotAvailable});
+                                 .bytes_as_if_stored = policy.storage() ? sizes.kv_bytes : kNotAvailable,
+                                 .bytes_in_full = sizes.in_full});
   out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), n_steps));
   if (policy.storage()) out.stored_as = policy.storage()->equation();
   out.kv_bytes = sizes.kv_bytes;

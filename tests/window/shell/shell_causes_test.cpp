@@ -87,7 +87,7 @@ TEST_F(CausesTest, ShowsItInTheGridAndSaysItInWords) {
   ASSERT_NE(answer, nullptr) << words.brief;
   EXPECT_EQ(answer->toolTip().toStdString(), words.whole);
   const std::string sentence = window->rows().crumbs().findChild<ElidedLabel*>("facts")->text().toStdString();
-  EXPECT_LT(sentence.find(words.sentence), sentence.find("misses most"))
+  EXPECT_LT(sentence.find(words.sentence), sentence.find("evicted token"))
       << "not one head is blamed where others are enough, too: " << sentence;
 }
 

@@ -308,10 +308,13 @@ bool HeadGrid::draw_missing(Painter& p, const Rect& strip) {
   if (metric_ == HeadMetric::cause && p.frame().causes != nullptr) {
     const HeadCauses& causes = *p.frame().causes;
     if (causes.n_heads > 0 && causes.n_measured == causes.n_heads) return false;
-    const std::string words = causes.n_heads == 0 ? std::string("a run with a budget has it, the full cache has not")
-                              : causes.running
-                                  ? fmt::format("measuring: {} of {} heads · Ctrl+J cancels", causes.n_measured, causes.n_heads)
-                                  : fmt::format("{} of {} heads measured", causes.n_measured, causes.n_heads);
+    const LaneSnapshot* lane = lane_of(p.frame());
+    const bool budgeted = lane != nullptr && lane->slots_asked >= 0;
+    const std::string words =
+        causes.n_heads == 0
+            ? std::string(budgeted ? "measured once the run is computed" : "a run with a budget has it, the full cache has not")
+        : causes.running ? fmt::format("measuring: {} of {} heads · Ctrl+J cancels", causes.n_measured, causes.n_heads)
+                         : fmt::format("{} of {} heads measured", causes.n_measured, causes.n_heads);
     p.text_fit({12, y}, words, Face::caption, t.secondary, room);
     p.mark("not measured", "", strip, words);
     return true;

@@ -209,7 +209,8 @@ void AllocationCurve::paintEvent(QPaintEvent*) {
   if (m_columns.empty()) return;
   const double most = top();
   painter.setFont(typeFont(*this, Type::caption));
-  for (const double v : viz::nice_ticks(0, most, 5)) {
+  const int n_numbers = std::clamp(static_cast<int>(area.height() / px(*this, 14)), 1, 5);  // that have room above each other
+  for (const double v : viz::nice_ticks(0, most, n_numbers)) {
     const double y = std::round(area.bottom() - v / most * area.height()) + 0.5;
     if (y < area.top()) continue;
     painter.setPen(QPen(line, 1, v == 0 ? Qt::SolidLine : Qt::DotLine));
