@@ -30,8 +30,10 @@ namespace {
 class WholeWords final : public QScrollArea {
  public:
   using QScrollArea::QScrollArea;
-  void keepWhole(PolicyCard* card) {
+  /// below: what stands under the card, where it is shown.
+  void keepWhole(PolicyCard* card, QWidget* below) {
     m_card = card;
+    m_below = below;
     for (QWidget* w : {static_cast<QWidget*>(card), static_cast<QWidget*>(this)}) w->installEventFilter(this);
     connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this] { fit(); });
   }
@@ -56,11 +58,12 @@ class WholeWords final : public QScrollArea {
     look(curve, 0, given);
     for (const QLabel* words : m_card->findChildren<QLabel*>(Qt::FindDirectChildrenOnly)) look(*words, given, 0);
     curve.give(over <= px(curve, AllocationCurve::kMostGiven) ? over : 0);
-    const bool scrolled = verticalScrollBar()->value() > 0;  // whoever scrolls sees what is cut as it comes
-    setViewportMargins(0, 0, 0, scrolled ? 0 : room - end);
+    const bool below = m_below->isVisible() && verticalScrollBar()->value() > 0;  // the end of the card is not the end of what is seen
+    setViewportMargins(0, 0, 0, below ? 0 : room - end);
   }
 
   PolicyCard* m_card = nullptr;
+  QWidget* m_below = nullptr;
 };
 
 }  // namespace
@@ -111,7 +114,7 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
   m_scroll->setFrameShape(QFrame::NoFrame);
   m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   m_scroll->setFocusPolicy(Qt::NoFocus);
-  static_cast<WholeWords*>(m_scroll)->keepWhole(m_card);
+  static_cast<WholeWords*>(m_scroll)->keepWhole(m_card, m_parameters);
 
   m_disclosure->setToolButtonStyle(Qt::ToolButtonTextOnly);
   m_disclosure->setCheckable(true);
