@@ -1,43 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arch/model_parts.h"
 
-#include <algorithm>
-#include <filesystem>
-
-#include <fmt/format.h>
+#include <dirent.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "io/file_hash.h"
+#include "io/files.h"
 #include "io/sha256.h"
 
 namespace kvscope {
 
-namespace fs = std::filesystem;
-
 namespace {
 
-bool decides_numbers(const std::string& name) {
+bool decides_numbers(std::string_view name) {
   return name.ends_with(".safetensors") || name == "config.json" || name == "tokenizer.model" || name == "tokenizer.json" ||
          name.ends_with("_heads.json");
 }
 
+bool is_file(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 }  // namespace
 
 std::vector<std::string> parts_of_model(const std::string& model) {
-  std::error_code error;
-  if (fs::is_regular_file(model, error)) return {model};
+  if (is_file(model)) return {model};
   std::vector<std::string> out;
-  for (fs::directory_iterator entry(model, error), last; !error && entry != last; entry.increment(error))
-    if (decides_numbers(entry->path().filename().string()) && entry->is_regular_file()) out.push_back(entry->path().string());
+  // std::filesystem::directory_iterator ends the program where memory is short, and every model is opened by this.
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(model.c_str()), ::closedir);
+  while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+    if (!decides_numbers(entry->d_name)) continue;
+    std::string path = in_folder(model, entry->d_name);
+    if (is_file(path)) out.push_back(std::move(path));
+  }
   std::ranges::sort(out);
   return out;
 }
 
 std::string hash_of_model(const std::string& model) {
   Sha256 all;
-  const bool is_file = fs::is_regular_file(model);
+  const bool one_file = is_file(model);
   for (const std::string& part : parts_of_model(model)) {
-    if (!is_file) all.add(fs::path(part).filename().string() + "\n");  // a file is the same model under another name
+    if (!one_file) all.add(name_of(part) + "\n");  // a file is the same model under another name
     all.add(hash_of_file(part).sha256 + "\n");
   }
   return hexadecimal(all.digest());
@@ -48,8 +62,7 @@ std::string stamp_of_model(const std::string& model) {
   for (const std::string& part : parts_of_model(model)) {
     struct stat info {};
     if (::stat(part.c_str(), &info) != 0) continue;  // gone meanwhile: another text than with it
-    all += fmt::format("{} {} {} {}.{}\n", fs::path(part).filename().string(), info.st_ino, info.st_size, info.st_mtim.tv_sec,
-                       info.st_mtim.tv_nsec);
+    all += fmt::format("{} {} {} {}.{}\n", name_of(part), info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
   }
   return hexadecimal(sha256(all));
 }
