@@ -364,6 +364,12 @@ TEST(LaneParams, NameWhatThePolicyTakesButNotTheBudget) {
   lane.params = {{"slots", "42"}, {"sinks", "4"}, {"recent", "8"}, {"form", "bias"}};
   EXPECT_THAT(lane_params(lane), ElementsAre("sinks 4", "recent 8", "form bias"));
   EXPECT_TRUE(lane_params(LaneSnapshot{}).empty());
+  LaneSnapshot stored;
+  stored.params = {{"bits", "4"}};
+  stored.warnings = {{.kind = LaneWarning::Kind::as_if_stored, .asked = 1000, .got = 1000}};
+  EXPECT_THAT(lane_params(stored), ElementsAre("all still in full", "bits 4"));
+  stored.warnings[0].got = 400;
+  EXPECT_THAT(lane_params(stored), ElementsAre("bits 4"));
   EXPECT_EQ(lane_letter(4), "E");
   EXPECT_EQ(lane_letter(26), "27");
 }

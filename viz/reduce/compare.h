@@ -55,7 +55,8 @@ int run_of_lane(int lane);
 /// From the fed tokens, or (all lanes being fed the same) from the choices.
 TextSplit first_text_difference(const Snapshot& snapshot, int lane);
 
-/// The parameters worth a line under a lane's name, as "sinks 4"; the budget has a column of its own.
+/// What is worth a line under a lane's name: that nothing of it is stored smaller yet; its parameters, as "sinks 4". The budget has a
+/// column of its own.
 std::vector<std::string> lane_params(const LaneSnapshot& lane);
 /// The same, those in which it differs from another run of its policy first: its budget, then others. `n_differ`: how many these are.
 std::vector<std::string> telling_params(const Snapshot& snapshot, const LaneSnapshot& lane, std::size_t* n_differ = nullptr);

@@ -59,9 +59,10 @@ std::string pooled_text(const HeadRecord& head) {
 std::string head_facts(const HeadPick& pick) {
   if (pick.values == nullptr) return {};
   const HeadRecord& head = *pick.values;
-  return fmt::format("{}{} · attention lost {} · local error {} · after Wₒ {} · compression {}{}", head_name(head.layer, head.kv_head),
-                     choice_text(pick), format_percent(head.attention_loss), format_percent(head.local_rel_l2),
-                     format_number(head.local_l1_wo), format_percent(head.compress_rel_l2), pooled_text(head));
+  return fmt::format("{}{} · attention lost {} · local error {} · after Wₒ {} · changed by this compression {}{}",
+                     head_name(head.layer, head.kv_head), choice_text(pick), format_percent(head.attention_loss),
+                     format_percent(head.local_rel_l2), format_number(head.local_l1_wo), format_percent(head.compress_rel_l2),
+                     pooled_text(head));
 }
 
 std::string restored_text(std::span<const PastLife> past, int token, int step) {

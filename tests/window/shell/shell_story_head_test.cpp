@@ -225,6 +225,7 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   const double before = error();
   auto* bars = window->findChild<AllocationCurve*>();
   window->findChild<PolicyPanel*>()->findChild<QScrollArea*>()->ensureWidgetVisible(bars);
+  QTest::qWait(50);  // the card gives its words the room that they want
   const QRectF bar = bars->columnRect(worst_layer, worst_head);
   const QPoint foot(static_cast<int>(bar.center().x()), static_cast<int>(bar.bottom()) - 1), top(foot.x(), static_cast<int>(bar.top()) + 1);
   QTest::mouseMove(bars, foot);
