@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include "app/assets.h"
-#include "app/cli/session_input.h"
 #include "arch/chat_files.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -62,9 +61,16 @@ std::string as_chat(const Arguments& a, const std::string& folder, const std::st
   return chat_text(*chat, {a.system, text});
 }
 
+std::string named_model(const Arguments& arguments, const SessionInput& session) {
+  return !arguments.model.empty() ? arguments.model : session.model.empty() ? embedded_model() : session.model;
+}
+
 std::string model_of(const Arguments& arguments) {
-  if (!arguments.model.empty()) return arguments.model;
-  return arguments.session ? model_of_session(*arguments.session, embedded_model()) : embedded_model();
+  if (!arguments.session || !arguments.model.empty()) return named_model(arguments, {});
+  const SessionInput session = read_session_input(*arguments.session);
+  const std::string model = named_model(arguments, session);
+  check_same_model(*arguments.session, session, model);
+  return model;
 }
 
 ModelFiles open_model_of(const Arguments& arguments) { return open_model(model_of(arguments)); }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/cli/arguments.h"
+#include "app/cli/session_input.h"
 #include "arch/model_files.h"
 #include "runtime/session/run_request.h"
 
@@ -28,7 +29,9 @@ std::size_t common_prefix(const std::vector<int>& whole, const std::vector<int>&
 /// What a user says as the chat template of a model folder writes it. Throws UsageError where it has none.
 std::string as_chat(const Arguments& arguments, const std::string& folder, const std::string& text);
 
-/// Folder or file of the model that --model names, else of the session's, else of the embedded one. Throws Error.
+/// Folder or file of the model that --model names, else of the session's, else of the embedded one. `session`: what --session holds.
+std::string named_model(const Arguments& arguments, const SessionInput& session);
+/// The same, read from the session. Throws Error: also where it holds results of another model (check_same_model).
 std::string model_of(const Arguments& arguments);
 /// The same, opened. Throws Error.
 ModelFiles open_model_of(const Arguments& arguments);

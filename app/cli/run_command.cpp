@@ -16,7 +16,6 @@
 #include "app/cli/compute.h"
 #include "app/cli/inputs.h"
 #include "app/cli/interrupt.h"
-#include "app/cli/session_input.h"
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -236,7 +235,7 @@ static void check_nothing_read(const Arguments& a, const std::string& path, cons
     if (*read) same(**read);
   for (const auto* read : {&a.texts, &a.scenes, &a.text, &a.follow_file}) same(*read);
   const SessionInput session = a.session ? read_session_input(*a.session) : SessionInput();
-  std::string folder = !a.model.empty() ? a.model : session.model.empty() ? embedded_model() : session.model;
+  std::string folder = named_model(a, session);
   for (const auto* lanes : {&a.lanes, &session.request.lanes})
     for (const LaneSpec& lane : *lanes)
       for (const NamedFile& file : files_named_by(lane)) same(RunFiles(folder).path_of(file));

@@ -48,13 +48,10 @@ SessionInput read_session_input(const std::string& path) {
   return out;
 }
 
-std::string model_of_session(const std::string& path, const std::string& embedded) {
-  const SessionInput session = read_session_input(path);
-  const std::string model = session.model.empty() ? embedded : session.model;
+void check_same_model(const std::string& path, const SessionInput& session, const std::string& model) {
   if (!session.model_sha256.empty() && !parts_of_model(model).empty() && hash_of_model(model) != session.model_sha256)
     throw Error(fmt::format("{}: its results were computed with another model than the one that is in {} now; --model {} takes this one",
                             path, model, model));
-  return model;
 }
 
 RunRequest request_of_session(const std::string& path, const std::string& model_folder, bool trusted) {

@@ -18,9 +18,9 @@ struct SessionInput {
 /// whose result could be another one.
 SessionInput read_session_input(const std::string& path);
 
-/// What the session names as its model (empty: the embedded one). Throws Error where another one lies there than the one that made the
-/// results which the session holds: its figures would pass for theirs.
-std::string model_of_session(const std::string& path, const std::string& embedded);
+/// Throws Error where another model lies in `model` than the one that made the results which the session at `path` holds: its figures would
+/// pass for theirs.
+void check_same_model(const std::string& path, const SessionInput& session, const std::string& model);
 
 /// The session's request, once it is sure that its runs name no files but of the model's folder and of the session's own. Somebody else may
 /// have written it. Throws UsageError that names them, unless `trusted`.

@@ -68,8 +68,9 @@ std::string stamp_of_model(const std::string& model) {
 }
 
 std::string hash_of_read_model(const std::string& model, const std::string& stamp) {
+  if (stamp_of_model(model) != stamp) return stamp;
   const std::string hash = hash_of_model(model);
-  return stamp_of_model(model) == stamp ? hash : stamp;
+  return stamp_of_model(model) == stamp ? hash : stamp;  // it may have been changed while it was read
 }
 
 }  // namespace kvscope
