@@ -85,6 +85,8 @@ TEST(FindingTest, SaysThatTheAnswerIsTheFullCachesWhereItIs) {
   EXPECT_EQ(agreement_sentence(s, lane, 1000), "");
 }
 
+std::string head_name_short(const Loss& loss) { return "L" + std::to_string(loss.layer) + " H" + std::to_string(loss.kv_head); }
+
 HeadCauses causes_of(const Snapshot& s, std::vector<int> returning) {
   HeadCauses out;
   out.n_heads = out.n_measured = s.model.n_layers * s.model.n_kv_heads;
@@ -101,7 +103,11 @@ HeadCauses causes_of(const Snapshot& s, std::vector<int> returning) {
 TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {
   const Snapshot s = with_changed({2});
   const int per = s.model.n_kv_heads, n = s.model.n_layers * per;
-  EXPECT_EQ(cause_words(s, causes_of(s, {})).sentence, "No head alone brings it back.");
+  EXPECT_EQ(cause_words(s, causes_of(s, {})).sentence, "No head alone brings it back, L0 H0 gains most.");
+  HeadCauses useless = causes_of(s, {});
+  useless.kl.assign(useless.kl.size(), useless.kl_without);
+  EXPECT_EQ(cause_words(s, useless).sentence, "No head alone brings it back.");
+  EXPECT_EQ(cause_words(s, useless).most, -1);
   EXPECT_EQ(cause_words(s, causes_of(s, {per + 1})).sentence, "L1 H1 alone brings it back.");
   const CauseWords two = cause_words(s, causes_of(s, {per + 1, 0}));
   EXPECT_EQ(two.brief, "L1 H1 or L0 H0");
@@ -111,22 +117,74 @@ TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {
   EXPECT_EQ(cause_words(s, causes_of(s, {per + 1, 0, 1})).sentence, "Any of 3 heads alone brings it back.");
 }
 
-/// Who misses most need not be who breaks the answer: once that is measured, nobody else is named.
-TEST(FindingTest, NamesOfMeasuredHeadsOnlyThoseThatBringTheAnswerBack) {
+int index_of(const Snapshot& s, const Loss& loss) { return loss.layer * s.model.n_kv_heads + loss.kv_head; }
+
+/// No slot of this head stands for the token at the step.
+bool lost_in(const LaneSnapshot& lane, int step, int head, int token) {
+  return slot_of(*lane.fates, *lane.steps[static_cast<std::size_t>(step)], head, token) < 0;
+}
+
+/// Who misses most need not be who breaks the answer: once that is measured, the token named is one that a head of these lost, and it is
+/// the one to which "Why did it leave?" goes.
+TEST(FindingTest, NamesTheLossOfAHeadThatBringsTheAnswerBack) {
   const Snapshot s = with_changed({2});
   const LaneSnapshot& lane = s.lanes[3];
   const Finding f = finding_of(s, lane, 2);
   ASSERT_GE(f.loss.step, 0);
-  const int most = f.loss.layer * s.model.n_kv_heads + f.loss.kv_head, n_heads = s.model.n_layers * s.model.n_kv_heads;
-  const CauseWords two = cause_words(s, causes_of(s, {most, (most + 1) % n_heads}));
-  const std::string words = finding_sentence(s, lane, f, two);
-  const auto enough = words.find(two.sentence), evicted = words.find("evicted token");
-  ASSERT_TRUE(enough != std::string::npos && evicted != std::string::npos) << words;
-  EXPECT_LT(enough, evicted) << words;
-  EXPECT_EQ(words.find("misses most"), std::string::npos) << words;
-  const CauseWords others = cause_words(s, causes_of(s, {(most + 1) % n_heads, (most + 2) % n_heads}));
-  EXPECT_TRUE(finding_sentence(s, lane, f, others).ends_with(others.sentence)) << finding_sentence(s, lane, f, others);
+  const int most = index_of(s, f.loss), n_heads = s.model.n_layers * s.model.n_kv_heads;
+  int n_both = 0, n_one = 0;
+  for (int i = 1; i < n_heads; ++i) {
+    const int other = (most + i) % n_heads, third = (most + i + 1) % n_heads;
+    for (const std::vector<int>& heads : {std::vector<int>{other}, {other, third}, {most, other}}) {
+      if (heads.back() == most) continue;
+      const CauseWords causes = cause_words(s, causes_of(s, heads));
+      const Finding of = finding_of(s, lane, 2, causes);
+      ASSERT_GE(of.loss.step, 0);
+      const std::string words = finding_sentence(s, lane, of, causes), name = head_name_short(of.loss);
+      EXPECT_NE(words.find(". " + causes.sentence + " "), std::string::npos) << words;
+      EXPECT_NE(words.find("evicted token " + std::to_string(of.loss.token)), std::string::npos) << words;
+      if (std::ranges::find(heads, index_of(s, of.loss)) == heads.end()) {  // these lost nothing worth speaking of
+        EXPECT_EQ(index_of(s, of.loss), most);
+        EXPECT_NE(words.find(name + " misses most, it evicted"), std::string::npos) << words;
+        continue;
+      }
+      const bool all = std::ranges::all_of(heads, [&](int h) { return lost_in(lane, 2, h, of.loss.token); });
+      if (heads.size() == 1) {
+        EXPECT_NE(words.find(causes.sentence + " It evicted"), std::string::npos) << words;
+      } else if (all) {
+        ++n_both;
+        EXPECT_NE(words.find("Both evicted"), std::string::npos) << words;
+        EXPECT_TRUE(words.ends_with("of " + name + "'s attention.")) << words;
+      } else {
+        ++n_one;
+        EXPECT_NE(words.find(". " + name + " evicted"), std::string::npos) << words;
+      }
+    }
+  }
+  EXPECT_GT(n_both, 0);
+  EXPECT_GT(n_one, 0);
   EXPECT_EQ(finding_sentence(s, lane, f).find("alone"), std::string::npos) << "nobody has asked";
+}
+
+TEST(FindingTest, NamesTheLossOfWhoGainsMostWhereNoHeadIsEnough) {
+  const Snapshot s = with_changed({2});
+  const LaneSnapshot& lane = s.lanes[3];
+  const Finding f = finding_of(s, lane, 2);
+  const int n_heads = s.model.n_layers * s.model.n_kv_heads;
+  HeadCauses none = causes_of(s, {});
+  for (int h = 0; h < n_heads; ++h) {
+    none.kl.assign(none.kl.size(), 4.0);
+    none.kl[static_cast<std::size_t>(h)] = 1;
+    const CauseWords causes = cause_words(s, none);
+    ASSERT_EQ(causes.most, h);
+    FindingOnce once;
+    EXPECT_EQ(once.of(s, lane, 2).loss.token, f.loss.token);
+    const Finding of = once.of(s, lane, 2, causes);
+    const std::string words = finding_sentence(s, lane, of, causes);
+    const bool own = largest_loss_at(s, lane, 2, std::vector<int>{h}).step >= 0;
+    EXPECT_EQ(index_of(s, of.loss), own ? h : index_of(s, f.loss));
+    EXPECT_NE(words.find(own ? "gains most. It evicted" : "misses most, it evicted"), std::string::npos) << words;
+  }
 }
 
 TEST(FindingTest, SaysNothingOfHeadsBeforeAllAreMeasured) {

@@ -72,6 +72,7 @@ TEST_F(CutOnce, TheSelectionOfAnEarlierStepStillExplains) {
   EXPECT_EQ(kept.slots_after, 4);
   EXPECT_EQ(kept.budget, 4);
   EXPECT_EQ(kept.n_ranked, 4) << "those that went are candidates, too";
+  EXPECT_EQ(kept.places, 2);
   EXPECT_EQ(kept.rank, 2) << "of equal scores the lower position comes first";
   EXPECT_EQ(kept.score, 0.3);
   EXPECT_EQ(kept.cutoff, 0.3);
@@ -81,7 +82,7 @@ TEST_F(CutOnce, TheSelectionOfAnEarlierStepStillExplains) {
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_EQ(steps[0].title, "Chosen in step 0: 6 slots, 4 allowed");
   EXPECT_EQ(steps[0].lines, (std::vector<std::string>{"4 stayed, 2 went"}));
-  EXPECT_EQ(steps[1].title, "It stays: rank 2 of 4, cut-off 0.300");
+  EXPECT_EQ(steps[1].title, "It stays: rank 2 of 4 for 2 places, cut-off 0.300");
   ASSERT_EQ(steps[1].lines.size(), 3u);
   EXPECT_EQ(steps[1].lines[0], "its score: 0.300  ·  highest that went, slot 4 «t4»: 0.300");
   EXPECT_EQ(steps[1].lines[1], "of equal scores the lower position stays");

@@ -3,12 +3,20 @@
 
 #include <cmath>
 
+#include "viz/reduce/text.h"
+
 namespace kvscope::viz {
 namespace {
 
 constexpr float kSwatch = 10;
 
 }  // namespace
+
+std::array<LegendItem, 6> category_items(const LaneSnapshot& lane) {
+  std::array<LegendItem, 6> out = kCategoryLegend;
+  for (LegendItem& item : out) item.label = category_word(lane, item.category);
+  return out;
+}
 
 float draw_category_legend(Painter& p, float x, float y, std::span<const LegendItem> items) {
   for (const LegendItem& item : items) {

@@ -22,6 +22,8 @@ inline constexpr std::array<LegendItem, 6> kCategoryLegend = {{{Category::sink, 
                                                                {Category::recent, {}},
                                                                {Category::fresh, {}},
                                                                {Category::evicted, {}}}};
+/// The same by their words in this run.
+std::array<LegendItem, 6> category_items(const LaneSnapshot& lane);
 
 /// A ramp legend: name, low end, ramp, high end, then a note ("√ scale · L1, this step").
 struct RampLegend {

@@ -21,6 +21,8 @@ bool changed(const Snapshot& snapshot, const StepRecord& step) {
   return step.position >= snapshot.n_prompt - 1 && !step.top1_same && step.top1 >= 0 && step.top1_reference >= 0;
 }
 
+int head_of(const Snapshot& snapshot, const Loss& loss) { return loss.layer * snapshot.model.n_kv_heads + loss.kv_head; }
+
 }  // namespace
 
 int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int after) {
@@ -29,7 +31,7 @@ int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int af
   return -1;
 }
 
-Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
+Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes) {
   Finding out;
   if (step < 0 || step >= static_cast<int>(lane.steps.size())) return out;
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
@@ -38,9 +40,13 @@ Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step)
   out.reference = text_of_id(snapshot, record.top1_reference);
   out.says = text_of_id(snapshot, record.top1);
   out.kl = record.kl;
-  out.loss = largest_loss_at(snapshot, lane, step);
+  std::vector<int> meant = causes.heads;
+  if (meant.empty() && causes.most >= 0) meant = {causes.most};
+  out.loss = largest_loss_at(snapshot, lane, step, meant);
+  if (out.loss.step < 0 && !meant.empty()) out.loss = largest_loss_at(snapshot, lane, step);
   if (out.loss.step < 0 || lane.fates == nullptr) return out;
-  const auto head = static_cast<std::size_t>(out.loss.layer * snapshot.model.n_kv_heads + out.loss.kv_head);
+  const auto head = static_cast<std::size_t>(head_of(snapshot, out.loss));
+  for (const int h : causes.heads) out.n_alike += slot_of(*lane.fates, record, h, out.loss.token) < 0 ? 1 : 0;
   if (head < lane.fates->heads.size()) {
     const Fate fate = fate_at(lane.fates->heads[head], out.loss.token, step);
     if (fate.lost != kNever) out.lost_at = fate.lost;
@@ -48,12 +54,14 @@ Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step)
   return out;
 }
 
-const Finding& FindingOnce::of(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
+const Finding& FindingOnce::of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes) {
   const StepPtr record = step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)] : StepPtr{};
-  if (record && record_.lock() == record && fates_.lock() == lane.fates) return finding_;
+  if (record && record_.lock() == record && fates_.lock() == lane.fates && heads_ == causes.heads && most_ == causes.most) return finding_;
   record_ = record;
   fates_ = lane.fates;
-  finding_ = finding_of(snapshot, lane, step);
+  heads_ = causes.heads;
+  most_ = causes.most;
+  finding_ = finding_of(snapshot, lane, step, causes);
   return finding_;
 }
 
@@ -73,46 +81,50 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
   std::iota(heads.begin(), heads.end(), 0);
   std::ranges::stable_sort(heads, std::greater<>{}, [&](int h) { return causes.saved(h); });
   const auto name = [&](int h) { return fmt::format("L{} H{}", h / snapshot.model.n_kv_heads, h % snapshot.model.n_kv_heads); };
-  const int best = heads.front();
+  const int best = heads.front(), gains = causes.saved(best) > 0 ? best : -1;
   const std::string most = fmt::format("{} gains most: KL {} → {} nats.", name(best), format_number(causes.kl_without),
                                        format_number(causes.kl[static_cast<std::size_t>(best)]));
   std::erase_if(heads, [&](int h) { return !causes.answer_returns(h); });
   if (heads.empty())
     return {"no head alone",
-            "No head alone brings it back.",
+            "No head alone brings it back" + (gains < 0 ? std::string(".") : fmt::format(", {} gains most.", name(gains))),
             fmt::format("With any one head in full and the others as they are, the answer stays wrong. {}", most),
-            {}};
+            {},
+            gains};
   std::string names;
   for (std::size_t i = 0; i < std::min(heads.size(), kNamed); ++i) names += (i == 0 ? "" : ", ") + name(heads[i]);
   if (heads.size() > kNamed) names += fmt::format(" and {} more", heads.size() - kNamed);
   const std::string others =
       fmt::format("{} of {} heads do not by themselves.", causes.n_heads - static_cast<int>(heads.size()), causes.n_heads);
   if (heads.size() == 1)
-    return {fmt::format("{} alone", name(best)), fmt::format("{} alone brings it back.", name(best)),
-            fmt::format("If only {} keeps its full cache, the answer is the full cache's again. {} {}", names, most, others), heads};
+    return {fmt::format("{} alone", name(heads[0])), fmt::format("{} alone brings it back.", name(heads[0])),
+            fmt::format("If only {} keeps its full cache, the answer is the full cache's again. {} {}", names, most, others), heads, gains};
   const std::string whole = fmt::format("Each of these is enough, if only it keeps its full cache: {}. {} {}", names, most, others);
   if (heads.size() == 2)
     return {fmt::format("{} or {}", name(heads[0]), name(heads[1])),
-            fmt::format("Either of {} and {} alone brings it back.", name(heads[0]), name(heads[1])), whole, heads};
-  return {fmt::format("any of {} heads", heads.size()), fmt::format("Any of {} heads alone brings it back.", heads.size()), whole, heads};
+            fmt::format("Either of {} and {} alone brings it back.", name(heads[0]), name(heads[1])), whole, heads, gains};
+  return {fmt::format("any of {} heads", heads.size()), fmt::format("Any of {} heads alone brings it back.", heads.size()), whole, heads,
+          gains};
 }
 
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes) {
   if (finding.step < 0) return {};
   const std::string what = fmt::format("{} says {}, not {}", lane.title, quoted(finding.says), quoted(finding.reference));
   const Loss& loss = finding.loss;
-  const std::string lost = loss.step < 0 ? std::string()
-                                         : fmt::format("evicted token {} {}, {} of its attention.", loss.token,
-                                                       quoted(token_text(snapshot, loss.token)), format_percent(loss.attention));
-  if (causes.sentence.empty()) {
-    if (loss.step < 0) return fmt::format("{}: KL {} nats.", what, format_number(finding.kl));
-    return fmt::format("{}: L{} H{} misses most, it {}", what, loss.layer, loss.kv_head, lost);
-  }
-  // Who misses most has not always to do with it: where it is measured, only what brings the answer back is named.
-  const std::string measured = fmt::format("{}. {}", what, causes.sentence);
-  if (loss.step < 0 || std::ranges::find(causes.heads, loss.layer * snapshot.model.n_kv_heads + loss.kv_head) == causes.heads.end())
-    return measured;
-  return fmt::format("{} L{} H{} {}", measured, loss.layer, loss.kv_head, lost);
+  const bool measured = !causes.sentence.empty();
+  if (loss.step < 0)
+    return measured ? fmt::format("{}. {}", what, causes.sentence) : fmt::format("{}: KL {} nats.", what, format_number(finding.kl));
+  const int head = head_of(snapshot, loss);
+  const auto n = static_cast<int>(causes.heads.size());
+  const std::string name = fmt::format("L{} H{}", loss.layer, loss.kv_head);
+  const bool brings_back = std::ranges::find(causes.heads, head) != causes.heads.end(), all = n > 1 && finding.n_alike == n;
+  const std::string who = !brings_back && (n > 0 || head != causes.most) ? name + " misses most, it"
+                          : all                                          ? n == 2 ? "Both" : "All of them"
+                          : n > 1                                        ? name
+                                                                         : "It";
+  const std::string lost = fmt::format("evicted token {} {}, {} of {} attention.", loss.token, quoted(token_text(snapshot, loss.token)),
+                                       format_percent(loss.attention), all ? name + "'s" : std::string("its"));
+  return fmt::format("{}{}{} {} {}", what, measured ? ". " : ":", causes.sentence, who, lost);
 }
 
 }  // namespace kvscope::viz

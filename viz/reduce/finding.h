@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "snapshot/snapshot.h"
 #include "viz/reduce/lecture.h"
@@ -16,30 +17,6 @@ struct HeadCauses;
 /// The first step after `after` that predicts a token after the prompt and whose most likely one is not the full cache's; -1: none.
 int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int after);
 
-/// What one step of a run says instead, and what it misses most there.
-struct Finding {
-  int step = -1;                // -1: the choice is the full cache's, or the step predicts a token of the prompt
-  std::string reference, says;  // token texts
-  double kl = kNotAvailable;    // KL(full || run) of the step, nats
-  Loss loss;                    // step -1: no lost token would get attention worth speaking of, or attention was not captured
-  int lost_at = -1;             // step in which the slot that stood for the token was evicted
-};
-Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
-
-/// The finding asked for last: it reads the attention of all heads.
-class FindingOnce {
- public:
-  const Finding& of(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
-
- private:
-  std::weak_ptr<const StepRecord> record_;
-  std::weak_ptr<const LaneFates> fates_;
-  Finding finding_;
-};
-
-/// "KeepKV says «8», as the full cache does: KL 0.0201 nats." Empty where the choice differs, and for steps that predict the prompt.
-std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
-
 /// What the question "which head?" came to, once every head is measured: in a few words, and the whole of it. Several heads may each be
 /// enough, and none of them has to be the one that misses most.
 struct CauseWords {
@@ -47,12 +24,41 @@ struct CauseWords {
   std::string sentence;  // "Either of L4 H1 and L4 H3 alone brings it back."
   std::string whole;
   std::vector<int> heads;  // layer * n_kv_heads + kv_head of those that do
+  int most = -1;           // the head that gains most, of all; -1: none gains anything
 };
 CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes);
 
+/// What one step of a run says instead, and what it misses most there.
+struct Finding {
+  int step = -1;                // -1: the choice is the full cache's, or the step predicts a token of the prompt
+  std::string reference, says;  // token texts
+  double kl = kNotAvailable;    // KL(full || run) of the step, nats
+  Loss loss;                    // step -1: no lost token would get attention worth speaking of, or attention was not captured
+  int n_alike = 0;              // of the heads that bring the answer back: how many have no slot for that token either
+  int lost_at = -1;             // step in which the slot that stood for the token was evicted
+};
+/// Once it is measured which heads bring the answer back, or which one gains most, the loss is theirs, as far as they have one.
+Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes = {});
+
+/// The finding asked for last: it reads the attention of all heads.
+class FindingOnce {
+ public:
+  const Finding& of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes = {});
+
+ private:
+  std::weak_ptr<const StepRecord> record_;
+  std::weak_ptr<const LaneFates> fates_;
+  std::vector<int> heads_;
+  int most_ = -1;
+  Finding finding_;
+};
+
+/// "KeepKV says «8», as the full cache does: KL 0.0201 nats." Empty where the choice differs, and for steps that predict the prompt.
+std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
+
 /// "KeepKV says «2», not «8»: L4 H3 misses most, it evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what
 /// that head pays to the token there. Other heads may miss enough, too: once that is known it stands there, "KeepKV says «2», not «8».
-/// Either of L4 H1 and L4 H3 alone brings it back. L4 H3 evicted token …", and of a head that does not, nothing. Empty without a finding.
+/// Either of L4 H1 and L4 H3 alone brings it back. Both evicted token …". Empty without a finding. `causes`: those of finding_of().
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes = {});
 
 }  // namespace kvscope::viz

@@ -350,14 +350,17 @@ std::vector<char> evicted_by_hand(const LaneSnapshot& lane, int n_tokens) {
 
 namespace {
 
-/// Of the tokens that `counts` says only; nullptr: of all.
-Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vector<char>* counts, std::size_t first, std::size_t end) {
+/// Of the tokens that `counts` says only; nullptr: of all. Of these heads only; none: of all.
+Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vector<char>* counts, std::span<const int> heads,
+                     std::size_t first, std::size_t end) {
   Loss best;
   bool best_changed = false;
   for (std::size_t i = first; i < std::min(end, lane.steps.size()); ++i) {
     const StepRecord& step = *lane.steps[i];
     if (step.position < s.n_prompt - 1 || (step.top1_same && best_changed)) continue;
     for (const HeadRecord& head : step.heads) {
+      const int index = head_index(s, head.layer, head.kv_head);
+      if (!heads.empty() && std::ranges::find(heads, index) == heads.end()) continue;
       // Attention counts as missed where the query did not see the token and no other slot stands for it.
       std::vector<char> seen(head.reference_attention.size(), 0);
       for (const int pos : head.attended)
@@ -367,7 +370,7 @@ Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vec
         const bool first_changed = !step.top1_same && !best_changed;
         if (seen[t] || a < kMissed || (a <= best.attention && !first_changed)) continue;
         if (counts != nullptr && (t >= counts->size() || !(*counts)[t])) continue;
-        const int index = head_index(s, head.layer, head.kv_head), token = static_cast<int>(t);
+        const int token = static_cast<int>(t);
         if (lane.fates != nullptr && slot_of(*lane.fates, step, index, token) >= 0) continue;
         best = {static_cast<int>(i), head.layer, head.kv_head, token, a};
         best_changed = !step.top1_same;
@@ -382,13 +385,13 @@ Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vec
 Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
   // What was just removed by hand is what the audience looks for.
   const std::vector<char> by_hand = evicted_by_hand(lane, static_cast<int>(s.tokens.size()));
-  const Loss own = std::ranges::count(by_hand, 1) > 0 ? largest_loss_of(s, lane, &by_hand, 0, lane.steps.size()) : Loss{};
-  return own.step >= 0 ? own : largest_loss_of(s, lane, nullptr, 0, lane.steps.size());
+  const Loss own = std::ranges::count(by_hand, 1) > 0 ? largest_loss_of(s, lane, &by_hand, {}, 0, lane.steps.size()) : Loss{};
+  return own.step >= 0 ? own : largest_loss_of(s, lane, nullptr, {}, 0, lane.steps.size());
 }
 
-Loss largest_loss_at(const Snapshot& s, const LaneSnapshot& lane, int step) {
+Loss largest_loss_at(const Snapshot& s, const LaneSnapshot& lane, int step, std::span<const int> heads) {
   if (step < 0) return {};
-  return largest_loss_of(s, lane, nullptr, static_cast<std::size_t>(step), static_cast<std::size_t>(step) + 1);
+  return largest_loss_of(s, lane, nullptr, heads, static_cast<std::size_t>(step), static_cast<std::size_t>(step) + 1);
 }
 
 }  // namespace kvscope::viz

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,8 +56,8 @@ struct Loss {
   double attention = 0;  // that the head would pay to it
 };
 Loss largest_loss(const Snapshot& snapshot, const LaneSnapshot& lane);
-/// The same of one step, whatever was done by hand.
-Loss largest_loss_at(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
+/// The same of one step, whatever was done by hand. `heads`: only these, layer * n_kv_heads + kv_head; empty: all.
+Loss largest_loss_at(const Snapshot& snapshot, const LaneSnapshot& lane, int step, std::span<const int> heads = {});
 /// 1 for each of the first n_tokens whose slot was evicted by hand in at least one head.
 std::vector<char> evicted_by_hand(const LaneSnapshot& lane, int n_tokens);
 

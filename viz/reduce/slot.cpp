@@ -227,6 +227,7 @@ Why why_of(const HeadPick& pick, int token) {
   for (std::size_t i = 0; i < head.score.size() && i < head.pos.size(); ++i) {
     if (!std::isfinite(head.score[i])) continue;
     ++out.n_ranked;
+    ++out.places;
     if (out.next_pos < 0 && head.score[i] == head.cutoff) out.next_pos = head.pos[i];
     if (head.score[i] > out.event.score) ++out.rank;
   }

@@ -75,6 +75,7 @@ struct Why {
   int slots_before = 0;  // slots in the head before this step's compression
   int budget = -1;
   int n_ranked = 0;                   // candidates with a score before removal
+  int places = 0;                     // how many of them stayed
   int rank = -1;                      // of the removed one among them, 1 = highest
   double next_score = kNotAvailable;  // lowest score that stayed
   int next_pos = -1;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/why/why_kept.h"
 
@@ -30,6 +31,10 @@ std::string exact(double v) { return std::isfinite(v) ? fmt::format("{}", v) : s
 }  // namespace
 
 std::string slot_name(const Snapshot& snapshot, int pos) { return fmt::format("slot {} {}", pos, quoted(token_text(snapshot, pos))); }
+
+std::string rank_of_places(int rank, int n_ranked, int places) {
+  return fmt::format("rank {} of {} for {}", format_count(rank), format_count(n_ranked), count_of(places, "place", "places"));
+}
 
 std::string votes_text(int votes) { return count_of(votes, "vote", "votes"); }
 
@@ -74,6 +79,10 @@ std::string restored_text(std::span<const PastLife> past, int token, int step) {
   const bool merged = before.into >= 0 && before.left < before.lost;
   return fmt::format("restored by hand at step {}, {} at step {}", last->until, merged ? "merged" : "evicted",
                      merged ? before.left : before.lost);
+}
+
+const char* category_word(const LaneSnapshot& lane, Category category) {
+  return category == Category::kept && lane.slots_asked < 0 ? "kept" : category_name(category);
 }
 
 std::string fate_text(const HeadColumns& columns, int token) {

@@ -17,6 +17,9 @@ std::string pooled_text(const HeadRecord& head);
 /// "attention lost 99.9 % · local error 113.5 % · after Wₒ 729 · compression <0.1 %", before it the head's name.
 std::string head_facts(const HeadPick& pick);
 
+/// category_name() in this run: without a budget nothing is kept because of its rank, what has a slot is "kept", no heavy hitter.
+const char* category_word(const LaneSnapshot& lane, Category category);
+
 /// What became of a token in a head: "evicted at step 0", "merged into slot 58 at step 101", "sink, protected", ...
 std::string fate_text(const HeadColumns& columns, int token);
 /// "restored by hand at step 1, evicted at step 0": the last of the past lives of the token that ended by `step`; empty: there is none.
@@ -27,6 +30,9 @@ std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& p
 
 /// The numbers of one head, one row per token.
 Table head_table(const Snapshot& snapshot, const HeadPick& pick);
+
+/// "rank 20 of 58 for 10 places", of candidates of a selection: who comes after the last place goes.
+std::string rank_of_places(int rank, int n_ranked, int places);
 
 /// "slot 58 «·be»"
 std::string slot_name(const Snapshot& snapshot, int pos);

@@ -11,6 +11,7 @@
 #include <QPainter>
 #include <QScrollArea>
 
+#include "app/lessons/lesson.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 
@@ -142,9 +143,10 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   setAccessibleName("Welcome");
   m_sample = new WelcomeCard(WelcomeCard::Picture::sample, "See where it breaks",
                              "A tenth of the cache gets one digit wrong. Which head lost it?", workspace);
-  m_lecture =
-      new WelcomeCard(WelcomeCard::Picture::lecture, "Open a lesson",
-                      "What a small cache costs, scene by scene. Eight more are in View > Lecture and teaching > Lessons.", workspace);
+  m_lecture = new WelcomeCard(WelcomeCard::Picture::lecture, "Open a lesson",
+                              QString("What a small cache costs, scene by scene. %1 more are in View > Lecture and teaching > Lessons.")
+                                  .arg(built_in_lessons().size() - 1),
+                              workspace);
   m_model = new WelcomeCard(WelcomeCard::Picture::model, "Open model",
                             "A GGUF file or a folder with config.json. Or drop one on the window.", workspace);
   m_recover = new WelcomeCard(WelcomeCard::Picture::recover, "Recover session", {}, workspace);

@@ -257,9 +257,12 @@ void CrumbRow::refresh() {
        s.steps ? QString::fromStdString(viz::range_text(*s.steps)) + QString(" (%1)").arg(s.steps->last - s.steps->first + 1) : QString());
   const int n_steps = lane ? static_cast<int>(lane->steps.size()) : 0;
   const QString step = QString("step %1 of %2").arg(m_workspace.step()).arg(n_steps - 1);
-  show(m_step, lane && !m_workspace.atLatestStep(), step + " (not latest)", step);
+  show(m_step, lane && !m_workspace.atLatestStep(), step);
   const QString run = "run " + QString::fromStdString(viz::lane_letter(s.lane));
-  show(m_lane, lane && s.lane > 0, lane ? run + " · " + QString::fromStdString(lane->spec) : QString(), run);
+  QString of_run = run;
+  if (lane)
+    of_run += " · " + qs(lane->title) + (lane->slots_asked < 0 ? QString() : ", " + qs(viz::count_of(lane->slots_asked, "slot", "slots")));
+  show(m_lane, lane && s.lane > 0, of_run, run);
   QString sentence;
   if (!lane) {
     m_why->hide();
@@ -285,9 +288,10 @@ void CrumbRow::refresh() {
                   : snapshot.follow == "file" ? " Every run is fed the given text."
                                               : " Every run is fed the full cache's text.";
     }
-    const viz::Finding& finding = m_finding.of(snapshot, *lane, m_workspace.step());
+    const viz::CauseWords causes = viz::cause_words(snapshot, m_workspace.causes());
+    const viz::Finding& finding = m_finding.of(snapshot, *lane, m_workspace.step(), causes);
     if (finding.step >= 0)
-      sentence = qs(viz::finding_sentence(snapshot, *lane, finding, viz::cause_words(snapshot, m_workspace.causes())));
+      sentence = qs(viz::finding_sentence(snapshot, *lane, finding, causes));
     else if (const std::string same = viz::agreement_sentence(snapshot, *lane, m_workspace.step()); s.lane > 0 && !same.empty())
       sentence = QString::fromStdString(same);  // what a change of the run came to stands where the failure stood
     const viz::Loss& loss = finding.loss;
@@ -313,12 +317,12 @@ void CrumbRow::refreshQuestions() {
   const LaneSnapshot* lane = m_workspace.lane();
   const BreakPoint point = m_workspace.breakPoint(m_workspace.selection().lane);
   const bool asked = point.state != BreakPoint::State::unknown;
-  const bool wrong = lane && m_finding.of(m_workspace.snapshot(), *lane, m_workspace.step()).step >= 0;
+  const viz::CauseWords causes = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
+  const bool wrong = lane && m_finding.of(m_workspace.snapshot(), *lane, m_workspace.step(), causes).step >= 0;
   const bool budgeted = lane && lane->slots_asked >= 0;
   m_saved->setVisible(!m_welcome && lane && (wrong || (asked && m_workspace.selection().lane > 0)));
   m_saved->setEnabled(budgeted);
   const QString saved = !budgeted ? QString("no budget to lower") : asked ? point.words : QString("What would have saved it?");
-  const viz::CauseWords causes = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
   const QString which = causes.brief.empty() ? QString("Which head?") : QString::fromStdString(causes.brief);
   m_which->setToolTip(causes.whole.empty()
                           ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache")
@@ -411,7 +415,9 @@ void CrumbRow::forward() { go(m_at + 1); }
 void CrumbRow::askWhy() {
   const LaneSnapshot* lane = m_workspace.lane();
   if (!lane) return;
-  const viz::Loss loss = m_finding.of(m_workspace.snapshot(), *lane, m_workspace.step()).loss;
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const viz::Loss loss =  // of the head that the sentence names
+      m_finding.of(snapshot, *lane, m_workspace.step(), viz::cause_words(snapshot, m_workspace.causes())).loss;
   if (loss.step < 0) return;
   viz::Selection selection = m_workspace.selection();
   selection.layer = loss.layer;

@@ -271,6 +271,7 @@ void InspectPage::detachWithFocus() {
   QWidget* const focus = QApplication::focusWidget();
   for (QDockWidget* dock : m_docks) {
     if (!focus || !dock->isAncestorOf(focus)) continue;
+    if (m_maximised && !dock->isFloating()) toggleMaximised(m_maximised);  // a window of its own has the panel's usual size
     dock->setFloating(!dock->isFloating());
     dock->activateWindow();
     return focus->setFocus();

@@ -15,6 +15,7 @@
 
 #include "app/window/session/workspace.h"
 #include "viz/synthetic.h"
+#include "window/support/patience.h"
 
 namespace kvscope {
 namespace {
@@ -136,7 +137,7 @@ TEST_F(CanvasTest, ADoubleClickIsADoubleClick) {
 TEST_F(CanvasTest, HoverIsPublishedAndGoesWhenTheMouseLeaves) {
   auto canvas = show(probe);
   moveMouse(*canvas, QPoint(20, 20));
-  EXPECT_TRUE(QTest::qWaitFor([this] { return workspace.hover().token == 7; }, 3000));
+  EXPECT_TRUE(waitFor([this] { return workspace.hover().token == 7; }, 3000));
   QEvent leave(QEvent::Leave);
   QApplication::sendEvent(canvas.get(), &leave);
   QTest::qWait(200);
@@ -174,9 +175,9 @@ TEST_F(CanvasTest, AnOutdatedPictureIsDimmedByAFifth) {
   QTest::qWait(2 * Workspace::kDimAfterMs);
   EXPECT_EQ(canvas->framesDrawn(), frames) << "an answer that comes at once needs no dimming";
   workspace.setStale(true);
-  EXPECT_TRUE(QTest::qWaitFor([&] { return probe.dim == 0.2; }, 5000)) << probe.dim;
+  EXPECT_TRUE(waitFor([&] { return probe.dim == 0.2; }, 5000)) << probe.dim;
   workspace.setStale(false);
-  EXPECT_TRUE(QTest::qWaitFor([&] { return probe.dim == 0; }, 5000));
+  EXPECT_TRUE(waitFor([&] { return probe.dim == 0; }, 5000));
 }
 
 TEST_F(CanvasTest, TellsAScreenReaderWhatIsUnderTheCursor) {

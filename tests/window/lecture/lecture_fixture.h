@@ -9,6 +9,7 @@
 #include "app/window/lecture/lecture_guide.h"
 #include "app/window/lecture/lecture_page.h"
 #include "app/window/lecture/lecture_row.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -28,7 +29,7 @@ class LectureTest : public ::testing::Test {
   void openSample() {
     window->document().openSampleLecture();
     ASSERT_TRUE(settle());
-    ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4 && snapshot().phase == RunPhase::idle; }, 30000));
+    ASSERT_TRUE(waitFor([this] { return snapshot().lanes.size() == 4 && snapshot().phase == RunPhase::idle; }, 30000));
     ASSERT_TRUE(settle());
   }
   const Snapshot& snapshot() const { return window->workspace().snapshot(); }

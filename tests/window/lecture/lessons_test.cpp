@@ -25,6 +25,7 @@
 #include "core/error.h"
 #include "viz/draw/draw.h"
 #include "window/lecture/lecture_fixture.h"
+#include "window/support/patience.h"
 
 namespace kvscope {
 namespace {
@@ -35,7 +36,7 @@ class LessonTest : public LectureTest {
   LectureGuide& guide() { return mode().guide(); }
   QString id() { return qs(guide().at(guide().scene()).id); }
   bool arrived() {
-    return QTest::qWaitFor([this] { return !guide().waiting() && snapshot().phase == RunPhase::idle; }, 60000) && settle();
+    return waitFor([this] { return !guide().waiting() && snapshot().phase == RunPhase::idle; }, 60000) && settle();
   }
   void open(const QString& path) {
     mode().openLesson(path);
@@ -130,7 +131,7 @@ TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {
   window->showPage(MainWindow::Page::inspect);
   window->controller().setPrompt("Alice lives in Paris. Tom lives in Oslo. Alice lives in");
   window->controller().setLaneSpec(1, "h2o:ratio=0.5");
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().phase == RunPhase::idle && snapshot().prompt.starts_with("Alice"); }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().phase == RunPhase::idle && snapshot().prompt.starts_with("Alice"); }, 30000));
   viz::Selection mine = selection();
   mine.lane = 1;
   mine.step = 1;
@@ -156,7 +157,7 @@ TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {
   ASSERT_TRUE(arrived());
   EXPECT_TRUE(mode().caption().backButton().isVisible());
   QTest::mouseClick(&mode().caption().backButton(), Qt::LeftButton);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().phase == RunPhase::idle && snapshot().prompt == before.prompt; }, 30000));
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && snapshot().prompt == before.prompt; }, 30000));
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->controller().request().lanes, before.lanes);
   EXPECT_EQ(window->controller().request().n_generate, before.n_generate);
@@ -188,7 +189,7 @@ TEST_F(LessonTest, WhatIsNotComputedYetOrNotTrueAnyMoreIsNotClaimed) {
     ASSERT_TRUE(arrived());
   }
   window->controller().setLaneSpec(1, "keepkv:ratio=0.5");
-  ASSERT_TRUE(QTest::qWaitFor(
+  ASSERT_TRUE(waitFor(
       [this] {
         return snapshot().phase == RunPhase::idle && !window->workspace().stale() && snapshot().lanes[1].spec == "keepkv:ratio=0.5";
       },
@@ -242,7 +243,7 @@ TEST_F(LessonTest, NoReasonIsGivenForWhatASceneDoesNotShow) {
   guide().goTo(QString("question"));
   ASSERT_TRUE(arrived());
   press(Qt::Key_E);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->workspace().lane()->fork_of >= 0 && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return window->workspace().lane()->fork_of >= 0 && snapshot().phase == RunPhase::idle; }, 30000));
   EXPECT_TRUE(said().startsWith("Changed by hand: it says «422».")) << said().toStdString();
   EXPECT_FALSE(said().contains("answers")) << said().toStdString();
 }
@@ -298,7 +299,7 @@ TEST_F(LessonTest, ASceneThatCannotBeComputedClaimsNothing) {
     "stage":{"prompt":"One two three four five six.","runs":["expected:ratio=0.5"],"mode":"stream"},"variants":[{"message":"{policy} knows."}]}]})");
   file.close();
   mode().openLesson(file.fileName());
-  EXPECT_TRUE(QTest::qWaitFor([&] { return mode().caption().text().startsWith("Waits: not here."); }, 30000))
+  EXPECT_TRUE(waitFor([&] { return mode().caption().text().startsWith("Waits: not here."); }, 30000))
       << mode().caption().text().toStdString();
   EXPECT_EQ(snapshot().phase, RunPhase::failed);
 }
@@ -353,7 +354,7 @@ TEST_F(LessonTest, LettersAreKeysUntilTheTextIsEdited) {
   EXPECT_NE(editor.exactText(), before) << "G is a letter";
   press(Qt::Key_Escape);
   EXPECT_FALSE(editor.writing());
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().phase == RunPhase::idle && !window->workspace().stale(); }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().phase == RunPhase::idle && !window->workspace().stale(); }, 30000));
   ASSERT_FALSE(editor.rectsOf(word).empty());
   clickOn(word);
   press(Qt::Key_Return);
@@ -370,7 +371,7 @@ TEST_F(LessonTest, AHandoutHasEveryScene) {
   auto* writing = window->findChild<QProgressDialog*>();
   ASSERT_NE(writing, nullptr) << "scenes that turn by themselves need a word";
   EXPECT_TRUE(writing->labelText().startsWith("Writing the handout")) << writing->labelText().toStdString();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return n_scenes > 0; }, 60000));
+  ASSERT_TRUE(waitFor([&] { return n_scenes > 0; }, 60000));
   EXPECT_EQ(n_scenes, guide().nScenes());
   EXPECT_EQ(guide().scene(), 0) << "where it was";
   QFile file(path);
@@ -381,7 +382,7 @@ TEST_F(LessonTest, AHandoutHasEveryScene) {
   QString why;
   QObject::connect(&mode().handout(), &Handout::failed, [&](const QString& words) { why = words; });
   mode().handout().write(folder.filePath("nowhere/h.pdf"));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !why.isEmpty(); }, 60000));
+  ASSERT_TRUE(waitFor([&] { return !why.isEmpty(); }, 60000));
   EXPECT_TRUE(why.contains("nowhere")) << why.toStdString();
 }
 
@@ -393,7 +394,7 @@ TEST_F(LessonTest, AHandoutThatIsGivenUpIsNotWritten) {
   mode().handout().write(folder.filePath("h.pdf"));
   auto* writing = window->findChild<QProgressDialog*>();
   ASSERT_NE(writing, nullptr);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return writing->isVisible(); }, 5000));
+  ASSERT_TRUE(waitFor([&] { return writing->isVisible(); }, 5000));
   QTest::mouseClick(buttonOf(*writing, "Cancel"), Qt::LeftButton);
   EXPECT_TRUE(ended);
   EXPECT_FALSE(mode().handout().running());
@@ -412,7 +413,7 @@ TEST_F(LessonTest, AHandoutSaysWhichScenesItLeftOut) {
   file.close();
   open(file.fileName());
   mode().handout().write(folder.filePath("h.pdf"));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->notices().text().contains("2 scenes written to "); }, 60000));
+  ASSERT_TRUE(waitFor([&] { return window->notices().text().contains("2 scenes written to "); }, 60000));
   EXPECT_TRUE(window->notices().text().contains("left out, there is nothing of it here: Merge")) << window->notices().text().toStdString();
 }
 
@@ -436,7 +437,7 @@ TEST_F(LessonTest, AHandoutThatMovesSaysWhatTheScreenSaid) {
   int n_scenes = 0;
   QObject::connect(&mode().handout(), &Handout::written, [&](const QString&, int n) { n_scenes = n; });
   mode().handout().write(path);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return n_scenes > 0; }, 120000));
+  ASSERT_TRUE(waitFor([&] { return n_scenes > 0; }, 120000));
   QFile file(path);
   ASSERT_TRUE(file.open(QIODevice::ReadOnly));
   const QByteArray page = file.readAll();

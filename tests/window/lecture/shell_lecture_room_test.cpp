@@ -15,6 +15,7 @@
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "window/lecture/lecture_fixture.h"
+#include "window/support/patience.h"
 
 namespace kvscope {
 namespace {
@@ -127,7 +128,7 @@ TEST_F(LectureTest, TheAnswerSaysHowManyTokensGoOn) {
     return n;
   };
   window->controller().generate(40);
-  ASSERT_TRUE(QTest::qWaitFor(
+  ASSERT_TRUE(waitFor(
       [this] { return snapshot().phase == RunPhase::idle && snapshot().lanes[1].steps.back()->position >= snapshot().n_prompt + 38; },
       60000));
   ASSERT_TRUE(settle());

@@ -24,6 +24,7 @@
 #include "viz/draw/format.h"
 #include "window/lecture/lecture_fixture.h"
 #include "window/support/file_dialog.h"
+#include "window/support/patience.h"
 
 namespace kvscope {
 namespace {
@@ -44,7 +45,7 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
     ASSERT_TRUE(window->exports().picture().save(QDir(folder).filePath(QString("%1-%2.png").arg(name, GetParam()))));
   }
   bool idle() {
-    return QTest::qWaitFor([this] { return snapshot().phase == RunPhase::idle && !window->workspace().stale(); }, 60000);
+    return waitFor([this] { return snapshot().phase == RunPhase::idle && !window->workspace().stale(); }, 60000);
   }
   int asked() const { return snapshot().lanes[1].slots_asked; }
   /// (head, token) cells of the selected run that are gone after a step.
@@ -74,9 +75,9 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
       so_far += c;
       if (c != ' ') continue;
       // a pause of a speaker
-      ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().prompt == so_far.toStdString() && snapshot().phase == RunPhase::idle; }, 30000));
+      ASSERT_TRUE(waitFor([&] { return snapshot().prompt == so_far.toStdString() && snapshot().phase == RunPhase::idle; }, 30000));
     }
-    ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().prompt == kTyped.toStdString() && snapshot().phase == RunPhase::idle; }, 60000));
+    ASSERT_TRUE(waitFor([this] { return snapshot().prompt == kTyped.toStdString() && snapshot().phase == RunPhase::idle; }, 60000));
     ASSERT_TRUE(idle());
     QObject::disconnect(watch);
     EXPECT_GE(widths.size(), 5) << "columns came while the text was typed";
@@ -124,7 +125,7 @@ class StoryTest : public LectureTest, public ::testing::WithParamInterface<const
     window = std::make_unique<MainWindow>(options, startState(options));
     window->show();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
-    ASSERT_TRUE(QTest::qWaitFor([this, &prompt] { return snapshot().prompt == prompt && snapshot().lanes.size() == 4; }, 60000));
+    ASSERT_TRUE(waitFor([this, &prompt] { return snapshot().prompt == prompt && snapshot().lanes.size() == 4; }, 60000));
     ASSERT_TRUE(idle());
     ASSERT_TRUE(settle());
     EXPECT_EQ(window->page(), MainWindow::Page::lecture);
@@ -145,7 +146,7 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   EXPECT_EQ(QApplication::focusWidget(), &window->firstSteps().welcome().lectureCard());
   // 2: the sample
   window->document().openSampleLecture();
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->lectureMode().on() && snapshot().lanes.size() == 4; }, 60000));
+  ASSERT_TRUE(waitFor([this] { return window->lectureMode().on() && snapshot().lanes.size() == 4; }, 60000));
   ASSERT_TRUE(idle());
   EXPECT_EQ(window->page(), MainWindow::Page::lecture);
   picture("s1-2-sample");
@@ -161,7 +162,7 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   ASSERT_EQ(QApplication::focusWidget(), window->lectureMode().row().budgetSlider());
   const int quarter = (snapshot().n_prompt + 3) / 4;
   while (window->lectureMode().row().budgetSlider()->value() > quarter) press(Qt::Key_Left);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return asked() <= std::max(quarter, 5); }, 30000));
+  ASSERT_TRUE(waitFor([&] { return asked() <= std::max(quarter, 5); }, 30000));
   ASSERT_TRUE(idle());
   EXPECT_EQ(Playback::kSpeeds[static_cast<std::size_t>(window->model().playback.speed())], 2)
       << "steps a second, unless somebody wants it faster";
@@ -169,7 +170,7 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   press(Qt::Key_F8);
   ASSERT_TRUE(window->model().playback.playing());
   std::vector<int> greys;
-  ASSERT_TRUE(QTest::qWaitFor(
+  ASSERT_TRUE(waitFor(
       [&] {
         if (greys.empty() || greys.back() != gone()) greys.push_back(gone());
         return !window->model().playback.playing();
@@ -180,7 +181,7 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   scenes();
   // 5: what may go? by hand
   press(Qt::Key_Z, Qt::ControlModifier);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return asked() == snapshot().n_prompt; }, 30000)) << "the budget is taken back";
+  ASSERT_TRUE(waitFor([&] { return asked() == snapshot().n_prompt; }, 30000)) << "the budget is taken back";
   ASSERT_TRUE(idle());
   press(Qt::Key_5, Qt::AltModifier);  // to the picture of all heads
   press(Qt::Key_Home, Qt::ControlModifier);
@@ -195,8 +196,8 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   const std::vector<double> before = klAfterTheText();
   const int made_at = window->workspace().step();
   press(Qt::Key_E);
-  ASSERT_TRUE(QTest::qWaitFor(
-      [this] { return snapshot().lanes.size() == 5 && selection().lane >= 1 && window->workspace().lane()->fork_of >= 0; }, 30000));
+  ASSERT_TRUE(
+      waitFor([this] { return snapshot().lanes.size() == 5 && selection().lane >= 1 && window->workspace().lane()->fork_of >= 0; }, 30000));
   ASSERT_TRUE(idle());
   EXPECT_EQ(window->workspace().step(), made_at) << "the step shown already sees it";
   const std::vector<double> after = klAfterTheText();
@@ -221,7 +222,7 @@ TEST_P(StoryTest, ByKeyboardAlone) {
   })) << "it would look where nothing is any more";
   window->lectureMode().guide().goTo(scene);
   press(Qt::Key_Z, Qt::ControlModifier);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
   ASSERT_TRUE(idle());
   EXPECT_EQ(window->lectureMode().page().textPanel().facts(), "") << "what was taken back is not said";
   EXPECT_EQ(window->workspace().step(), made_at) << "and the picture is where it was";
@@ -239,7 +240,7 @@ TEST_P(StoryTest, ByKeyboardAlone) {
 TEST_P(StoryTest, ByMouse) {
   const auto click = [](QWidget* w) { QTest::mouseClick(w, Qt::LeftButton); };
   window->document().openSampleLecture();
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->lectureMode().on() && snapshot().lanes.size() == 4; }, 60000));
+  ASSERT_TRUE(waitFor([this] { return window->lectureMode().on() && snapshot().lanes.size() == 4; }, 60000));
   ASSERT_TRUE(idle());
   QTest::mouseDClick(window->lectureMode().page().prompt().editor().viewport(), Qt::LeftButton, {}, QPoint(30, 12));
   ASSERT_EQ(QApplication::focusWidget(), &window->lectureMode().page().prompt().editor());
@@ -256,7 +257,7 @@ TEST_P(StoryTest, ByMouse) {
     QTest::qWait(40);
   }
   QTest::mouseRelease(slider, Qt::LeftButton, {}, place(0.2));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return asked() <= 5; }, 30000)) << asked();
+  ASSERT_TRUE(waitFor([&] { return asked() <= 5; }, 30000)) << asked();
   ASSERT_TRUE(idle());
   EXPECT_GT(gone(), 0);
   EXPECT_EQ(window->model().undo.count(), before + 1) << "one drag, one step back";
@@ -269,7 +270,7 @@ TEST_P(StoryTest, ByMouse) {
   EXPECT_EQ(window->workspace().emphasis(), Category::sink);
   // Two cells of the atlas, and E.
   press(Qt::Key_Z, Qt::ControlModifier);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return asked() == snapshot().n_prompt; }, 30000)) << "the whole drag is taken back";
+  ASSERT_TRUE(waitFor([&] { return asked() == snapshot().n_prompt; }, 30000)) << "the whole drag is taken back";
   ASSERT_TRUE(idle());
   viz::Selection at = selection();
   at.step = snapshot().n_prompt - 1;
@@ -289,15 +290,15 @@ TEST_P(StoryTest, ByMouse) {
   };
   const QPoint first = cell(2), second = cell(3);
   QTest::mouseClick(atlas, Qt::LeftButton, {}, first);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return selection().tokens && selection().tokens->first == 2; }, 5000));
+  ASSERT_TRUE(waitFor([this] { return selection().tokens && selection().tokens->first == 2; }, 5000));
   QTest::mouseClick(atlas, Qt::LeftButton, Qt::ShiftModifier, second);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return selection().tokens && selection().tokens->last == 3; }, 5000));
+  ASSERT_TRUE(waitFor([this] { return selection().tokens && selection().tokens->last == 3; }, 5000));
   EXPECT_EQ(selection().tokens->first, 2);
   press(Qt::Key_E);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 5; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().lanes.size() == 5; }, 30000));
   ASSERT_TRUE(idle());
   choose({"Edit", "Undo"});
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().lanes.size() == 4; }, 30000));
   ASSERT_TRUE(idle());
   // The last scene compares.
   QTest::mouseClick(&dots, Qt::LeftButton, {}, dots.rectOf(window->lectureMode().guide().nScenes() - 1).center());

@@ -29,6 +29,7 @@
 #include "viz/draw/format.h"
 #include "window/lecture/lecture_fixture.h"
 #include "window/support/file_dialog.h"
+#include "window/support/patience.h"
 
 namespace kvscope {
 namespace {
@@ -70,7 +71,7 @@ TEST_F(LectureTest, EveryWayToBeginCanBeReachedInALowAndNarrowWindow) {
   ASSERT_GE(ways.size(), 7u);
   for (const QSize& size : {QSize(860, 460), QSize(1024, 640), QSize(1280, 800)}) {
     window->resize(size);
-    EXPECT_TRUE(QTest::qWaitFor([&] { return !scroll->horizontalScrollBar()->isVisible(); })) << size.width();
+    EXPECT_TRUE(waitFor([&] { return !scroll->horizontalScrollBar()->isVisible(); })) << size.width();
     QTest::qWait(100);
     for (QWidget* way : ways) {
       if (!scroll->isAncestorOf(way)) continue;
@@ -169,10 +170,9 @@ TEST_F(LectureTest, AProjectorShowsSixLinesOfALongText) {
 TEST_F(LectureTest, AQuarterOfAShortTextLeavesRoomForHeavyTokens) {
   openSample();
   window->controller().setPrompt("The cat sat on the mat because it");
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().n_prompt == 11 && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().n_prompt == 11 && snapshot().phase == RunPhase::idle; }, 30000));
   window->lectureMode().row().budgetSlider()->setValue(3);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes[1].slots_asked == 3 && snapshot().phase == RunPhase::idle; }, 30000))
-      << "a quarter";
+  ASSERT_TRUE(waitFor([this] { return snapshot().lanes[1].slots_asked == 3 && snapshot().phase == RunPhase::idle; }, 30000)) << "a quarter";
   ASSERT_TRUE(settle());
   window->lectureMode().guide().goTo("heavy");
   int n_heavy = 0;
@@ -188,7 +188,7 @@ TEST_F(LectureTest, AQuarterOfAShortTextLeavesRoomForHeavyTokens) {
 TEST_F(LectureTest, PageDownGoesThroughTheScenesWithTheNumbersOfTheScreen) {
   openSample();
   window->controller().setLaneSpec(1, "h2o:ratio=0.25,sinks=2");
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().phase == RunPhase::idle && snapshot().lanes[1].slots_asked == 13; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().phase == RunPhase::idle && snapshot().lanes[1].slots_asked == 13; }, 30000));
   ASSERT_TRUE(settle());
   LectureGuide& guide = window->lectureMode().guide();
   const QStringList wanted = {"cache", "budget", "sink", "heavy", "recent", "evicted"};
@@ -237,7 +237,7 @@ TEST_F(LectureTest, BarsWithoutHistoryOfferToCaptureIt) {
   EXPECT_FALSE(bars.captureButton().isVisible()) << "the history is kept";
   window->controller().setShadow(false);
   ASSERT_TRUE(settle());
-  ASSERT_TRUE(QTest::qWaitFor([this] { return !snapshot().shadow && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return !snapshot().shadow && snapshot().phase == RunPhase::idle; }, 30000));
   ASSERT_TRUE(settle());
   for (const QSize& size : {QSize(1280, 800), QSize(1600, 1000)}) {
     window->resize(size);
@@ -252,7 +252,7 @@ TEST_F(LectureTest, BarsWithoutHistoryOfferToCaptureIt) {
       window->exports().picture().save(QString("%1/lecture-capture-%2.png").arg(folder).arg(size.width()));
   }
   QTest::mouseClick(&bars.captureButton(), Qt::LeftButton);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().shadow && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().shadow && snapshot().phase == RunPhase::idle; }, 30000));
   ASSERT_TRUE(settle());
   EXPECT_FALSE(bars.captureButton().isVisible());
   EXPECT_FALSE(std::isnan(bars.shown()[0].reference));
@@ -320,20 +320,20 @@ TEST_F(LectureTest, AClickOnAWordSelectsItsTokensAndEvictsThemByHand) {
     return snapshot().lanes.size() == 5 && snapshot().phase == RunPhase::idle && window->workspace().lane()->fork_of >= 0;
   };
   press(Qt::Key_E);
-  ASSERT_TRUE(QTest::qWaitFor(forked, 30000));
+  ASSERT_TRUE(waitFor(forked, 30000));
   EXPECT_EQ(editor.exactText(), before);
   EXPECT_EQ(window->lectureMode().page().textPanel().facts(), "by hand: «·cat» evicted in all heads");
   EXPECT_FALSE(evict->isVisible()) << "it is gone already";
   press(Qt::Key_Z, Qt::ControlModifier);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4 && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().lanes.size() == 4 && snapshot().phase == RunPhase::idle; }, 30000));
   // The same by mouse, from where the text is written.
   click(first);
   ASSERT_TRUE(evict->isVisible());
   QTest::mouseClick(evict, Qt::LeftButton);
-  ASSERT_TRUE(QTest::qWaitFor(forked, 30000));
+  ASSERT_TRUE(waitFor(forked, 30000));
   EXPECT_NE(QApplication::focusWidget(), &editor) << "Ctrl+Z would be about the letters there";
   press(Qt::Key_Z, Qt::ControlModifier);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4 && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().lanes.size() == 4 && snapshot().phase == RunPhase::idle; }, 30000));
   EXPECT_EQ(editor.exactText(), before);
   QTest::mouseClick(editor.viewport(), Qt::LeftButton, {}, QPoint(editor.viewport()->width() / 2, editor.viewport()->height() - 3));
   EXPECT_FALSE(selection().tokens) << "beside the text nothing is meant";
@@ -349,7 +349,7 @@ TEST_F(LectureTest, ABudgetMovedByKeyDoesNotJumpBack) {
     QTest::qWait(45);
     EXPECT_EQ(slider->value(), before - i - 1);
   }
-  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes[1].slots_asked == before - 12; }, 30000));
+  ASSERT_TRUE(waitFor([&] { return snapshot().lanes[1].slots_asked == before - 12; }, 30000));
 }
 
 TEST_F(LectureTest, ABookmarkAndAnExportAreSaid) {
@@ -364,16 +364,14 @@ TEST_F(LectureTest, ABookmarkAndAnExportAreSaid) {
   ASSERT_TRUE(answer.answered());
   EXPECT_TRUE(window->rows().passing().text().startsWith("Exported to ")) << window->rows().passing().text().toStdString();
   EXPECT_GE(QFontInfo(window->rows().passing().font()).pixelSize(), 18);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return !window->rows().passing().isVisible(); }, 8000)) << "they go by themselves";
+  ASSERT_TRUE(waitFor([this] { return !window->rows().passing().isVisible(); }, 8000)) << "they go by themselves";
 }
 
 /// A key too many must neither page nor end a lecture, on whichever of its pages it is.
 TEST_F(LectureTest, EscapeStaysAtItsSceneOnTheComparisonToo) {
   window->lectureMode().openLesson(builtInLesson(3));
   LectureGuide& guide = window->lectureMode().guide();
-  const auto arrived = [&] {
-    return QTest::qWaitFor([&] { return !guide.waiting() && snapshot().phase == RunPhase::idle; }, 60000) && settle();
-  };
+  const auto arrived = [&] { return waitFor([&] { return !guide.waiting() && snapshot().phase == RunPhase::idle; }, 60000) && settle(); };
   ASSERT_TRUE(arrived());
   const int last = guide.nScenes() - 1;
   while (guide.scene() < last) {
@@ -436,7 +434,7 @@ TEST_F(LectureTest, ABudgetThatIsTooSmallIsShownAsTheOneThatRuns) {
   slider->setValue(1);
   const auto asked = [this] { return snapshot().lanes[static_cast<std::size_t>(selection().lane)].slots_asked; };
   const int before = asked();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return asked() != before && !window->workspace().stale(); }, 30000));
+  ASSERT_TRUE(waitFor([&] { return asked() != before && !window->workspace().stale(); }, 30000));
   ASSERT_TRUE(settle());
   ASSERT_GT(asked(), 1) << "sinks, recent tokens and one more";
   slider->setSliderDown(false);
@@ -449,8 +447,7 @@ TEST_F(LectureTest, TheLeastIsSaidOnlyOfTheLeast) {
   openSample();
   const auto ask = [this](const char* spec, int got) {
     window->controller().setLaneSpec(1, spec);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes[1].slots_asked == got && snapshot().phase == RunPhase::idle; }, 30000))
-        << spec;
+    ASSERT_TRUE(waitFor([&] { return snapshot().lanes[1].slots_asked == got && snapshot().phase == RunPhase::idle; }, 30000)) << spec;
     ASSERT_TRUE(settle());
   };
   ask("h2o:slots=3,sinks=2", 5);  // half of what is asked for is protected as recent
@@ -464,7 +461,7 @@ TEST_F(LectureTest, TheBudgetOfTheLectureIsThatOfTheToolbar) {
   QSlider* slider = window->lectureMode().row().budgetSlider();
   EXPECT_EQ(slider->value(), slider->maximum());
   slider->setValue(20);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes[1].slots_asked == 20 && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().lanes[1].slots_asked == 20 && snapshot().phase == RunPhase::idle; }, 30000));
   EXPECT_EQ(window->rows().tools().budgetSlider()->value(), 20);
   EXPECT_EQ(window->model().undo.count(), 1);
 }

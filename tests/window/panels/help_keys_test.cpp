@@ -20,6 +20,7 @@
 #include "app/window/commands/key_map.h"
 #include "app/window/help/help_dialog.h"
 #include "app/window/help/help_dialog_keys.h"
+#include "window/support/patience.h"
 
 namespace kvscope {
 namespace {
@@ -143,7 +144,7 @@ TEST_F(KeyMapTest, TheSheetOfKeysGivesAnother) {
   ASSERT_TRUE(editor.field().isEnabled());
   editor.field().setFocus();
   QTest::keyClick(&editor.field(), Qt::Key_O, Qt::ControlModifier);
-  EXPECT_TRUE(QTest::qWaitFor([&] { return editor.note().contains("“Open model…”"); }, 5000)) << editor.note().toStdString();
+  EXPECT_TRUE(waitFor([&] { return editor.note().contains("“Open model…”"); }, 5000)) << editor.note().toStdString();
   EXPECT_EQ(made.report->shortcut(), QKeySequence()) << "not before it is said";
   QTest::mouseClick(&editor.setButton(), Qt::LeftButton);
   EXPECT_EQ(made.report->shortcut(), QKeySequence("Ctrl+O"));

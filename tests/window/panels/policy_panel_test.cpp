@@ -26,6 +26,7 @@
 #include "policy/catalog.h"
 #include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
+#include "window/support/patience.h"
 
 namespace kvscope {
 namespace {
@@ -83,7 +84,7 @@ TEST_F(PolicyPanelTest, ALowPanelCutsNoWordsOfTheCard) {
   for (int height = 150; height <= 420; height += 9) {
     panel.resize(300, height);
     QTest::qWait(20);
-    EXPECT_TRUE(QTest::qWaitFor([&] { return cut().isEmpty(); }, 2000)) << height << ": " << cut().toStdString();
+    EXPECT_TRUE(waitFor([&] { return cut().isEmpty(); }, 2000)) << height << ": " << cut().toStdString();
   }
 }
 

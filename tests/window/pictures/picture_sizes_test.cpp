@@ -22,6 +22,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "viz/views/head_grid/head_metric.h"
 #include "window/support/ink.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -197,7 +198,7 @@ TEST_F(SizesTest, EveryPageIsWhole) {
     if (size == QSize(1280, 800)) {
       window->canvas("head_grid")->view().choose(0, static_cast<int>(viz::HeadMetric::cause));
       window->canvas("head_grid")->invalidate();
-      EXPECT_TRUE(QTest::qWaitFor(
+      EXPECT_TRUE(waitFor(
           [&] {
             const std::vector<viz::Mark> legends = marks("head_grid", "legend");
             return std::ranges::any_of(legends, [](const viz::Mark& m) { return m.value.find("answer back") != std::string::npos; });
@@ -226,8 +227,7 @@ TEST_F(SizesTest, ALessonIsWhole) {
     const bool room = size.width() >= 1280 && size.height() >= 800;  // of the projectors that people have
     const auto scene = [&](const QString& id) {
       mode.guide().goTo(id);
-      ASSERT_TRUE(
-          QTest::qWaitFor([&] { return !mode.guide().waiting() && window->workspace().snapshot().phase == RunPhase::idle; }, 30000));
+      ASSERT_TRUE(waitFor([&] { return !mode.guide().waiting() && window->workspace().snapshot().phase == RunPhase::idle; }, 30000));
       look("lesson-" + id);
       EXPECT_LE(mode.caption().lines(), 2) << id.toStdString();
       for (const Ink& ink : inks) {

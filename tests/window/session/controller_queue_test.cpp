@@ -10,6 +10,7 @@
 #include "app/window/session/workspace.h"
 #include "paths.h"
 #include "policy/catalog.h"
+#include "window/support/patience.h"
 
 namespace kvscope {
 namespace {
@@ -26,14 +27,14 @@ class RunQueueTest : public ::testing::Test {
     request.n_generate = 4;
     controller.replaceRequest(request);
     controller.loadModel(QString::fromStdString(in_checkout("assets/models/kvmini")));
-    ASSERT_TRUE(QTest::qWaitFor([this] { return idle(); }, 60000));
+    ASSERT_TRUE(waitFor([this] { return idle(); }, 60000));
   }
   bool idle() const {
     const Snapshot& s = workspace.snapshot();
     return !workspace.stale() && s.phase == RunPhase::idle && controller.answersNewest(s) && !queue.busy();
   }
   bool waitIdle() {
-    return QTest::qWaitFor([this] { return idle(); }, 60000);
+    return waitFor([this] { return idle(); }, 60000);
   }
   std::vector<std::string> specs() const {
     std::vector<std::string> out;
@@ -111,7 +112,7 @@ TEST_F(RunQueueTest, OneCanBeCancelledWhetherItRunsOrWaits) {
 
 TEST_F(RunQueueTest, BesideARunThatWasStoppedItGoesAsFarAsThatOne) {
   controller.generate(400);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return workspace.snapshot().lanes[0].steps.size() > 8; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return workspace.snapshot().lanes[0].steps.size() > 8; }, 30000));
   controller.stop();
   ASSERT_TRUE(waitIdle());
   const std::size_t n = workspace.snapshot().lanes[0].steps.size();
@@ -128,7 +129,7 @@ TEST_F(RunQueueTest, BesideARunThatWasStoppedItGoesAsFarAsThatOne) {
 TEST_F(RunQueueTest, WhatWasAskedForTogetherCanBeCancelledTogether) {
   queue.add({"h2o:slots=8", "h2o:slots=12", "h2o:slots=16"}, Purpose::point);
   queue.add({"knorm:slots=8"}, Purpose::lane);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return queue.running() != nullptr; }, 10000));
+  ASSERT_TRUE(waitFor([this] { return queue.running() != nullptr; }, 10000));
   queue.cancelBatch(queue.running()->batch);
   ASSERT_TRUE(waitIdle());
   std::vector<State> states;
@@ -181,7 +182,7 @@ TEST_F(RunQueueTest, ARunThatCannotBeSaysWhyAndTheOthersGoOn) {
 TEST_F(RunQueueTest, StopEndsTheRunInWorkOnlyUntilItIsItsTurnAgain) {
   queue.add({"h2o:slots=8"}, Purpose::lane);
   controller.stop();
-  ASSERT_TRUE(QTest::qWaitFor([this] { return workspace.snapshot().phase == RunPhase::idle; }, 60000));
+  ASSERT_TRUE(waitFor([this] { return workspace.snapshot().phase == RunPhase::idle; }, 60000));
   EXPECT_EQ(specs().size(), 2u) << "a run that was stopped half-way is no lane";
 }
 

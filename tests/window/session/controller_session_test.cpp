@@ -9,6 +9,7 @@
 #include "app/window/session/workspace.h"
 #include "paths.h"
 #include "policy/catalog.h"
+#include "window/support/patience.h"
 
 namespace kvscope {
 namespace {
@@ -19,7 +20,7 @@ class ControllerTest : public ::testing::Test {
  protected:
   bool idle() const { return !workspace.stale() && workspace.snapshot().phase == RunPhase::idle; }
   bool waitIdle() {
-    return QTest::qWaitFor([this] { return idle(); }, 60000);
+    return waitFor([this] { return idle(); }, 60000);
   }
   void start(const char* prompt = "The house number of Helen is 482.") {
     RunRequest request;
@@ -71,7 +72,7 @@ TEST_F(ControllerTest, TypingWaitsForAPauseAndOnlyTheLastTextIsAnswered) {
     controller.setPrompt(text);
     if (i % 10 == 0) QTest::qWait(1);
   }
-  ASSERT_TRUE(QTest::qWaitFor([&] { return idle() && workspace.snapshot().prompt == text.toStdString(); }, 60000));
+  ASSERT_TRUE(waitFor([&] { return idle() && workspace.snapshot().prompt == text.toStdString(); }, 60000));
   const std::string final_text = text.toStdString();
   for (const std::string& prompt : shown)
     EXPECT_EQ(final_text.rfind(prompt, 0) == 0 || prompt == "The house number of Helen is 482.", true) << prompt;
@@ -115,7 +116,7 @@ TEST_F(ControllerTest, AFolderThatIsNoModelLeavesTheLastResultAndSaysWhatIsMissi
   start();
   QTemporaryDir empty;
   controller.loadModel(empty.path());
-  ASSERT_TRUE(QTest::qWaitFor([this] { return workspace.snapshot().phase == RunPhase::failed; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return workspace.snapshot().phase == RunPhase::failed; }, 30000));
   EXPECT_NE(workspace.snapshot().failure.find("config.json"), std::string::npos) << workspace.snapshot().failure;
   EXPECT_EQ(workspace.snapshot().lanes.size(), 2u);
   EXPECT_EQ(controller.request().prompt, "The house number of Helen is 482.");
@@ -123,7 +124,7 @@ TEST_F(ControllerTest, AFolderThatIsNoModelLeavesTheLastResultAndSaysWhatIsMissi
 
 TEST_F(ControllerTest, AModelThatCannotBeOpenedIsOnlyAFailureAndAGoodOneWorksAfterwards) {
   controller.loadModel("/no/such/folder");
-  ASSERT_TRUE(QTest::qWaitFor([this] { return workspace.snapshot().phase == RunPhase::failed; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return workspace.snapshot().phase == RunPhase::failed; }, 30000));
   EXPECT_FALSE(workspace.snapshot().failure.empty());
   start();
   EXPECT_TRUE(workspace.snapshot().failure.empty());
@@ -134,7 +135,7 @@ TEST_F(ControllerTest, ATextThatIsTooLongForTheModelIsSaidAndTheTextIsKept) {
   QString words;
   for (int i = 0; i < 3000; ++i) words += "word ";
   controller.setPrompt(words);
-  ASSERT_TRUE(QTest::qWaitFor(
+  ASSERT_TRUE(waitFor(
       [&] {
         const Snapshot& s = workspace.snapshot();
         return s.phase == RunPhase::failed || (idle() && !s.notice.empty());
@@ -142,7 +143,7 @@ TEST_F(ControllerTest, ATextThatIsTooLongForTheModelIsSaidAndTheTextIsKept) {
       60000));
   EXPECT_EQ(controller.request().prompt, words.toStdString());
   controller.setPrompt("short again");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return idle() && workspace.snapshot().prompt == "short again"; }, 60000));
+  ASSERT_TRUE(waitFor([&] { return idle() && workspace.snapshot().prompt == "short again"; }, 60000));
 }
 
 TEST_F(ControllerTest, StopEndsALongRunAndKeepsWhatWasFinished) {

@@ -13,6 +13,7 @@
 #include "app/window/panels/stores/sweep_page.h"
 #include "app/window/session/run_estimate.h"
 #include "policy/catalog.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -40,6 +41,8 @@ TEST(RunGridWords, SeedsAreNumbersAndRanges) {
 class AddRunsTest : public WindowTest {
  protected:
   void openDialog() {
+    window->activateWindow();
+    ASSERT_TRUE(QTest::qWaitForWindowActive(window.get()));
     press(Qt::Key_R, Qt::ControlModifier);
     ASSERT_TRUE(dialog().isVisible());
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&dialog()));
@@ -78,8 +81,10 @@ TEST_F(AddRunsTest, CellsAreChosenByMouseAndTheEstimateComesBeforeTheStart) {
 TEST_F(AddRunsTest, ByKeyboardAlone) {
   openDialog();
   QTableView& table = dialog().grid().table();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return table.hasFocus(); }));
-  for (int i = 0; i < model().rowOf("knorm"); ++i) QTest::keyClick(&table, Qt::Key_Down);
+  ASSERT_TRUE(waitFor([&] { return table.hasFocus(); }));
+  int n_before = 0;  // titles are passed over
+  for (int row = 0; row < model().rowOf("knorm"); ++row) n_before += model().isHeading(row) ? 0 : 1;
+  for (int i = 0; i < n_before; ++i) QTest::keyClick(&table, Qt::Key_Down);
   QTest::keyClick(&table, Qt::Key_Space);
   EXPECT_EQ(model().chosen(), (std::vector<std::string>{"knorm:ratio=0.125"}));
   const std::size_t before = snapshot().lanes.size();
@@ -127,7 +132,72 @@ TEST_F(AddRunsTest, APolicyWithoutABudgetHasOneCellAndIsOneRun) {
 /// A curve over budgets has no place for it.
 TEST_F(AddRunsTest, TheSweepHasPoliciesWithABudgetOnly) {
   RunGridModel& sweep = window->runActions().sweepPage().own().grid().model();
-  for (int row = 0; row < sweep.rowCount(); ++row) EXPECT_TRUE(sweep.policy(row).takes_budget) << sweep.policy(row).name;
+  int n_headings = 0;
+  for (int row = 0; row < sweep.rowCount(); ++row) {
+    n_headings += sweep.isHeading(row) ? 1 : 0;
+    if (sweep.isHeading(row)) {
+      EXPECT_TRUE(row + 1 < sweep.rowCount() && !sweep.isHeading(row + 1)) << "a kind without a policy";
+    } else {
+      EXPECT_TRUE(sweep.policy(row).takes_budget) << sweep.policy(row).name;
+    }
+  }
+  EXPECT_GT(n_headings, 2);
+}
+
+/// Policies stand among their kind, and a part of a name or of a kind finds them.
+TEST_F(AddRunsTest, PoliciesAreFoundByNameAndByKind) {
+  openDialog();
+  const auto shown = [&](bool headings) {
+    std::vector<std::string> out;
+    for (int row = 0; row < model().rowCount(); ++row)
+      if (!dialog().grid().table().isRowHidden(row) && model().isHeading(row) == headings)
+        out.push_back(headings ? model().headerData(row, Qt::Vertical, Qt::DisplayRole).toString().toStdString()
+                               : model().policy(row).name);
+    return out;
+  };
+  const std::size_t all = shown(false).size();
+  EXPECT_EQ(all + 1, policies().size()) << "all but the full cache";
+  QTest::keyClicks(&dialog().grid().finder(), "kvme");
+  EXPECT_EQ(shown(false), std::vector<std::string>{"kvmerger"});
+  ASSERT_EQ(shown(true).size(), 1u) << "the titles of other kinds go with them";
+  const QString kind = QString::fromStdString(shown(true).front());
+  QTest::keyClick(&dialog().grid().finder(), Qt::Key_Down);
+  QTest::keyClick(&dialog().grid().table(), Qt::Key_Space);
+  EXPECT_EQ(model().chosen(), (std::vector<std::string>{"kvmerger:ratio=0.125"}));
+  dialog().grid().finder().setText(kind);
+  EXPECT_GT(shown(false).size(), 3u);
+  dialog().grid().budgets().setText("10 %");
+  EXPECT_EQ(shown(true), std::vector<std::string>{kind.toStdString()}) << "other budgets show nothing more";
+  dialog().grid().finder().clear();
+  EXPECT_EQ(shown(false).size(), all);
+  const int heading = model().rowOf("kvmerger") - 1;
+  for (int row = heading; row >= 0; --row) {
+    if (!model().isHeading(row)) continue;
+    model().clear();
+    model().toggle({model().index(row, 0)});
+    EXPECT_TRUE(model().chosen().empty()) << "a title is no run";
+    break;
+  }
+}
+
+TEST_F(AddRunsTest, TheBudgetOfTheSelectedRunIsAmongTheBudgets) {
+  window->controller().setLaneSpec(1, "keepkv:ratio=0.07");
+  ASSERT_TRUE(settle());
+  viz::Selection at = window->workspace().selection();
+  at.lane = 1;
+  window->workspace().setSelection(at);
+  openDialog();
+  EXPECT_EQ(dialog().grid().budgets().text(), "7 %, 12.5 %, 25 %, 50 %");
+  dialog().close();
+  window->controller().setLaneSpec(1, "keepkv:ratio=0.25");
+  ASSERT_TRUE(settle());
+  openDialog();
+  EXPECT_EQ(dialog().grid().budgets().text(), "12.5 %, 25 %, 50 %") << "it is there already";
+  dialog().grid().budgets().selectAll();
+  QTest::keyClicks(&dialog().grid().budgets(), "30 %");
+  dialog().close();
+  openDialog();
+  EXPECT_EQ(dialog().grid().budgets().text(), "30 %") << "what was typed stays";
 }
 
 TEST_F(AddRunsTest, WhatWasChosenStaysChosenAtTheBudgetsThatAreTypedInstead) {

@@ -10,6 +10,7 @@
 #include "app/window/rows/rows.h"
 #include "policy/catalog.h"
 #include "viz/reduce/finding.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -52,7 +53,7 @@ class BreaksTest : public WindowTest {
   }
   bool searched() {
     const auto done = [this](int run) { return point(run).state != State::unknown && point(run).state != State::searching; };
-    return QTest::qWaitFor([&] { return done(1) && done(2); }, 120000) && settle();
+    return waitFor([&] { return done(1) && done(2); }, 120000) && settle();
   }
   /// The same run beside the others, computed as any other is.
   bool answersWith(const std::string& spec) {
@@ -161,7 +162,7 @@ TEST_F(BreaksTest, SaysWhereThereIsNoBorder) {
   ASSERT_TRUE(settle());
   select(1);
   window->model().breaks.ask();
-  ASSERT_TRUE(QTest::qWaitFor([this] { return point(1).marked() && point(3).state != State::searching; }, 120000));
+  ASSERT_TRUE(waitFor([this] { return point(1).marked() && point(3).state != State::searching; }, 120000));
   EXPECT_EQ(point(0).state, State::no_budget);
   EXPECT_EQ(point(2).state, State::no_budget) << "a second full cache";
   EXPECT_TRUE(point(2).words.contains("no budget")) << point(2).words.toStdString();
@@ -189,14 +190,14 @@ TEST_F(BreaksTest, SaysThatTheLeastBudgetAnswersToo) {
 
 TEST_F(BreaksTest, IsGivenUpByItsButtonAndByTheQueue) {
   ask();
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->model().runs.busy(); }, 5000));
+  ASSERT_TRUE(waitFor([this] { return window->model().runs.busy(); }, 5000));
   QPushButton* searching = button("searching");
   ASSERT_NE(searching, nullptr);
   QTest::mouseClick(searching, Qt::LeftButton);
   EXPECT_EQ(point(1).state, State::unknown);
   EXPECT_FALSE(window->model().runs.busy());
   ask();
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->model().runs.busy(); }, 5000));
+  ASSERT_TRUE(waitFor([this] { return window->model().runs.busy(); }, 5000));
   window->model().runs.cancelAll();
   QApplication::processEvents();
   EXPECT_EQ(point(1).state, State::unknown) << "and none of the runs that would have followed begins";
@@ -208,16 +209,16 @@ TEST_F(BreaksTest, IsGivenUpByItsButtonAndByTheQueue) {
 
 TEST_F(BreaksTest, WhatTheUserDoesComesFirst) {
   ask();
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->model().runs.busy(); }, 5000));
+  ASSERT_TRUE(waitFor([this] { return window->model().runs.busy(); }, 5000));
   window->controller().addLane(QString("knorm:slots=12"));
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 4 && !window->workspace().stale(); }, 60000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().lanes.size() == 4 && !window->workspace().stale(); }, 60000));
   EXPECT_EQ(point(1).state, State::searching) << "goes on: it is the same run of the same text";
   ASSERT_TRUE(searched());
   EXPECT_TRUE(point(1).marked());
   EXPECT_EQ(point(3).state, State::unknown) << "nobody asked about the run that came later";
   // An edit of what is asked about ends it.
   window->model().breaks.ask();
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->model().runs.busy(); }, 5000));
+  ASSERT_TRUE(waitFor([this] { return window->model().runs.busy(); }, 5000));
   window->controller().setPrompt("Helen lives at 482. Where does Helen live? Helen lives at");
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window->model().runs.busy());

@@ -14,6 +14,7 @@
 #include "viz/draw/format.h"
 #include "viz/reduce/finding.h"
 #include "viz/views/head_grid/head_metric.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -39,7 +40,7 @@ class CausesTest : public WindowTest {
     QTest::mouseClick(which, Qt::LeftButton);
   }
   bool measured() {
-    return QTest::qWaitFor([this] { return causes().n_heads > 0 && causes().n_measured == causes().n_heads; }, 30000);
+    return waitFor([this] { return causes().n_heads > 0 && causes().n_measured == causes().n_heads; }, 30000);
   }
 };
 
@@ -69,7 +70,7 @@ TEST_F(CausesTest, ShowsItInTheGridAndSaysItInWords) {
   ask();
   ASSERT_TRUE(measured());
   CanvasWidget* grid = window->canvas("head_grid");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return grid->settled(); }, 5000));
+  ASSERT_TRUE(waitFor([&] { return grid->settled(); }, 5000));
   int framed = 0;
   for (const viz::Mark& m : grid->view().marks()) {
     framed += m.kind == "answer returns";
@@ -102,7 +103,7 @@ TEST_F(CausesTest, WhatIsKnownIsSaidAsLongAsItHolds) {
   CanvasWidget* grid = window->canvas("head_grid");
   grid->view().choose(0, 0);
   grid->invalidate();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return grid->settled(); }, 5000));
+  ASSERT_TRUE(waitFor([&] { return grid->settled(); }, 5000));
   EXPECT_TRUE(says()) << "the grid shows something else";
   window->showPage(MainWindow::Page::inspector);
   ASSERT_TRUE(settle());
@@ -178,7 +179,7 @@ TEST_F(CausesTest, TheQuestionWhyShowsItsAnswerWhateverRoomThereIs) {
   window->rows().crumbs().askWhy();
   ASSERT_TRUE(settle());
   CanvasWidget* inspector = window->canvas("inspector");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector->settled(); }, 5000));
+  ASSERT_TRUE(waitFor([&] { return inspector->settled(); }, 5000));
   EXPECT_TRUE(std::ranges::any_of(inspector->view().marks(), [](const viz::Mark& m) { return m.kind == "card" && m.label == "Why"; }));
 }
 
@@ -227,7 +228,7 @@ TEST_F(CausesTest, IsAskedOnceForAllSteps) {
 
 TEST_F(CausesTest, IsGivenUpWhenAnotherMetricIsChosenOrTheQueueIsCancelled) {
   ask();
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->model().runs.busy(); }, 5000));
+  ASSERT_TRUE(waitFor([this] { return window->model().runs.busy(); }, 5000));
   window->model().runs.cancelAll();
   QApplication::processEvents();
   EXPECT_FALSE(causes().running);
@@ -235,7 +236,7 @@ TEST_F(CausesTest, IsGivenUpWhenAnotherMetricIsChosenOrTheQueueIsCancelled) {
   CanvasWidget* grid = window->canvas("head_grid");
   grid->view().choose(0, 0);
   grid->invalidate();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return grid->settled() && causes().n_heads == 0; }, 5000));
+  ASSERT_TRUE(waitFor([&] { return grid->settled() && causes().n_heads == 0; }, 5000));
   ask();
   EXPECT_TRUE(measured()) << "from the beginning";
 }

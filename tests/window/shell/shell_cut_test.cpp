@@ -11,6 +11,7 @@
 #include "app/window/shell/panel.h"
 #include "core/error.h"
 #include "paths.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -23,12 +24,12 @@ TEST_F(WindowTest, ATextThatIsTooLongIsCutByAButtonAndComesBackByUndo) {
   for (int i = 0; i < limit; ++i) text += QString("word %1, 猫🙂; ").arg(i);
   PromptEditor& editor = window->work().prompt().editor();
   editor.setExactText(text);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().phase == RunPhase::failed; }, 10000));
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed; }, 10000));
   QPushButton* cut = buttonOf(window->messages(), "Cut to the first");
   ASSERT_NE(cut, nullptr) << window->messages().text().toStdString();
   EXPECT_TRUE(window->messages().text().contains("still those of the text before")) << window->messages().text().toStdString();
   EXPECT_TRUE(window->work().prompt().facts().contains("text before: ")) << window->work().prompt().facts().toStdString();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().dimmed(); }, 3000));
+  ASSERT_TRUE(waitFor([&] { return window->workspace().dimmed(); }, 3000));
   EXPECT_GT(window->workspace().dim(), 0.5) << "clearly more than while something is computed";
   QTest::mouseClick(cut, Qt::LeftButton);
   ASSERT_TRUE(settle());
@@ -52,8 +53,8 @@ TEST(StartTest, APromptThatIsTooLongLeavesTheModelOpenAndOffersTheCut) {
   for (int i = 0; i < 3000; ++i) *options.prompt += "word ";
   MainWindow window(options, startState(options));
   window.show();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.workspace().snapshot().phase == RunPhase::failed; }, 30000));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.messages().isVisible(); }, 3000));
+  ASSERT_TRUE(waitFor([&] { return window.workspace().snapshot().phase == RunPhase::failed; }, 30000));
+  ASSERT_TRUE(waitFor([&] { return window.messages().isVisible(); }, 3000));
   EXPECT_EQ(window.workspace().snapshot().model.name, "kvmini");
   EXPECT_EQ(window.work().prompt().facts(), "text not taken");
   EXPECT_EQ(window.canvas("atlas")->facts(), "Text not taken");

@@ -5,10 +5,12 @@
 #include <QImage>
 #include <QLineEdit>
 #include <QMainWindow>
+#include <QScreen>
 #include <QTabBar>
 #include <QToolButton>
 
 #include "app/window/rows/search_bar.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -88,7 +90,7 @@ TEST_F(DocksTest, PanelsThatStandOnEachOtherKeepTheirSharesOfTheHeight) {
     return out;
   };
   // The layout may need some rounds of events, however busy the machine is.
-  const auto settles = [&](const auto& holds) { return QTest::qWaitFor(holds, 10000); };
+  const auto settles = [&](const auto& holds) { return waitFor(holds, 10000); };
   const auto expectShares = [&](const std::vector<int>& before, const char* when) {
     const auto shared = [&] {
       const std::vector<int> now = heights();
@@ -102,11 +104,11 @@ TEST_F(DocksTest, PanelsThatStandOnEachOtherKeepTheirSharesOfTheHeight) {
   std::vector<int> before = heights();
   ASSERT_GT(before[0], 200);
   QTest::keyClick(window.get(), Qt::Key_F, Qt::ControlModifier);  // a row more above
-  ASSERT_TRUE(QTest::qWaitFor([&] { return dock("atlas")->height() != before[0]; }));
+  ASSERT_TRUE(waitFor([&] { return dock("atlas")->height() != before[0]; }));
   QTest::qWait(100);
   expectShares(before, "searching");
   QTest::keyClick(&window->rows().search().line(), Qt::Key_Escape);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->rows().search().isVisible(); }));
+  ASSERT_TRUE(waitFor([&] { return !window->rows().search().isVisible(); }));
   QTest::qWait(100);
   const auto as_it_was = [&] {
     for (std::size_t i = 0; i < before.size(); ++i)
@@ -278,6 +280,21 @@ TEST_F(DocksTest, AKeyDetachesThePanelAndPutsItBack) {
     if (a->shortcut() == QKeySequence(Qt::CTRL | Qt::Key_F11)) a->trigger();
   QTest::qWait(150);
   EXPECT_FALSE(dock("timeline")->isFloating());
+}
+
+/// A panel over the whole window is detached as large as it stands among the others, and all of it can be seen.
+TEST_F(DocksTest, AMaximisedPanelIsDetachedInItsUsualSize) {
+  const QSize usual = dock("timeline")->size();
+  window->canvas("timeline")->setFocus();
+  QTest::keyClick(window->canvas("timeline"), Qt::Key_F11);
+  ASSERT_TRUE(settle());
+  ASSERT_GT(dock("timeline")->height(), usual.height());
+  QTest::keyClick(window->canvas("timeline"), Qt::Key_F11, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(dock("timeline")->isFloating());
+  EXPECT_TRUE(dock("atlas")->isVisible()) << "the others are back";
+  EXPECT_LT(dock("timeline")->height(), usual.height() + 40);
+  EXPECT_TRUE(dock("timeline")->screen()->availableGeometry().contains(dock("timeline")->frameGeometry()));
 }
 
 TEST_F(DocksTest, AFloatingPanelIsFramedAndStandsOffItsPlace) {

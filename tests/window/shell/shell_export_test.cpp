@@ -15,6 +15,7 @@
 #include "app/window/rows/rows.h"
 #include "viz/draw/svg.h"
 #include "window/support/file_dialog.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -76,7 +77,7 @@ TEST_F(ExportTest, ASweepIsWrittenAsNumbersOnceSomethingIsMeasured) {
   window->messages().dismiss();
   window->runActions().sweep().grid().model().choose("knorm", true);
   window->runActions().sweep().start();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->runActions().sweep().data().nMeasured() > 0; }, 20000));
+  ASSERT_TRUE(waitFor([&] { return window->runActions().sweep().data().nMeasured() > 0; }, 20000));
   ASSERT_TRUE(settle());
   EXPECT_EQ(exported("sweep", "Numbers"), "sweep.csv " + window->runActions().sweep().data().table().columns[0].substr(0, 5));
   EXPECT_EQ(exported("sweep.csv", "whole window").substr(0, 9), "sweep.csv");

@@ -14,6 +14,7 @@
 #include "app/window/rows/search.h"
 #include "app/window/rows/search_bar.h"
 #include "viz/synthetic.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -145,7 +146,7 @@ TEST_F(WindowTest, SearchForAHeadSelectsIt) {
   SearchBar& bar = window->rows().search();
   bar.scope().setCurrentIndex(1);
   QTest::keyClicks(&bar.line(), "L3 H2");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().selection().layer == 3; }, 3000)) << "without Enter, after a pause";
+  ASSERT_TRUE(waitFor([&] { return window->workspace().selection().layer == 3; }, 3000)) << "without Enter, after a pause";
   EXPECT_EQ(window->workspace().selection().kv_head, 2);
 }
 

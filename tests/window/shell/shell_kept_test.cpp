@@ -16,6 +16,7 @@
 #include "io/kept_file_reader.h"
 #include "paths.h"
 #include "window/support/file_bytes.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -93,7 +94,7 @@ TEST_F(KeptTest, WhichHeadIsAskedOfAFilesRunAsOfOurOwn) {
   window->workspace().setSelection(at);
   window->model().causes.want(true);
   const auto& causes = window->workspace().causes();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().causes().n_measured == 24; }, 60000));
+  ASSERT_TRUE(waitFor([&] { return window->workspace().causes().n_measured == 24; }, 60000));
   int n_known = 0;
   for (const double kl : causes.kl) n_known += std::isfinite(kl) ? 1 : 0;
   EXPECT_EQ(n_known, 24);

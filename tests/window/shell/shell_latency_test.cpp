@@ -12,6 +12,7 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/budget_box.h"
 #include "app/window/rows/rows.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -37,7 +38,7 @@ TEST_F(WindowTest, AKeyLeavesAStampAtEveryStage) {
   Latency& latency = window->timing().latency();
   latency.clear();
   QTest::keyClick(&window->work().prompt().editor(), Qt::Key_X);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return latency.of(Stage::view).n() == 1; }, 30000));
+  ASSERT_TRUE(waitFor([&] { return latency.of(Stage::view).n() == 1; }, 30000));
   double sum = 0;
   for (const Stage stage : {Stage::command, Stage::waiting, Stage::engine, Stage::hand_over, Stage::paint}) {
     ASSERT_EQ(latency.of(stage).n(), 1u) << Latency::nameOf(stage);
@@ -60,8 +61,8 @@ TEST_F(WindowTest, TheFirstEditIsSentAtOnceAndThoseRightAfterItTogether) {
   controller.setPrompt(text + " ab");
   controller.setPrompt(text + " abc");
   EXPECT_EQ(sent.size(), 1);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return sent.size() > 1; }, 3000));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->workspace().stale(); }, 30000));
+  ASSERT_TRUE(waitFor([&] { return sent.size() > 1; }, 3000));
+  ASSERT_TRUE(waitFor([&] { return !window->workspace().stale(); }, 30000));
   QTest::qWait(100);
   EXPECT_EQ(sent.size(), 2) << "one request for both";
   EXPECT_EQ(window->workspace().snapshot().prompt, (text + " abc").toStdString());
@@ -88,7 +89,7 @@ TEST(SyntheticWindowTest, ShowsMadeUpRunsAndSaysSo) {
   options.synthetic_size = SyntheticSize{.n_layers = 3, .n_kv_heads = 2, .n_prompt = 700, .n_generated = 3};
   MainWindow window(options, startState(options));
   window.show();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.timing().synthetic()->done(); }, 30000));
+  ASSERT_TRUE(waitFor([&] { return window.timing().synthetic()->done(); }, 30000));
   const Snapshot& s = window.workspace().snapshot();
   EXPECT_EQ(s.lanes.size(), 4u);
   EXPECT_EQ(s.model.n_layers, 3);
@@ -98,7 +99,7 @@ TEST(SyntheticWindowTest, ShowsMadeUpRunsAndSaysSo) {
   EXPECT_TRUE(window.windowTitle().contains("synthetic"));
   EXPECT_TRUE(window.findChild<QLabel*>("modelFacts")->text().contains("synthetic"));
   EXPECT_EQ(window.work().prompt().editor().exactText().toStdString(), s.prompt);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.timing().latency().openMs().has_value(); }, 30000));
+  ASSERT_TRUE(waitFor([&] { return window.timing().latency().openMs().has_value(); }, 30000));
   const auto shown = window.workspace().snapshotPtr();
   const std::vector<QWidget*> off = {buttonOf(window, "Generate"), window.rows().tools().policyBox(), window.rows().tools().budgetSlider(),
                                      window.rows().tools().budgetBox()};

@@ -10,6 +10,7 @@
 #include "app/window/rows/loading_row.h"
 #include "app/window/rows/rows.h"
 #include "arch/sparse_model.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -33,9 +34,9 @@ TEST_F(WindowTest, AHugeModelShowsItsStagesWhileTheWindowStaysUsableAndCancelKee
   const QString huge = QString::fromStdString(test::write_sparse_model(folder.filePath("huge").toStdString(), 64));
   EXPECT_FALSE(window->rows().loading().isVisible());
   window->openFile(huge);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->rows().loading().isVisible(); }, 20000));
+  ASSERT_TRUE(waitFor([this] { return window->rows().loading().isVisible(); }, 20000));
   EXPECT_TRUE(window->rows().loading().stageText(0).startsWith("read header"));
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->rows().loading().stageText(1).contains(" of "); }, 20000));
+  ASSERT_TRUE(waitFor([this] { return window->rows().loading().stageText(1).contains(" of "); }, 20000));
   EXPECT_EQ(window->rows().loading().stageText(3), "warm up");
   EXPECT_EQ(snapshot().model.name, "kvmini") << "the old model's picture stays";
   // The window can be used: pages, typing, menus.
@@ -47,7 +48,7 @@ TEST_F(WindowTest, AHugeModelShowsItsStagesWhileTheWindowStaysUsableAndCancelKee
   EXPECT_TRUE(window->controller().request().prompt.ends_with(" now"));
   ASSERT_TRUE(window->rows().loading().isVisible()) << "typing does not end it";
   window->rows().loading().cancelButton()->click();
-  ASSERT_TRUE(QTest::qWaitFor([this] { return !window->rows().loading().isVisible(); }, 5000));
+  ASSERT_TRUE(waitFor([this] { return !window->rows().loading().isVisible(); }, 5000));
   ASSERT_TRUE(settle());
   EXPECT_EQ(snapshot().model.name, "kvmini");
   EXPECT_TRUE(QString::fromStdString(snapshot().prompt).endsWith(" now")) << "and what was typed is computed";
@@ -60,17 +61,17 @@ TEST(LoadingTest, CancelAtTheStartOffersTheWaysOut) {
   options.model = test::write_sparse_model(folder.filePath("huge").toStdString(), 64);
   MainWindow window(options, startState(options));
   window.show();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.rows().loading().isVisible(); }, 20000));
+  ASSERT_TRUE(waitFor([&] { return window.rows().loading().isVisible(); }, 20000));
   QTest::mouseClick(window.rows().loading().cancelButton(), Qt::LeftButton);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.messages().isVisible(); }, 5000));
+  ASSERT_TRUE(waitFor([&] { return window.messages().isVisible(); }, 5000));
   EXPECT_FALSE(window.rows().loading().isVisible());
   EXPECT_TRUE(window.messages().text().contains("was not opened: stopped")) << window.messages().text().toStdString();
   QPushButton* other = buttonOf(window.messages(), "built-in");
   ASSERT_NE(other, nullptr);
   other->click();
-  ASSERT_TRUE(QTest::qWaitFor(
-      [&] { return window.workspace().snapshot().model.name == "kvmini" && window.workspace().snapshot().phase == RunPhase::idle; },
-      30000));
+  ASSERT_TRUE(
+      waitFor([&] { return window.workspace().snapshot().model.name == "kvmini" && window.workspace().snapshot().phase == RunPhase::idle; },
+              30000));
   EXPECT_FALSE(window.messages().isVisible());
 }
 
@@ -81,7 +82,7 @@ TEST(LoadingTest, CanBeClosedWhileItLoads) {
   options.model = test::write_sparse_model(folder.filePath("huge").toStdString(), 64);
   auto window = std::make_unique<MainWindow>(options, startState(options));
   window->show();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->rows().loading().isVisible(); }, 20000));
+  ASSERT_TRUE(waitFor([&] { return window->rows().loading().isVisible(); }, 20000));
   window.reset();
 }
 

@@ -12,6 +12,7 @@
 #include "app/window/help/welcome_page.h"
 #include "paths.h"
 #include "window/support/file_bytes.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -30,7 +31,7 @@ class ModelsTest : public WindowTest {
   ModelFinder& finder() { return window->document().models().finder(); }
   bool look() {
     finder().look(std::vector<ModelPlace>{{"folder", folder.path().toStdString()}});
-    return QTest::qWaitFor([&] { return !finder().busy(); }, 20000);
+    return waitFor([&] { return !finder().busy(); }, 20000);
   }
   FoundModels& inDialog() { return window->document().models().inDialog(); }
   FoundModels& onWelcome() { return *welcome().findChild<FoundModels*>(); }
@@ -104,7 +105,7 @@ TEST_F(ModelsTest, LookingCanBeStoppedAndBegunAnew) {
   for (int i = 0; i < 400; ++i) write(folder.filePath(QString("%1.gguf").arg(1000 + i)), "words");
   finder().look(std::vector<ModelPlace>{{"folder", folder.path().toStdString()}});
   EXPECT_EQ(inDialog().stopButton().text(), "Stop looking");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !finder().models().empty(); }, 20000));
+  ASSERT_TRUE(waitFor([&] { return !finder().models().empty(); }, 20000));
   if (finder().busy()) {
     finder().stop();
     EXPECT_TRUE(inDialog().status().startsWith("Stopped: ")) << inDialog().status().toStdString();

@@ -11,6 +11,7 @@
 #include "app/window/rows/transport.h"
 #include "app/window/session/workspace.h"
 #include "viz/synthetic.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -55,7 +56,7 @@ TEST_F(PlaybackTest, PlaysAtItsSpeedFromTheFirstStepAndStopsAtTheLatest) {
   time.start();
   playback.play(true);
   EXPECT_EQ(workspace.step(), 0);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !playback.playing(); }, 60000));
+  ASSERT_TRUE(waitFor([&] { return !playback.playing(); }, 60000));
   EXPECT_TRUE(workspace.atLatestStep());
   EXPECT_GE(time.elapsed(), 125 * last() - 60) << "no faster than eight steps a second";
   EXPECT_EQ(stopped.count(), 2);
@@ -72,7 +73,7 @@ TEST_F(PlaybackTest, WaitsAtTheLatestStepWhileMoreIsGenerated) {
   EXPECT_TRUE(workspace.atLatestStep());
   EXPECT_TRUE(playback.playing());
   workspace.setSnapshot(std::make_shared<const Snapshot>(run));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !playback.playing(); }, 5000));
+  ASSERT_TRUE(waitFor([&] { return !playback.playing(); }, 5000));
 }
 
 TEST_F(PlaybackTest, AStepThatIsHeldStaysWhileMoreIsGenerated) {

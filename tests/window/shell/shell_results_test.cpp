@@ -21,6 +21,7 @@
 #include "policy/catalog.h"
 #include "trace/trace_writer.h"
 #include "window/support/file_bytes.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -40,10 +41,10 @@ std::string refusal(const PackedTrace& packed) {
 class ResultsTest : public WindowTest {
  protected:
   bool kept(const QString& path) {
-    return window->document().save(path) && QTest::qWaitFor([&] { return !window->document().results().busy(); }, 20000);
+    return window->document().save(path) && waitFor([&] { return !window->document().results().busy(); }, 20000);
   }
   bool shown() {
-    return QTest::qWaitFor([&] { return window->controller().viewOnly(); }, 20000);
+    return waitFor([&] { return window->controller().viewOnly(); }, 20000);
   }
   /// The file of a session whose model is somewhere else.
   QString handedOut() {
@@ -97,7 +98,7 @@ TEST_F(ResultsTest, AnInspectorThatOpensOnThemIsNoEditToRefuse) {
   window->messages().dismiss();
   window->showPage(MainWindow::Page::inspector);
   CanvasWidget* inspector = window->canvas("inspector");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector->isVisible() && inspector->settled(); }, 5000));
+  ASSERT_TRUE(waitFor([&] { return inspector->isVisible() && inspector->settled(); }, 5000));
   QTest::qWait(300);
   EXPECT_TRUE(window->messages().isHidden()) << window->messages().text().toStdString();
   EXPECT_FALSE(window->controller().request().measures.agreement);
@@ -131,7 +132,7 @@ TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
   for (const auto& edit : edits) {
     window->notices().dismiss();
     edit();
-    EXPECT_TRUE(QTest::qWaitFor([&] { return window->notices().text().startsWith("Nothing was changed. View only: "); }, 2000));
+    EXPECT_TRUE(waitFor([&] { return window->notices().text().startsWith("Nothing was changed. View only: "); }, 2000));
     EXPECT_NE(buttonOf(window->notices(), "Open a model"), nullptr) << "the way on is beside it";
     EXPECT_TRUE(window->messages().isHidden()) << "and it is said once";
     EXPECT_EQ(c.request().lanes, lanes);
@@ -237,7 +238,7 @@ TEST_F(ResultsTest, ATraceWithoutCachesIsRefusedWithWhatToDo) {
     const QString path = folder.filePath("short.json");
     write(path, QByteArray::fromStdString(trace_text(snapshot(), {.detail = detail})));
     window->openFile(path);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return window->notices().text().contains("--detail why"); }, 20000))
+    ASSERT_TRUE(waitFor([&] { return window->notices().text().contains("--detail why"); }, 20000))
         << window->notices().text().toStdString();
     EXPECT_TRUE(window->notices().text().contains("short.json"));
     EXPECT_FALSE(window->controller().viewOnly());
@@ -308,7 +309,7 @@ TEST_F(ResultsTest, OfAnotherModelInTheSameFolderAreNotTakenForTheSame) {
   const auto opened = [&] {
     window->notices().clear();
     window->openFile(path);
-    return settle() && QTest::qWaitFor([&] { return !window->document().results().busy(); }, 20000);
+    return settle() && waitFor([&] { return !window->document().results().busy(); }, 20000);
   };
   ASSERT_TRUE(opened());
   EXPECT_TRUE(window->notices().isHidden()) << window->notices().text().toStdString();
@@ -344,7 +345,7 @@ TEST_F(ResultsTest, HaveNoHashOfAModelThatCameAfterTheyWereComputed) {
   ASSERT_EQ(files().size(), 1u);
   EXPECT_NE(files().front().second.find("changed since they were read"), std::string::npos);
   window->openFile(path);
-  ASSERT_TRUE(settle() && QTest::qWaitFor([&] { return !window->document().results().busy(); }, 20000));
+  ASSERT_TRUE(settle() && waitFor([&] { return !window->document().results().busy(); }, 20000));
   EXPECT_TRUE(window->notices().text().contains("was saved with another model than the one that is in " + model))
       << window->notices().text().toStdString();
 }
@@ -353,11 +354,11 @@ TEST_F(ResultsTest, AFileThatWasRemovedOrReplacedMeanwhileStaysSo) {
   const QString path = folder.filePath("s.kvscope");
   ASSERT_TRUE(window->document().save(path));  // its results follow
   ASSERT_TRUE(QFile::remove(path));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->document().results().busy(); }, 20000));
+  ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 20000));
   EXPECT_FALSE(QFile::exists(path));
   ASSERT_TRUE(window->document().save(path));
   write(path, "something of the user's own");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !window->document().results().busy(); }, 20000));
+  ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 20000));
   EXPECT_EQ(bytesOf(path), "something of the user's own");
 }
 
@@ -401,7 +402,7 @@ TEST_F(ResultsTest, ADamagedFileSaysWhatIsWrongAndLosesNothing) {
   for (const qsizetype length : {whole.size() / 3, whole.size() - 2}) {
     write(path, whole.left(length));
     window->openFile(path);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !window->document().results().busy(); }, 20000));
+    ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 20000));
     QApplication::processEvents();
     EXPECT_TRUE(window->notices().text().contains("broken.json")) << window->notices().text().toStdString();
     EXPECT_FALSE(window->notices().text().endsWith("is being read"));

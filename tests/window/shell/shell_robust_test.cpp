@@ -21,6 +21,7 @@
 #include "policy/catalog.h"
 #include "trace/trace_writer.h"
 #include "viz/draw/draw.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -175,7 +176,7 @@ TEST_F(WindowTest, EmojiCjkArabicAndByteTokensAreShownAndCopiedBackExactly) {
       QString::fromUtf8("日本語 سلام 👩‍👩‍👧 e\u0301 \U0001F1EB\U0001F1F7 ❤️ ﬁ Ελλ жук\tend");
   PromptEditor& editor = window->work().prompt().editor();
   editor.setExactText(text);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().prompt == text.toStdString() && !window->workspace().stale(); }, 30000));
+  ASSERT_TRUE(waitFor([&] { return snapshot().prompt == text.toStdString() && !window->workspace().stale(); }, 30000));
   editor.selectAll();
   editor.copy();
   EXPECT_EQ(QApplication::clipboard()->text(), text);
@@ -215,7 +216,7 @@ TEST(KilledProgramTest, LeavesWhatItsJournalHeldWheneverItIsKilled) {
     program.start(KVSCOPE_PROGRAM,
                   {"--prompt", "Before", "--generate", "0", "--session", home.filePath("asked.kvscope"), "--journal", journal});
     ASSERT_TRUE(program.waitForStarted(20000));
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !QDir(journal).entryList({"*.kvscope"}).isEmpty(); }, 60000));
+    ASSERT_TRUE(waitFor([&] { return !QDir(journal).entryList({"*.kvscope"}).isEmpty(); }, 60000));
     QTest::qWait(static_cast<int>(random.bounded(600)));
     program.kill();
     ASSERT_TRUE(program.waitForFinished(20000));

@@ -17,6 +17,7 @@
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/rows/rows.h"
 #include "viz/reduce/compare.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -85,7 +86,7 @@ TEST_F(SweepTest, ByKeyboardAlone) {
 TEST_F(SweepTest, CancelKeepsWhatIsMeasuredAndAnotherTextForgetsIt) {
   openSweep();
   sweep().start();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return sweep().data().nMeasured() >= 1; }, 60000));
+  ASSERT_TRUE(waitFor([&] { return sweep().data().nMeasured() >= 1; }, 60000));
   sweep().cancel();
   ASSERT_TRUE(settle());
   EXPECT_GE(sweep().data().nMeasured(), 1);
@@ -134,11 +135,11 @@ TEST_F(WindowTest, StopGivesUpTheRunBesideTheOthersAndTheQueueGoesOn) {
   ASSERT_TRUE(settle());
   const std::size_t before = snapshot().lanes.size();
   window->model().runs.add({"best:slots=8,horizon=64", "knorm:slots=10"}, QueuedRun::Purpose::lane);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().runs.running() != nullptr; }, 5000));
+  ASSERT_TRUE(waitFor([&] { return window->model().runs.running() != nullptr; }, 5000));
   ASSERT_EQ(window->model().runs.running()->spec, "best:slots=8,horizon=64");
   press(Qt::Key_Period, Qt::ControlModifier);
   EXPECT_EQ(window->model().runs.runs()[0].state, QueuedRun::State::cancelled);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().runs.nOpen() == 0; }, 20000)) << "nothing waits for ever";
+  ASSERT_TRUE(waitFor([&] { return window->model().runs.nOpen() == 0; }, 20000)) << "nothing waits for ever";
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->model().runs.runs()[1].state, QueuedRun::State::done);
   EXPECT_EQ(snapshot().lanes.size(), before + 1);
@@ -147,7 +148,7 @@ TEST_F(WindowTest, StopGivesUpTheRunBesideTheOthersAndTheQueueGoesOn) {
 TEST_F(WindowTest, StopGivesUpAWholeSweep) {
   ASSERT_TRUE(settle());
   window->model().runs.add({"best:slots=8,horizon=64", "knorm:slots=10", "knorm:slots=12"}, QueuedRun::Purpose::point);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().runs.running() != nullptr; }, 5000));
+  ASSERT_TRUE(waitFor([&] { return window->model().runs.running() != nullptr; }, 5000));
   press(Qt::Key_Period, Qt::ControlModifier);
   EXPECT_EQ(window->model().runs.nOpen(), 0);
   for (const QueuedRun& run : window->model().runs.runs()) EXPECT_EQ(run.state, QueuedRun::State::cancelled) << run.spec;

@@ -30,6 +30,7 @@
 #include "paths.h"
 #include "policy/catalog.h"
 #include "window/support/file_bytes.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -167,7 +168,7 @@ TEST(SessionJournalTest, WritesSoonAfterAChangeAndKeepsNothingThatIsSaved) {
   EXPECT_EQ(journal.path(), "") << "no change, no file";
   journal.touch();
   journal.touch();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return asked > 0; }, 5000)) << "within five seconds";
+  ASSERT_TRUE(waitFor([&] { return asked > 0; }, 5000)) << "within five seconds";
   EXPECT_TRUE(QFile::exists(journal.path()));
   EXPECT_TRUE(SessionJournal::left(folder.path()).isEmpty()) << "its owner lives";
   const QString path = journal.path();
@@ -226,7 +227,7 @@ TEST(SessionJournalTest, AKilledProgramLeavesItsPrompt) {
                 {"--prompt", "Once upon a killed time", "--generate", "0", "--session", kVersion1, "--journal", home.filePath("journal")});
   ASSERT_TRUE(program.waitForStarted(20000));
   const auto files = [&] { return QDir(home.filePath("journal")).entryList({"*.kvscope"}); };
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !files().isEmpty(); }, 60000));
+  ASSERT_TRUE(waitFor([&] { return !files().isEmpty(); }, 60000));
   EXPECT_TRUE(SessionJournal::left(home.filePath("journal")).isEmpty());
   program.kill();
   ASSERT_TRUE(program.waitForFinished(20000));
@@ -289,7 +290,7 @@ TEST_F(WindowTest, ASavedSessionComesBackWithEverything) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->windowTitle(), "mine* – kvscope");
   window->openFile(path);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().selection().steps.has_value(); }, 30000));
+  ASSERT_TRUE(waitFor([&] { return window->workspace().selection().steps.has_value(); }, 30000));
   ASSERT_TRUE(settle());
   EXPECT_EQ(snapshot().prompt, *options.prompt);
   EXPECT_EQ(snapshot().lanes.size(), 5u);
@@ -374,7 +375,7 @@ TEST_F(WindowTest, ADroppedSessionOpensAndTheOneBeforeCanComeBack) {
   ASSERT_TRUE(enter.isAccepted());
   QDropEvent drop(QPointF(700, 20), Qt::CopyAction, &data, Qt::LeftButton, {});
   QApplication::sendEvent(window.get(), &drop);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes.size() == 3 && window->workspace().selection().step == 5; }, 30000));
+  ASSERT_TRUE(waitFor([&] { return snapshot().lanes.size() == 3 && window->workspace().selection().step == 5; }, 30000));
   EXPECT_EQ(window->page(), MainWindow::Page::compare);
   QPushButton* back = nullptr;
   for (QPushButton* button : window->notices().findChildren<QPushButton*>())
@@ -416,7 +417,7 @@ TEST_F(WindowTest, ANoteIsTypedInTheListOfBookmarks) {
   QTest::keyClick(editor, Qt::Key_Return);
   QApplication::processEvents();
   ASSERT_EQ(window->model().bookmarks.size(), 1);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().bookmarks.all()[0].note == "look here"; }, 3000));
+  ASSERT_TRUE(waitFor([&] { return window->model().bookmarks.all()[0].note == "look here"; }, 3000));
   auto* panel = window->findChild<BookmarkPanel*>();
   ASSERT_NE(panel, nullptr);
   panel->table().selectRow(0);
@@ -437,7 +438,7 @@ TEST_F(WindowTest, WhatWasLeftIsOfferedAndNeverInTheWay) {
   EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
   for (QPushButton* button : window->notices().findChildren<QPushButton*>())
     if (button->text() == "Recover it") button->click();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().lanes.size() == 3 && !window->workspace().stale(); }, 30000));
+  ASSERT_TRUE(waitFor([&] { return snapshot().lanes.size() == 3 && !window->workspace().stale(); }, 30000));
   EXPECT_EQ(window->model().bookmarks.size(), 1);
   EXPECT_FALSE(QFile::exists(folder.filePath("unsaved-1700000000000-1.kvscope")));
   EXPECT_EQ(QDir(folder.path()).entryList({"*.kvscope"}).size(), 1) << "it lives on in the journal of this window";
@@ -477,7 +478,7 @@ TEST_F(WindowTest, WhatIsRecoveredIsStillOfTheFileThatItWasOf) {
   window->controller().setLaneSpec(1, QString("streaming:slots=9"));
   ASSERT_TRUE(settle());
   const auto left = [&journal] { return QDir(journal).entryList({"*.kvscope"}); };
-  ASSERT_TRUE(QTest::qWaitFor([&] { return left().size() == 1; }, 10000));
+  ASSERT_TRUE(waitFor([&] { return left().size() == 1; }, 10000));
   const QByteArray unsaved = bytesOf(QDir(journal).filePath(left().front()));
   window.reset();  // a window that is closed by a script leaves nothing
   QDir(folder.path()).mkdir("journal");
@@ -521,11 +522,11 @@ TEST_F(WindowTest, ARefusedModelIsNotTheSessions) {
   ASSERT_TRUE(window->document().save(path));
   const QString before = window->controller().modelFolder();
   window->openFile(empty);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().phase == RunPhase::failed; }, 30000));
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed; }, 30000));
   EXPECT_EQ(window->controller().modelFolder(), before) << "what is shown is still of it";
   window->document().saveNow();
   EXPECT_EQ(readSession(path).session.model, "") << "the one that comes with the program";
-  EXPECT_TRUE(QTest::qWaitFor([&] { return !readSession(path).session.results.zlib.isEmpty(); }, 30000)) << "nothing was lost";
+  EXPECT_TRUE(waitFor([&] { return !readSession(path).session.results.zlib.isEmpty(); }, 30000)) << "nothing was lost";
   window->controller().setPrompt("Another text");
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->controller().modelFolder(), before);
@@ -534,7 +535,7 @@ TEST_F(WindowTest, ARefusedModelIsNotTheSessions) {
 TEST_F(WindowTest, WhatAnotherWindowSavedIsNotWrittenOverUnasked) {
   QTemporaryDir folder;
   const QString path = folder.filePath("mine.kvscope");
-  const auto settledFile = [&] { return QTest::qWaitFor([&] { return !window->document().results().busy(); }, 30000); };
+  const auto settledFile = [&] { return waitFor([&] { return !window->document().results().busy(); }, 30000); };
   ASSERT_TRUE(window->document().save(path));
   window->document().saveNow();  // while the results of the first are being added
   EXPECT_TRUE(window->notices().isHidden()) << window->notices().text().toStdString();

@@ -14,6 +14,7 @@
 #include "app/window/panels/prompt/sample_prompts.h"
 #include "app/window/rows/rows.h"
 #include "window/lecture/lecture_fixture.h"
+#include "window/support/patience.h"
 
 namespace kvscope {
 namespace {
@@ -44,7 +45,7 @@ TEST_F(LectureTest, WithoutATextItOffersThreePromptsAndNoNumbers) {
   openSample();
   PromptEditor& editor = window->lectureMode().page().prompt().editor();
   editor.setExactText("");
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().prompt.empty() && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().prompt.empty() && snapshot().phase == RunPhase::idle; }, 30000));
   ASSERT_TRUE(settle());
   auto* samples = window->lectureMode().page().prompt().findChild<PromptSamples*>();
   ASSERT_NE(samples, nullptr);
@@ -55,8 +56,7 @@ TEST_F(LectureTest, WithoutATextItOffersThreePromptsAndNoNumbers) {
   EXPECT_EQ(prompts[3]->menu()->actions().size(), samplePrompts().size());
   for (const QPushButton* b : prompts) EXPECT_TRUE(b->isVisible() && b->width() > 100);
   QTest::mouseClick(prompts[1], Qt::LeftButton);
-  ASSERT_TRUE(
-      QTest::qWaitFor([this] { return snapshot().prompt.find("cat") != std::string::npos && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().prompt.find("cat") != std::string::npos && snapshot().phase == RunPhase::idle; }, 30000));
   EXPECT_FALSE(window->lectureMode().page().next().shown().empty());
 }
 

@@ -32,6 +32,7 @@
 #include "viz/draw/format.h"
 #include "viz/draw/svg.h"
 #include "window/support/file_dialog.h"
+#include "window/support/patience.h"
 #include "window/support/story_fixture.h"
 
 namespace kvscope {
@@ -125,7 +126,7 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   ASSERT_TRUE(enter.isAccepted());
   QDropEvent drop(QPointF(200, 200), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
   QApplication::sendEvent(window.get(), &drop);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().prompt.find("Table 2") != std::string::npos; }, 20000));
+  ASSERT_TRUE(waitFor([&] { return snapshot().prompt.find("Table 2") != std::string::npos; }, 20000));
   ASSERT_TRUE(settle());
   // 2 The head with the largest local error, at the latest step.
   QTest::keyClick(window.get(), Qt::Key_End, Qt::ControlModifier);
@@ -156,7 +157,7 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   const auto head = [&]() -> const HeadRecord& {
     return shown().steps.back()->heads[static_cast<std::size_t>(worst_layer * 4 + worst_head)];
   };
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !head().agreement.empty(); }, 20000)) << "the inspector asks for it";
+  ASSERT_TRUE(waitFor([&] { return !head().agreement.empty(); }, 20000)) << "the inspector asks for it";
   ASSERT_TRUE(settle());
   // The token that the head misses most: the reference would look at it, and no slot stands for it (of a merged one the card tells of the
   // slot that does).
@@ -171,7 +172,7 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   ASSERT_GE(missed, 1);
   const std::string place_of = "L" + std::to_string(worst_layer) + " H" + std::to_string(worst_head) + " t";
   const int agreeing = head().agreement[static_cast<std::size_t>(missed)];
-  ASSERT_TRUE(QTest::qWaitFor([&] { return inspector->settled(); }, 5000));
+  ASSERT_TRUE(waitFor([&] { return inspector->settled(); }, 5000));
   if (GetParam().height >= 1000) {  // lower windows say it in the card alone
     EXPECT_EQ(valueOf("inspector", "agreement.reference", place_of + std::to_string(missed)),
               agreeing > 0 ? viz::format_number(agreeing) : "");
@@ -186,7 +187,7 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   QTest::mouseMove(inspector, to);
   QTest::qWait(50);
   QTest::mouseRelease(inspector, Qt::LeftButton, Qt::ControlModifier, to);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return selection().tokens == viz::TokenRange{missed - 1, missed + 1}; }, 3000));
+  ASSERT_TRUE(waitFor([&] { return selection().tokens == viz::TokenRange{missed - 1, missed + 1}; }, 3000));
   click("inspector", at("inspector", "fate", place_of + std::to_string(missed)));
   EXPECT_EQ(valueOf("inspector", "slot.row", "agreement"), std::to_string(agreeing) + " of 2 query heads");
   picture("3-missed");
@@ -253,20 +254,20 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   // 6 A bookmark with a note; numbers and pictures into files.
   chooseInMenus(menus(), {"Tools", "Bookmark with a note"});
   auto* bookmarks = window->findChild<BookmarkPanel*>();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return bookmarks->isVisible(); }));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().bookmarks.size() == 1; }));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return bookmarks->isAncestorOf(QApplication::focusWidget()); })) << "its place in the list";
+  ASSERT_TRUE(waitFor([&] { return bookmarks->isVisible(); }));
+  ASSERT_TRUE(waitFor([&] { return window->model().bookmarks.size() == 1; }));
+  ASSERT_TRUE(waitFor([&] { return bookmarks->isAncestorOf(QApplication::focusWidget()); })) << "its place in the list";
   QWidget* note = QApplication::focusWidget();
   ASSERT_TRUE(note->inherits("QLineEdit")) << note->metaObject()->className() << " in a panel of " << bookmarks->height() << " px";
   QTest::keyClicks(note, "here the table is lost");
   QTest::keyClick(note, Qt::Key_Return);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->model().bookmarks.all()[0].note == "here the table is lost"; }, 3000));
+  ASSERT_TRUE(waitFor([&] { return window->model().bookmarks.all()[0].note == "here the table is lost"; }, 3000));
   picture("6-bookmark");
   // The row of numbers of this head, as the grid and its table show it.
   const viz::Selection looked_at = selection();
   chooseOn("head_grid", at("head_grid", "cell", label), {"Numbers of the view as a table"});
   auto* table_panel = window->findChild<TablePanel*>();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return table_panel->isVisible() && table_panel->facts().startsWith("Head grid"); }, 3000))
+  ASSERT_TRUE(waitFor([&] { return table_panel->isVisible() && table_panel->facts().startsWith("Head grid"); }, 3000))
       << table_panel->facts().toStdString();
   QTableView& rows = table_panel->view();
   int row = -1;
@@ -325,7 +326,7 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   window->controller().setPrompt("something else");
   ASSERT_TRUE(settle());
   window->openFile(folder.filePath("s.kvscope"));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().prompt.find("Table 2") != std::string::npos; }, 20000));
+  ASSERT_TRUE(waitFor([&] { return snapshot().prompt.find("Table 2") != std::string::npos; }, 20000));
   ASSERT_TRUE(settle());
   EXPECT_EQ(snapshot().lanes[static_cast<std::size_t>(lane)].steps.back()->kl, kl);
   QTest::keyClick(window.get(), Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
@@ -334,7 +335,7 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
 
 TEST_F(HeadByKeys, IsLookedInto) {
   keys({"ctrl+f"});
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->rows().search().line().hasFocus(); }, 3000));
+  ASSERT_TRUE(waitFor([&] { return window->rows().search().line().hasFocus(); }, 3000));
   write("Helen");
   keys({"Return", "Return"});
   ASSERT_TRUE(selection().tokens);

@@ -10,6 +10,7 @@
 #include "app/window/panels/runs/add_runs_dialog.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
+#include "window/support/patience.h"
 #include "window/support/story_fixture.h"
 
 namespace kvscope {
@@ -42,7 +43,7 @@ TEST_P(RunsByMouse, AreComparedSweptPinnedAndReported) {
   QTest::mouseClick(&dialog.addButton(), Qt::LeftButton);
   ASSERT_EQ(window->workspace().waitingRuns().size(), 4u);
   CanvasWidget* compare = window->canvas("compare");
-  ASSERT_TRUE(QTest::qWaitFor(
+  ASSERT_TRUE(waitFor(
       [&] {
         return std::ranges::any_of(compare->view().marks(), [](const viz::Mark& m) { return m.kind == "waiting"; }) ||
                !window->model().runs.busy();
@@ -62,7 +63,7 @@ TEST_P(RunsByMouse, AreComparedSweptPinnedAndReported) {
   picture("3-sorted");
   const QPoint strip = at("compare", "strip", "lane 2");
   QTest::mouseMove(compare, strip);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().hover().token.has_value(); }, 5000));
+  ASSERT_TRUE(waitFor([&] { return window->workspace().hover().token.has_value(); }, 5000));
   // 4 The difference of two runs.
   click("compare", at("compare", "lane", "lane 3"));
   click("compare", at("compare", "lane", "lane 2"), Qt::ShiftModifier);
@@ -118,11 +119,11 @@ TEST_P(RunsByMouse, AreComparedSweptPinnedAndReported) {
 TEST_F(RunsByKeys, AreComparedSweptAndPinned) {
   keys({"alt+3", "ctrl+r"});
   AddRunsDialog& dialog = window->runActions().dialog();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return dialog.isVisible(); }, 3000));
+  ASSERT_TRUE(waitFor([&] { return dialog.isVisible(); }, 3000));
   dialog.activateWindow();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return dialog.grid().table().hasFocus(); }, 3000));
+  ASSERT_TRUE(waitFor([&] { return dialog.grid().table().hasFocus(); }, 3000));
   keys({"Down", "Down", "Right", "space", "Return"});
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !dialog.isVisible(); }, 3000));
+  ASSERT_TRUE(waitFor([&] { return !dialog.isVisible(); }, 3000));
   ASSERT_TRUE(settle());
   ASSERT_EQ(snapshot().lanes.size(), 6u);
   const std::string added = snapshot().lanes.back().spec;

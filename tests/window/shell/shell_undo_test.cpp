@@ -13,6 +13,7 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/budget_box.h"
 #include "app/window/rows/rows.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -205,7 +206,7 @@ TEST_F(UndoTest, AnEditByHandComesBackToItsTokenWithTheText) {
   editor().moveCursor(QTextCursor::Start);
   QTest::keyClicks(&editor(), "Now! ");
   ASSERT_TRUE(settle());
-  ASSERT_TRUE(QTest::qWaitFor([&] { return lane(5) != fork; }, 3000)) << "the edit follows its token";
+  ASSERT_TRUE(waitFor([&] { return lane(5) != fork; }, 3000)) << "the edit follows its token";
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->model().undo.count(), n_steps + 1) << "and is no step of its own";
   undo();

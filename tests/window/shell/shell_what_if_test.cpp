@@ -23,6 +23,7 @@
 #include "app/window/session/hand_edits.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -100,7 +101,7 @@ TEST_F(WhatIfTest, OnASmallScreenTheHeadsAndTheEditStayInSight) {
   key("atlas", Qt::Key_E);
   ASSERT_TRUE(settle());
   CanvasWidget* atlas = window->canvas("atlas");
-  ASSERT_TRUE(QTest::qWaitFor([&] { return atlas->settled(); }, 5000));
+  ASSERT_TRUE(waitFor([&] { return atlas->settled(); }, 5000));
   int n_rows = 0;
   for (const viz::Mark& m : atlas->view().marks()) {
     if (m.kind != "row") continue;
@@ -317,7 +318,7 @@ TEST_F(WhatIfTest, TheButtonOfTheSlotsCardDoesWhatItsKeyDoes) {
   window->showPage(MainWindow::Page::inspector);
   ASSERT_TRUE(settle());
   CanvasWidget* canvas = window->canvas("inspector");
-  ASSERT_TRUE(QTest::qWaitFor(
+  ASSERT_TRUE(waitFor(
       [&] {
         return std::ranges::any_of(canvas->view().marks(), [](const viz::Mark& m) { return m.kind == "button" && m.label == "Evict"; });
       },
@@ -326,7 +327,7 @@ TEST_F(WhatIfTest, TheButtonOfTheSlotsCardDoesWhatItsKeyDoes) {
       std::ranges::find_if(canvas->view().marks(), [](const viz::Mark& m) { return m.kind == "button" && m.label == "Evict"; });
   QTest::mouseClick(canvas, Qt::LeftButton, {},
                     {static_cast<int>((button->min.x + button->max.x) / 2), static_cast<int>((button->min.y + button->max.y) / 2)});
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->controller().request().lanes.size() == 6; }, 3000));
+  ASSERT_TRUE(waitFor([&] { return window->controller().request().lanes.size() == 6; }, 3000));
   ASSERT_TRUE(settle());
   EXPECT_EQ(lane(5), base + "@evict=" + std::to_string(token) + ",step=1");
 }
@@ -525,15 +526,15 @@ TEST_F(WhatIfTest, AfterAContextMenuTheMouseLeavesACanvasAsEver) {
     QTest::mouseMove(window->windowHandle(), to);
   };
   move(cell);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().hover().token.has_value(); }, 3000));
+  ASSERT_TRUE(waitFor([&] { return window->workspace().hover().token.has_value(); }, 3000));
   QTest::mouseClick(window->windowHandle(), Qt::RightButton, {}, cell);
   QWidget* menu = QApplication::activePopupWidget();
   ASSERT_NE(menu, nullptr);
   QTest::keyClick(menu, Qt::Key_Escape);
   move(cell + QPoint(1, 0));
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window->workspace().hover().token.has_value(); }, 3000));
+  ASSERT_TRUE(waitFor([&] { return window->workspace().hover().token.has_value(); }, 3000));
   move({4, 4});
-  EXPECT_TRUE(QTest::qWaitFor([&] { return !window->workspace().hover().token.has_value(); }, 3000)) << "no button is thought to be down";
+  EXPECT_TRUE(waitFor([&] { return !window->workspace().hover().token.has_value(); }, 3000)) << "no button is thought to be down";
 }
 
 TEST_F(WhatIfTest, TheContextMenuOfATextMeansTheTokenUnderTheMouse) {

@@ -31,6 +31,7 @@
 #include "app/window/rows/rows.h"
 #include "policy/catalog.h"
 #include "window/support/mouse_menu.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -96,7 +97,7 @@ TEST_F(WindowTest, PlayRunsToTheLatestStepAndStops) {
   press(Qt::Key_End, Qt::ControlModifier);
   window->model().playback.play(true);
   EXPECT_EQ(window->workspace().step(), 0) << "from the beginning, where there is nothing more to come";
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->workspace().atLatestStep(); }, 10000));
+  ASSERT_TRUE(waitFor([this] { return window->workspace().atLatestStep(); }, 10000));
   const int frames = window->canvas("atlas")->framesDrawn();
   QTest::qWait(1200);
   EXPECT_LE(window->canvas("atlas")->framesDrawn() - frames, 2) << "nothing plays on";
@@ -158,7 +159,7 @@ TEST_F(WindowTest, AFileDialogShowsSizeKindAndDateWhole) {
   dialog.show();
   auto* files = dialog.findChild<QTreeView*>("treeView");
   ASSERT_NE(files, nullptr);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return files->model()->rowCount(files->rootIndex()) > 0; }, 5000));
+  ASSERT_TRUE(waitFor([&] { return files->model()->rowCount(files->rootIndex()) > 0; }, 5000));
   QTest::qWait(50);
   const QAbstractItemView& view = *files;
   for (int column = 1; column < files->model()->columnCount(); ++column)
@@ -191,7 +192,7 @@ TEST_F(WindowTest, ABudgetIsChangedByItsSliderAndTakenBackByUndo) {
   const std::string before = lane(4);
   const int asked = snapshot().lanes[4].slots_asked;
   window->rows().tools().budgetSlider()->setValue(asked - 2);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return lane(4) != before; }, 5000));
+  ASSERT_TRUE(waitFor([&] { return lane(4) != before; }, 5000));
   ASSERT_TRUE(settle());
   EXPECT_EQ(snapshot().lanes[4].slots_asked, asked - 2);
   press(Qt::Key_Z, Qt::ControlModifier);
@@ -241,7 +242,7 @@ TEST_F(WindowTest, UndoTakesBackABudgetThatIsStillOnItsWay) {
   const std::string before = lane(4);
   QSlider* slider = window->rows().tools().budgetSlider();
   slider->setValue(slider->value() + 2);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return lane(4) != before; }, 5000));
+  ASSERT_TRUE(waitFor([&] { return lane(4) != before; }, 5000));
   slider->setValue(slider->value() + 2);
   press(Qt::Key_Z, Qt::ControlModifier);
   EXPECT_EQ(lane(4), before);
@@ -251,7 +252,7 @@ TEST_F(WindowTest, UndoTakesBackABudgetThatIsStillOnItsWay) {
   EXPECT_EQ(slider->value(), snapshot().lanes[4].slots_asked);
   // however it is taken back
   slider->setValue(slider->value() + 1);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return lane(4) != before; }, 5000));
+  ASSERT_TRUE(waitFor([&] { return lane(4) != before; }, 5000));
   slider->setValue(slider->value() + 1);
   window->model().undo.undo();
   QTest::qWait(200);
@@ -279,7 +280,7 @@ TEST_F(WindowTest, APolicyIsAddedBesideTheRunsAtTheBudgetOfTheSelectedOne) {
     chooseByMouse({kind, policy}, [button] { QTest::mouseClick(button, Qt::LeftButton); });
   };
   add("Merging", "D2O");
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 6; }, 20000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().lanes.size() == 6; }, 20000));
   ASSERT_TRUE(settle());
   EXPECT_EQ(lane(4), run) << "the run itself stays";
   EXPECT_EQ(lane(5), "d2o:ratio=0.25");
@@ -289,7 +290,7 @@ TEST_F(WindowTest, APolicyIsAddedBesideTheRunsAtTheBudgetOfTheSelectedOne) {
   ASSERT_TRUE(settle());
   press(Qt::Key_1, Qt::ControlModifier);  // the full cache, which has no budget
   add("Every token stays", "KIVI");
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().lanes.size() == 6; }, 20000)) << window->notices().text().toStdString();
+  ASSERT_TRUE(waitFor([this] { return snapshot().lanes.size() == 6; }, 20000)) << window->notices().text().toStdString();
 }
 
 TEST_F(WindowTest, TypingInThePromptChangesEveryRun) {
@@ -297,14 +298,14 @@ TEST_F(WindowTest, TypingInThePromptChangesEveryRun) {
   QTest::keyClick(&window->work().prompt().editor(), Qt::Key_End, Qt::ControlModifier);
   QTest::keyClicks(&window->work().prompt().editor(), " not");
   const std::string wanted = *options.prompt + " not";
-  ASSERT_TRUE(QTest::qWaitFor([&] { return snapshot().prompt == wanted && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([&] { return snapshot().prompt == wanted && snapshot().phase == RunPhase::idle; }, 30000));
   EXPECT_EQ(snapshot().lanes[4].steps.size(), 5u);
 }
 
 TEST_F(WindowTest, AFolderThatIsNoModelIsSaidUnderTheBreadcrumbAndHarmsNothing) {
   QTemporaryDir empty;
   window->controller().loadModel(empty.path());
-  ASSERT_TRUE(QTest::qWaitFor([this] { return window->messages().isVisible(); }, 10000));
+  ASSERT_TRUE(waitFor([this] { return window->messages().isVisible(); }, 10000));
   EXPECT_TRUE(window->messages().text().contains("config.json")) << window->messages().text().toStdString();
   EXPECT_EQ(window->work().prompt().editor().toPlainText().toStdString(), *options.prompt);
   EXPECT_EQ(snapshot().lanes.size(), 5u);
@@ -328,7 +329,7 @@ TEST(WindowWithoutAModelTest, OffersTheBuiltInOneAndIsThenAsGoodAsNew) {
     if (button->text().contains("built-in")) remedy = button;
   ASSERT_NE(remedy, nullptr);
   remedy->click();
-  ASSERT_TRUE(QTest::qWaitFor([&] { return window.workspace().snapshot().phase == RunPhase::idle && !window.workspace().stale(); }, 30000));
+  ASSERT_TRUE(waitFor([&] { return window.workspace().snapshot().phase == RunPhase::idle && !window.workspace().stale(); }, 30000));
   EXPECT_FALSE(window.messages().isVisible());
   EXPECT_EQ(window.workspace().snapshot().prompt, "Once upon a time");
 }
@@ -347,7 +348,7 @@ TEST_F(WindowTest, ATextFileDroppedOnTheWindowIsThePrompt) {
   EXPECT_TRUE(enter.isAccepted());
   QDropEvent drop(QPointF(700, 20), Qt::CopyAction, &data, Qt::LeftButton, {});
   QApplication::sendEvent(window.get(), &drop);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return snapshot().prompt == "Once upon a time" && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().prompt == "Once upon a time" && snapshot().phase == RunPhase::idle; }, 30000));
 }
 
 /// As the window system delivers it: whatever stands there may take it, or leave it to what it stands in.

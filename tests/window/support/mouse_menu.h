@@ -11,6 +11,7 @@
 #include <QMenuBar>
 #include <QTest>
 #include <QTimer>
+#include "window/support/patience.h"
 
 namespace kvscope {
 
@@ -32,8 +33,7 @@ inline void chooseByMouse(const QStringList& path, const std::function<void()>& 
   });
   hand.start(60);
   open();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return chosen == path.size() && !QApplication::activePopupWidget(); }, 5000))
-      << path.join(" / ").toStdString();
+  EXPECT_TRUE(waitFor([&] { return chosen == path.size() && !QApplication::activePopupWidget(); }, 5000)) << path.join(" / ").toStdString();
 }
 
 /// The same from the menu bar: its first entry, then on.
@@ -47,14 +47,14 @@ inline void chooseInMenus(QMenuBar& bar, const QStringList& path) {
 /// Opens a list and clicks on one of its lines.
 inline void chooseInBox(QComboBox& box, int index) {
   QTest::mouseClick(&box, Qt::LeftButton, {}, box.rect().center());
-  ASSERT_TRUE(QTest::qWaitFor([&] { return box.view()->isVisible(); }, 3000));
+  ASSERT_TRUE(waitFor([&] { return box.view()->isVisible(); }, 3000));
   QWidget* lines = box.view()->viewport();
   const QRect line = box.view()->visualRect(box.model()->index(index, box.modelColumn()));
   // A list takes no release soon after the press that opened it, unless the mouse has moved.
   QTest::mouseMove(lines, line.center() - QPoint(5, 0));
   QTest::mouseMove(lines, line.center() + QPoint(line.width() / 4, 0));
   QTest::mouseClick(lines, Qt::LeftButton, {}, line.center());
-  EXPECT_TRUE(QTest::qWaitFor([&] { return !box.view()->isVisible(); }, 3000));
+  EXPECT_TRUE(waitFor([&] { return !box.view()->isVisible(); }, 3000));
   EXPECT_EQ(box.currentIndex(), index);
 }
 

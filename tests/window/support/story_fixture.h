@@ -16,6 +16,7 @@
 
 #include "app/window/canvas/canvas_widget.h"
 #include "window/support/mouse_menu.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -41,7 +42,7 @@ class Story : public WindowTest {
   /// Middle of what a canvas drew.
   QPoint at(const char* view, const char* kind, const std::string& label) {
     CanvasWidget* canvas = window->canvas(view);
-    (void)QTest::qWaitFor([&] { return canvas->settled(); }, 5000);
+    (void)waitFor([&] { return canvas->settled(); }, 5000);
     for (const viz::Mark& mark : canvas->view().marks())
       if (mark.kind == kind && mark.label == label)
         return {static_cast<int>((mark.min.x + mark.max.x) / 2), static_cast<int>((mark.min.y + mark.max.y) / 2)};
@@ -57,7 +58,7 @@ class Story : public WindowTest {
     CanvasWidget* canvas = window->canvas(view);
     QTest::mouseMove(canvas, place);
     QTest::mouseClick(canvas, Qt::LeftButton, modifiers, place);
-    (void)QTest::qWaitFor([&] { return canvas->settled(); }, 5000);
+    (void)waitFor([&] { return canvas->settled(); }, 5000);
     QApplication::processEvents();
   }
   /// A right click on a canvas as the window system delivers it, and an entry of the menu that it opens.
@@ -94,14 +95,14 @@ class StoryByKeys : public Story {
     for (const QString& one : names) {
       QProcess tool;
       tool.start("xdotool", {"key", one});
-      (void)QTest::qWaitFor([&] { return tool.state() == QProcess::NotRunning; }, 5000);
+      (void)waitFor([&] { return tool.state() == QProcess::NotRunning; }, 5000);
       QTest::qWait(20);
     }
   }
   void write(const QString& text) {
     QProcess tool;
     tool.start("xdotool", {"type", "--delay", "5", text});
-    (void)QTest::qWaitFor([&] { return tool.state() == QProcess::NotRunning; }, 10000);
+    (void)waitFor([&] { return tool.state() == QProcess::NotRunning; }, 10000);
     QTest::qWait(200);
   }
 };

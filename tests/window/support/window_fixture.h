@@ -11,6 +11,7 @@
 
 #include "app/window/diagnostics/script.h"
 #include "app/window/shell/main_window.h"
+#include "window/support/patience.h"
 
 namespace kvscope {
 
@@ -33,11 +34,11 @@ class WindowTest : public ::testing::Test {
     window->show();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
     window->activateWindow();
-    ASSERT_TRUE(waitUntilSettled(*window, 60000));
+    ASSERT_TRUE(waitUntilSettled(*window, 60000 * kPatience));
     ASSERT_EQ(snapshot().phase, RunPhase::idle) << snapshot().failure;
   }
   const Snapshot& snapshot() const { return window->workspace().snapshot(); }
-  bool settle() { return waitUntilSettled(*window, 60000); }
+  bool settle() { return waitUntilSettled(*window, 60000 * kPatience); }
   void press(int key, Qt::KeyboardModifiers modifiers = {}) {
     QTest::keyClick(window.get(), Qt::Key(key), modifiers);
     QApplication::processEvents();

@@ -51,10 +51,10 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
                    ? fmt::format("Over budget: {} slots, {} allowed", format_count(why.slots_before), format_count(why.budget))
                    : fmt::format("Removed: {} slots before this step's compression", format_count(why.slots_before));
   if (std::isfinite(why.event.score)) {
-    std::string line = why.rank == why.n_ranked
-                           ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), format_number(why.event.score))
-                           : fmt::format("score {}, rank {} of {} unprotected", format_number(why.event.score), format_count(why.rank),
-                                         format_count(why.n_ranked));
+    std::string line =
+        why.rank == why.n_ranked
+            ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), format_number(why.event.score))
+            : fmt::format("score {}, {}", format_number(why.event.score), rank_of_places(why.rank, why.n_ranked, why.places));
     if (std::isfinite(why.next_score)) {
       line += why.next_pos >= 0 ? fmt::format("  ·  lowest kept in step {}, {}: {}", why.step, slot_name(snapshot, why.next_pos),
                                               format_number(why.next_score))

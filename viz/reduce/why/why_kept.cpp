@@ -60,7 +60,7 @@ HeadPick counterpart(const Snapshot& snapshot, const HeadPick& pick, int lane) {
 }
 
 std::string place_text(const WhyKept& kept) {
-  return fmt::format("rank {} of {}, cut-off {}", format_count(kept.rank), format_count(kept.n_ranked), format_number(kept.cutoff));
+  return fmt::format("{}, cut-off {}", rank_of_places(kept.rank, kept.n_ranked, kept.places), format_number(kept.cutoff));
 }
 
 WhyStep selection_step(const WhyKept& kept) {
@@ -117,12 +117,14 @@ WhyKept why_kept(const HeadPick& pick, int pos) {
   if (out.newer || out.figures) return out;
   out.protection = protection_of(*pick.run, *head, slots, pos);
   const std::map<int, double> scores = candidates_of(*head);
-  out.n_ranked = static_cast<int>(scores.size());
-  for (const Event& event : head->events)
-    if (event.kind != Event::Kind::restore && std::isfinite(event.score) && (out.gone < 0 || event.score > out.gone_score)) {
-      out.gone = event.pos;
-      out.gone_score = event.score;
-    }
+  out.n_ranked = out.places = static_cast<int>(scores.size());
+  for (const Event& event : head->events) {
+    if (event.kind == Event::Kind::restore || !std::isfinite(event.score)) continue;
+    --out.places;
+    if (out.gone >= 0 && event.score <= out.gone_score) continue;
+    out.gone = event.pos;
+    out.gone_score = event.score;
+  }
   const auto own = scores.find(pos);
   if (own == scores.end()) return out;
   out.score = own->second;
@@ -143,7 +145,7 @@ std::string verdict_text(const HeadPick& pick, int token) {
         why.event.kind == Event::Kind::merge ? fmt::format("merged into slot {}", why.event.into) : std::string("evicted");
     if (why.event.by_hand) return fmt::format("{} by hand in step {}", how, why.step);
     if (why.rank < 0) return fmt::format("{} in step {}, without a score", how, why.step);
-    return fmt::format("{} in step {}: rank {} of {}, cut-off {}", how, why.step, format_count(why.rank), format_count(why.n_ranked),
+    return fmt::format("{} in step {}: {}, cut-off {}", how, why.step, rank_of_places(why.rank, why.n_ranked, why.places),
                        format_number(why.next_score));
   }
   if (pick.lane == 0 && pick.values->budget < 0) return "stays: no budget";

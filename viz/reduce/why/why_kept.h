@@ -19,6 +19,7 @@ struct WhyKept {
   std::string protection;  // as protection_of() says it
   double score = kNotAvailable;
   int rank = -1, n_ranked = 0;    // 1 = the highest score of all candidates, those that went included
+  int places = 0;                 // how many of the candidates stayed
   double cutoff = kNotAvailable;  // lowest score that stayed by rank
   int gone = -1;                  // of those that went the one with the highest score; -1: none had one
   double gone_score = kNotAvailable;
@@ -34,7 +35,8 @@ std::vector<WhyStep> why_kept_steps(const Snapshot& snapshot, const HeadPick& pi
 /// What became of the same token, in the same head and at the same query, in the other runs that have a budget. No lines: there are none.
 WhyStep other_runs_step(const Snapshot& snapshot, const HeadPick& pick, int token);
 
-/// "stays: rank 18 of 146, cut-off 0.00837", "evicted in step 0: rank 43 of 146, 42 stayed", ... of a token in a head of any run.
+/// "stays: rank 18 of 146 for 42 places, cut-off 0.00837", "evicted in step 0: rank 43 of 146 for 42 places, ...", ... of a token in a head
+/// of any run.
 std::string verdict_text(const HeadPick& pick, int token);
 
 }  // namespace kvscope::viz

@@ -137,7 +137,7 @@ void draw_atlas_legend(Painter& p, const AtlasScene& s) {
     }
     heads.name = "bottom row: heads";
   } else {
-    x = draw_category_legend(p, x, y, kCategoryLegend);
+    x = draw_category_legend(p, x, y, category_items(*s.lane));
     x = draw_ghost_legend(p, s, x, y);
   }
   const bool prompt_end = s.has_prompt_end();

@@ -198,7 +198,7 @@ Table atlas_table(const Frame& frame) {
         }
       }
       table.rows.push_back({std::to_string(h / frame.snapshot->model.n_kv_heads), std::to_string(h % frame.snapshot->model.n_kv_heads),
-                            std::to_string(t), token_text(*frame.snapshot, t), category_name(row_categories[i]), at_step(fate.left),
+                            std::to_string(t), token_text(*frame.snapshot, t), category_word(*lane, row_categories[i]), at_step(fate.left),
                             fate.into < 0 ? std::string() : std::to_string(fate.into), at_step(fate.lost), votes, score});
     }
   }

@@ -314,9 +314,10 @@ class Strip {
                                             {Category::evicted, ""}};
     float x = r.x0;
     for (const LegendItem& one : kItems) {
-      const std::string_view label = one.label.empty() ? category_name(one.category) : one.label;
+      const std::string_view label = one.label.empty() ? category_word(*scene_.pick.run, one.category) : one.label;
       if (x + p_.width_of(Face::caption, label) + p_.px(16) > limit) break;
-      x = draw_category_legend(p_, x, y, {&one, 1});
+      const LegendItem named{one.category, label};
+      x = draw_category_legend(p_, x, y, {&named, 1});
     }
     const std::string_view hatched = "hatched: reference only, not in this cache", brief = "hatched: not in this cache";
     const bool room = x + p_.width_of(Face::caption, hatched) + p_.px(20) < limit;

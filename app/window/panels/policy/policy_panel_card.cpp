@@ -97,8 +97,9 @@ void BudgetBars::paintEvent(QPaintEvent*) {
     double n;
     Category category;
     const char* name;
-  } parts[] = {
-      {budget.sinks, Category::sink, "sinks"}, {budget.heavy, Category::kept, "heavy"}, {budget.recent, Category::recent, "recent"}};
+  } parts[] = {{budget.sinks, Category::sink, "sinks"},
+               {budget.heavy, Category::kept, budget.heavy_name},
+               {budget.recent, Category::recent, "recent"}};
   for (const auto& part : parts) {
     if (part.n <= 0) continue;
     const double w = width() * part.n / whole;

@@ -16,6 +16,7 @@
 #include "policy/text/head_keys.h"
 #include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
+#include "viz/reduce/text.h"
 
 namespace kvscope {
 
@@ -143,6 +144,7 @@ BudgetFacts budgetFacts(const Workspace& workspace) {
   const std::vector<const HeadRecord*> heads = scope(workspace);
   if (!lane || heads.empty()) return facts;
   facts.known = true;
+  facts.heavy_name = viz::category_word(*lane, Category::kept);
   double asked = 0;
   bool unlimited = false;
   for (const HeadRecord* head : heads) {

@@ -18,7 +18,8 @@ class Workspace;
 struct BudgetFacts {
   bool known = false;  // there is a step
   double sinks = 0, heavy = 0, recent = 0;
-  double asked = -1;  // budget; -1: unlimited
+  double asked = -1;                 // budget; -1: unlimited
+  const char* heavy_name = "heavy";  // "kept" where nothing is kept because of its rank
   double used() const { return sinks + heavy + recent; }
   QString words;  // "4 + 30 + 8 = 42 slots"
 };

@@ -8,6 +8,7 @@
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/ghosts.h"
+#include "viz/reduce/text.h"
 
 namespace kvscope {
 
@@ -112,7 +113,8 @@ TokenPaint TokenColours::paint(int token) const {
 QString TokenColours::describe(int token) const {
   if (m_head >= 0) {
     if (m_categories.empty()) return {};
-    return QString("%1 in %2").arg(viz::category_name(category(token)), m_head_name);
+    return QString("%1 in %2")
+        .arg(m_lane ? viz::category_word(*m_lane, category(token)) : viz::category_name(category(token)), m_head_name);
   }
   const int n = representedBy(token);
   if (n < 0) return m_step ? QString("not read yet at this step") : QString();

@@ -11,6 +11,7 @@
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
+#include "viz/reduce/text.h"
 
 namespace kvscope {
 
@@ -35,9 +36,9 @@ QString CategoryLegend::unreadWords() const {
   return step && step->position + 1 < m_workspace.snapshot().n_prompt ? QString("not read yet") : QString();
 }
 
-/// The full cache ranks nothing: what it holds is no heavy hitter.
 QString CategoryLegend::wordOf(Category category) const {
-  return category == Category::kept && m_workspace.selection().lane == 0 ? QString("kept") : QString(viz::category_name(category));
+  const LaneSnapshot* lane = m_workspace.lane();
+  return lane ? viz::category_word(*lane, category) : viz::category_name(category);
 }
 
 QSize CategoryLegend::sizeHint() const { return {px(*this, 360), px(*this, kLine) * lay().lines}; }

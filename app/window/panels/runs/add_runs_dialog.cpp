@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/panels/runs/add_runs_dialog.h"
 
+#include <algorithm>
+
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -11,6 +13,7 @@
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/session/run_estimate.h"
 #include "app/window/session/run_queue.h"
+#include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
@@ -21,6 +24,7 @@ namespace kvscope {
 AddRunsDialog::AddRunsDialog(Workspace& workspace, SessionController& controller, RunQueue& queue, QWidget* parent)
     : QDialog(parent),
       m_workspace(workspace),
+      m_controller(controller),
       m_queue(queue),
       m_grid(new RunGrid(workspace, controller, RunGridModel::For::comparison, "12.5 %, 25 %, 50 %", this)),
       m_text(new QLineEdit(this)),
@@ -91,8 +95,27 @@ AddRunsDialog::Typed AddRunsDialog::typed() const {
   return out;
 }
 
+/// The budgets that the dialog begins with, that of the selected run first: who compares, compares at one budget.
+QString AddRunsDialog::usualBudgets() const {
+  const QString usual = "12.5 %, 25 %, 50 %";
+  const int lane = m_workspace.selection().lane;
+  const std::vector<LaneSpec>& lanes = m_controller.request().lanes;
+  if (lane < 1 || lane >= static_cast<int>(lanes.size())) return usual;
+  QString own;
+  for (const auto& [key, value] : lanes[static_cast<std::size_t>(lane)].given) {
+    const QString text = QString::fromStdString(value);
+    if (key == "slots") own = text;
+    if (key == "ratio") own = QString("%1 %").arg(text.toDouble() * 100, 0, 'g', 12);
+  }
+  const std::vector<GridBudget> asked = parseBudgets(own, nullptr), there = parseBudgets(usual, nullptr);
+  const bool is_new = asked.size() == 1 &&
+                      std::ranges::none_of(there, [&](const GridBudget& b) { return b.value == asked[0].value && b.key == asked[0].key; });
+  return is_new ? own + ", " + usual : usual;
+}
+
 void AddRunsDialog::showEvent(QShowEvent* event) {
   QDialog::showEvent(event);
+  if (!m_grid->budgets().isModified() && m_grid->model().chosen().empty()) m_grid->budgets().setText(usualBudgets());
   refresh();
 }
 

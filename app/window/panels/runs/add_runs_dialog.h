@@ -35,12 +35,14 @@ class AddRunsDialog : public QDialog {
     QString wrong, read_as;
   };
 
+  QString usualBudgets() const;
   std::vector<std::string> chosen() const;
   Typed typed() const;
   void refresh();
   void add();
 
   Workspace& m_workspace;
+  SessionController& m_controller;
   RunQueue& m_queue;
   RunGrid* m_grid;
   QLineEdit* m_text;

@@ -64,6 +64,8 @@ class CellPainter : public QStyledItemDelegate {
     const QPointF c(over_all ? option.rect.left() + kNarrow / 2.0 + 4 : QRectF(option.rect).center().x(), QRectF(option.rect).center().y());
     const QRectF box(c.x() - 6.5, c.y() - 6.5, 13, 13);
     switch (cell) {
+      case RunGridModel::Cell::heading:
+        break;
       case RunGridModel::Cell::refused:
         painter->setPen(QPen(toColor(theme.line), 1.5));
         painter->drawLine(c - QPointF(4, 0), c + QPointF(4, 0));
@@ -113,6 +115,7 @@ RunGrid::RunGrid(Workspace& workspace, SessionController& controller, RunGridMod
       m_budgets(new QLineEdit(budgets, this)),
       m_seeds(new QLineEdit("0", this)),
       m_words(new QLabel(this)),
+      m_find(new QLineEdit(this)),
       m_table(new WholeCells(this)) {
   auto* rows = new QGridLayout(this);
   rows->setContentsMargins(0, 0, 0, 0);
@@ -132,9 +135,14 @@ RunGrid::RunGrid(Workspace& workspace, SessionController& controller, RunGridMod
   rows->addWidget(seed_name, 0, 2);
   rows->addWidget(m_seeds, 0, 3);
   rows->addWidget(m_words, 1, 0, 1, 4);
-  rows->addWidget(m_table, 2, 0, 1, 4);
+  rows->addWidget(m_find, 2, 0, 1, 4);
+  rows->addWidget(m_table, 3, 0, 1, 4);
   rows->setColumnStretch(1, 1);
-  rows->setRowStretch(2, 1);
+  rows->setRowStretch(3, 1);
+  m_find->setPlaceholderText("Find a policy");
+  m_find->setAccessibleName("Find a policy");
+  m_find->setToolTip("A part of its name or of its kind, as merging");
+  m_find->setClearButtonEnabled(true);
   m_words->setObjectName("secondary");
   m_words->setWordWrap(true);
   m_words->setFont(uiFont(11));
@@ -152,10 +160,25 @@ RunGrid::RunGrid(Workspace& workspace, SessionController& controller, RunGridMod
   connect(m_table->horizontalHeader(), &QHeaderView::sectionClicked, this, [all](int column) { all(-1, column); });
   connect(m_budgets, &QLineEdit::textChanged, this, [this] { readBudgets(); });
   connect(m_seeds, &QLineEdit::textChanged, this, [this] { readSeeds(); });
+  connect(m_find, &QLineEdit::textChanged, this, [this] { find(); });
+  m_find->installEventFilter(this);
   connect(m_model, &RunGridModel::changed, this, [this] { say(); });
   connect(m_model, &RunGridModel::changed, this, &RunGrid::changed);
   readBudgets();
-  m_table->setCurrentIndex(m_model->index(0, 0));
+  toFirst();
+}
+
+/// The current cell is that of the first policy in sight.
+void RunGrid::toFirst() {
+  for (int row = 0; row < m_model->rowCount(); ++row) {
+    if (m_model->isHeading(row) || m_table->isRowHidden(row)) continue;
+    m_table->setCurrentIndex(m_model->index(row, 0));
+    return;
+  }
+}
+
+void RunGrid::find() {
+  for (int row = 0; row < m_model->rowCount(); ++row) m_table->setRowHidden(row, !m_model->matches(row, m_find->text()));
 }
 
 void RunGrid::layOutTable() {
@@ -203,6 +226,11 @@ bool RunGrid::eventFilter(QObject* watched, QEvent* event) {
       return true;
     }
   }
+  if (watched == m_find && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Down) {
+    toFirst();
+    m_table->setFocus();
+    return true;
+  }
   if (watched == m_table->viewport() && event->type() == QEvent::MouseButtonRelease) {
     const auto* mouse = static_cast<QMouseEvent*>(event);
     const QModelIndexList cells = m_table->selectionModel()->selectedIndexes();
@@ -217,6 +245,7 @@ void RunGrid::readBudgets() {
   m_table->clearSpans();
   for (int row = 0; row < m_model->rowCount() && m_model->columnCount() > 1; ++row)
     if (!m_model->takesBudget(row)) m_table->setSpan(row, 0, 1, m_model->columnCount());
+  find();
   say();
 }
 

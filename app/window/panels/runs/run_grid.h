@@ -22,6 +22,7 @@ class RunGrid : public QWidget {
   QTableView& table() { return *m_table; }
   QLineEdit& budgets() { return *m_budgets; }
   QLineEdit& seeds() { return *m_seeds; }
+  QLineEdit& finder() { return *m_find; }
 
  Q_SIGNALS:
   void changed();
@@ -33,12 +34,15 @@ class RunGrid : public QWidget {
   void layOutTable();
   void readBudgets();
   void readSeeds();
+  void find();
+  void toFirst();
   void say();
 
   Workspace& m_workspace;
   RunGridModel* m_model;
   QLineEdit *m_budgets, *m_seeds;
   QLabel* m_words;
+  QLineEdit* m_find;
   QTableView* m_table;
   QString m_wrong_budget, m_wrong_seed;
 };

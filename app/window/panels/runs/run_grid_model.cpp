@@ -6,9 +6,11 @@
 
 #include <QRegularExpression>
 
+#include "app/window/look/style.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "policy/catalog.h"
+#include "policy/policy_groups.h"
 
 namespace kvscope {
 
@@ -71,8 +73,14 @@ std::vector<int> parseSeeds(const QString& text, QString* wrong) {
 
 RunGridModel::RunGridModel(Workspace& workspace, SessionController& controller, For what, QObject* parent)
     : QAbstractTableModel(parent), m_workspace(workspace), m_controller(controller), m_for(what) {
-  for (const PolicyInfo& policy : policies())
-    if (policy.takes_budget || (what == For::comparison && policy.name != reference_policy())) m_policies.push_back(&policy);
+  for (const PolicyGroup& group : policy_groups()) {
+    const QString kind = QString::fromStdString(group.title);
+    const std::size_t heading = m_rows.size();
+    m_rows.push_back({nullptr, kind});
+    for (const PolicyInfo* policy : group.members)
+      if (policy->takes_budget || (what == For::comparison && policy->name != reference_policy())) m_rows.push_back({policy, kind});
+    if (m_rows.size() == heading + 1) m_rows.pop_back();
+  }
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
   connect(&controller, &SessionController::requestChanged, this, [this] { refresh(); });
   connect(&controller, &SessionController::refusalsChanged, this, [this] {
@@ -110,7 +118,19 @@ void RunGridModel::setSeeds(const std::vector<int>& seeds) {
   refresh();
 }
 
-bool RunGridModel::takesBudget(int row) const { return policy(row).takes_budget; }
+bool RunGridModel::takesBudget(int row) const { return !isHeading(row) && policy(row).takes_budget; }
+
+bool RunGridModel::matches(int row, const QString& words) const {
+  if (isHeading(row)) {
+    for (int r = row + 1; r < rowCount() && !isHeading(r); ++r)
+      if (matches(r, words)) return true;
+    return false;
+  }
+  const QString whole =
+      QString::fromStdString(policy(row).title + ' ' + policy(row).name) + ' ' + m_rows[static_cast<std::size_t>(row)].kind;
+  return std::ranges::all_of(words.split(' ', Qt::SkipEmptyParts),
+                             [&](const QString& w) { return whole.contains(w, Qt::CaseInsensitive); });
+}
 
 std::pair<std::string, QString> RunGridModel::keyOf(int row, int column) const {
   return {policy(row).name, takesBudget(row) ? m_budgets[static_cast<std::size_t>(column)].text : QString()};
@@ -141,6 +161,7 @@ QString RunGridModel::reason(int row, int column) const {
 }
 
 RunGridModel::Cell RunGridModel::cell(int row, int column) const {
+  if (isHeading(row)) return Cell::heading;
   if (!reason(row, column).isEmpty()) return Cell::refused;
   if (m_for == For::comparison) {
     const std::vector<LaneSpec>& lanes = m_controller.request().lanes;
@@ -177,7 +198,7 @@ void RunGridModel::choose(const std::string& name, bool on) {
 void RunGridModel::chooseRuns(const std::vector<std::string>& specs) {
   const std::set<std::string> wanted(specs.begin(), specs.end());
   for (int row = 0; row < rowCount(); ++row)
-    for (int c = 0; c < columnCount(); ++c)
+    for (int c = 0; c < columnCount() && !isHeading(row); ++c)
       if (std::ranges::any_of(specsOf(row, c), [&](const std::string& spec) { return wanted.contains(spec); }))
         m_chosen.insert(keyOf(row, c));
   refresh();
@@ -191,7 +212,7 @@ void RunGridModel::clear() {
 
 int RunGridModel::rowOf(const std::string& name) const {
   for (int row = 0; row < rowCount(); ++row)
-    if (policy(row).name == name) return row;
+    if (!isHeading(row) && policy(row).name == name) return row;
   return -1;
 }
 
@@ -200,7 +221,7 @@ int RunGridModel::nSeeded() const {
   for (int row = 0; row < rowCount(); ++row) {
     bool any = false;
     for (int c = 0; c < columnCount(); ++c) any = any || cell(row, c) == Cell::chosen;
-    n += any && drawsLots(policy(row));
+    n += any && drawsLots(policy(row)) ? 1 : 0;
   }
   return n;
 }
@@ -218,13 +239,14 @@ std::vector<std::string> RunGridModel::chosen() const {
   return out;
 }
 
-int RunGridModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_policies.size()); }
+int RunGridModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_rows.size()); }
 
 int RunGridModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_budgets.size()); }
 
 QVariant RunGridModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Cell now = cell(index.row(), index.column());
+  if (now == Cell::heading) return role == Qt::UserRole ? QVariant(static_cast<int>(now)) : QVariant();
   const QString budget = takesBudget(index.row()) ? m_budgets[static_cast<std::size_t>(index.column())].text : QString("without a budget");
   const QString name = QString::fromStdString(policy(index.row()).title) + ", " + budget;
   if (role == Qt::DisplayRole && !takesBudget(index.row())) return budget;
@@ -239,6 +261,8 @@ QVariant RunGridModel::data(const QModelIndex& index, int role) const {
         return name + ": is among the runs already";
       case Cell::refused:
         return name + ": " + reason(index.row(), index.column());
+      case Cell::heading:
+        break;
     }
   }
   return {};
@@ -251,13 +275,18 @@ QVariant RunGridModel::headerData(int section, Qt::Orientation orientation, int 
       return QString("All policies with %1: click to choose or to leave out").arg(m_budgets[static_cast<std::size_t>(section)].text);
     return {};
   }
-  if (role == Qt::DisplayRole) return QString::fromStdString(policy(section).title);
+  if (isHeading(section)) {
+    if (role == Qt::DisplayRole) return m_rows[static_cast<std::size_t>(section)].kind;
+    if (role == Qt::FontRole) return uiFont(12, true);
+    return {};
+  }
+  if (role == Qt::DisplayRole) return "  " + QString::fromStdString(policy(section).title);
   if (role == Qt::ToolTipRole) return QString::fromStdString(policy(section).idea);
   return {};
 }
 
 Qt::ItemFlags RunGridModel::flags(const QModelIndex& index) const {
-  return index.isValid() ? Qt::ItemIsEnabled | Qt::ItemIsSelectable : Qt::NoItemFlags;
+  return index.isValid() && !isHeading(index.row()) ? Qt::ItemIsEnabled | Qt::ItemIsSelectable : Qt::NoItemFlags;
 }
 
 }  // namespace kvscope

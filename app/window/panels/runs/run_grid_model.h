@@ -28,13 +28,14 @@ std::vector<GridBudget> parseBudgets(const QString& text, QString* wrong);
 /// Seeds from words like "0, 1, 7" or "0-4".
 std::vector<int> parseSeeds(const QString& text, QString* wrong);
 
-/// Runs that could be added: a row per policy, a column per budget. A cell is chosen or not; one that is there already, or that the policy
-/// refuses, cannot be chosen and says why. A policy that takes no budget is one run: all cells of its row are the same.
+/// Runs that could be added: a row per policy, under the title of its kind, and a column per budget. A cell is chosen or not; one that is
+/// there already, or that the policy refuses, cannot be chosen and says why. A policy that takes no budget is one run: all cells of its row
+/// are the same.
 class RunGridModel : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  enum class Cell : std::uint8_t { free, chosen, there, refused };
+  enum class Cell : std::uint8_t { free, chosen, there, refused, heading };
   /// What the runs are for. A curve over budgets has policies with one only, and may measure again what is among the runs.
   enum class For : std::uint8_t { comparison, curves };
 
@@ -59,7 +60,10 @@ class RunGridModel : public QAbstractTableModel {
   std::vector<std::string> specsOf(int row, int column) const;
   QString reason(int row, int column) const;  // of a refused cell
   bool takesBudget(int row) const;
-  const PolicyInfo& policy(int row) const { return *m_policies[static_cast<std::size_t>(row)]; }
+  bool isHeading(int row) const { return m_rows[static_cast<std::size_t>(row)].policy == nullptr; }
+  const PolicyInfo& policy(int row) const { return *m_rows[static_cast<std::size_t>(row)].policy; }  // of no heading
+  /// The row is of a policy whose name, title or kind has these words in it, or the title of a kind that has one; empty: every row is.
+  bool matches(int row, const QString& words) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -75,7 +79,11 @@ class RunGridModel : public QAbstractTableModel {
 
   Workspace& m_workspace;
   SessionController& m_controller;
-  std::vector<const PolicyInfo*> m_policies;
+  struct Row {
+    const PolicyInfo* policy = nullptr;  // nullptr: the title of a kind
+    QString kind;
+  };
+  std::vector<Row> m_rows;
   std::vector<GridBudget> m_budgets;
   std::vector<int> m_seeds{0};
   For m_for;
