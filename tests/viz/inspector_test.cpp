@@ -55,6 +55,33 @@ TEST_F(InspectorTest, AgreementHasARowWhereItWasMeasured) {
   EXPECT_EQ(table.rows[6][column], "2");
 }
 
+/// All runs compress anew for what a look at one head needs besides: where that takes minutes, it is asked for by a click.
+TEST_F(InspectorTest, WhatTakesLongIsMeasuredByAClickOnly) {
+  snapshot.lanes[1].prompt_compress_ms = 40;
+  canvas.draw(*view);
+  ASSERT_NE(canvas.last<WantMeasure>(), nullptr) << "a short text: at once";
+  EXPECT_EQ(canvas.last<WantMeasure>()->what, WantMeasure::What::of_one_head);
+  EXPECT_EQ(testing::count_marks(*view, "measure"), 0);
+
+  snapshot.lanes[1].prompt_compress_ms = 76'000;
+  ++snapshot.sequence;
+  canvas.intents.clear();
+  canvas.draw(*view);
+  EXPECT_EQ(canvas.last<WantMeasure>(), nullptr);
+  const Mark offer = mark("measure", "agreement of query heads, next merge targets");
+  EXPECT_THAT(offer.value, HasSubstr("not measured – measure now (76.0 s or more)"));
+  canvas.click(*view, testing::centre(offer));
+  ASSERT_NE(canvas.last<WantMeasure>(), nullptr);
+  EXPECT_TRUE(canvas.last<WantMeasure>()->on && canvas.last<WantMeasure>()->what == WantMeasure::What::of_one_head);
+
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps[7]);
+  step->heads[0].agreement = {0, 1, 2, 2, 1, 0, 2, 1};
+  snapshot.lanes[1].steps[7] = step;
+  ++snapshot.sequence;
+  canvas.draw(*view);
+  EXPECT_EQ(testing::count_marks(*view, "measure"), 0) << "it is there";
+}
+
 TEST_F(InspectorTest, AProbesAttentionHasARowOfItsOwnAboveTheMeasuredOne) {
   canvas.draw(*view);
   EXPECT_EQ(testing::count_marks(*view, "probed"), 0);

@@ -33,6 +33,7 @@ namespace {
 constexpr float kStripHeight = 436;                       // beside the cards
 constexpr float kCardsLeast = 250, kCards = 280;          // least and good height of the cards
 constexpr float kStripLeast = 262, kStrip = 360;          // and of the strip above them
+constexpr double kAtOnceMs = 2000;                        // runs that compress within that do it again without a question
 constexpr float kHintFrom = 220;                          // height from which that one of both is missing has room to be said
 constexpr float kFilterFrom = 300;                        // height from which the filters have room
 constexpr float kCaptionFrom = 420, kCaptionHeight = 24;  // what the head habitually does
@@ -134,7 +135,8 @@ class Inspector final : public View {
       p.finish();
       return;
     }
-    if (!frame.snapshot->measures.covers(MeasureSet::of_one_head())) intents.push_back(WantMeasure{WantMeasure::What::of_one_head, true});
+    const bool measured = frame.snapshot->measures.covers(MeasureSet::of_one_head()), at_once = recompute_ms(*frame.snapshot) < kAtOnceMs;
+    if (!measured && at_once) intents.push_back(WantMeasure{WantMeasure::What::of_one_head, true});
     const HeadColumns& all = columns_of(frame, pick);
     const Focus focus = focus_of(frame.selection, all);
     const Looked& looked = look_at(pick, focus.token, all);
@@ -189,11 +191,9 @@ class Inspector final : public View {
     if (filters.height() > 0) {
       filter_.draw(p, filters, all, hidden, n_tokens(frame.selection) > 1 ? range_summary(columns, ranges) : std::string());
     }
-    capture_.none();
-    if (with_strip && !frame.snapshot->shadow && pick.lane > 0)
-      capture_.draw_plate(p, {axis.x0, rows.attention.y0 - p.px(2)}, "attention that is lost, local error", axis.x1 - axis.x0);
+    offer_what_lacks(p, pick, rows, axis, with_strip && pick.lane > 0, with_strip && pick.lane > 0 && !measured && !at_once);
     if (hint_.under(p.pointer()) && p.pointer().clicked) cards_first_ = !cards_first_;
-    if (filter_.busy() || hint_.under(p.pointer()) || capture_.react(p.pointer(), intents))
+    if (filter_.busy() || hint_.under(p.pointer()) || capture_.react(p.pointer(), intents) || measure_.react(p.pointer(), intents))
       hover_.none(intents);
     else
       react(p, pick, all, rows, axis, hits, tree, lineage, intents);
@@ -268,6 +268,17 @@ class Inspector final : public View {
     if (looked_.columns != columns_.version() || looked_.token != token)
       looked_ = {columns_.version(), token, slot_facts(pick, token, removal), lineage_of(pick, token, removal), why_of(pick, token)};
     return looked_;
+  }
+
+  /// The uncompressed history that was not kept; and, of a long text, what all runs would have to compress anew for: that takes minutes,
+  /// and nobody asks for it by looking at a head. What other runs measured since is there.
+  void offer_what_lacks(Painter& p, const HeadPick& pick, const StripRows& rows, const TokenAxis& axis, bool history, bool measure) {
+    capture_.none();
+    measure_.none();
+    const float room = axis.x1 - axis.x0, y = rows.attention.y0 - p.px(2);
+    if (history && !p.frame().snapshot->shadow) capture_.draw_plate(p, {axis.x0, y}, "attention that is lost, local error", room);
+    if (measure && pick.values->agreement.empty())
+      measure_.draw_plate(p, {axis.x0, y + p.px(capture_.offered() ? 20 : 0)}, "agreement of query heads, next merge targets", room);
   }
 
   static HeadPick pick_of(const Frame& frame) {
@@ -403,7 +414,7 @@ class Inspector final : public View {
   SlotButtons buttons_;
   std::vector<Mark> marks_;
   HoverPublisher hover_;
-  CaptureOffer capture_;
+  CaptureOffer capture_, measure_{WantMeasure::What::of_one_head};
   RoomHint hint_;
   WhyCard why_card_;
 };

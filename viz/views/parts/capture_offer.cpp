@@ -4,37 +4,48 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "viz/draw/format.h"
 
 namespace kvscope::viz {
 
-namespace {
-
-std::string missing_words(std::string_view what) { return what.empty() ? "not captured" : fmt::format("{}: not captured", what); }
-
-}  // namespace
-
 std::string capture_words(const Snapshot& s) { return fmt::format("capture now ({})", format_ms(s.total_ms)); }
+
+double recompute_ms(const Snapshot& s) {
+  double sum = 0;
+  for (const LaneSnapshot& lane : s.lanes) sum += std::isfinite(lane.prompt_compress_ms) ? lane.prompt_compress_ms : lane.compress_ms;
+  return sum;
+}
+
+std::string measure_words(const Snapshot& s) { return fmt::format("measure now ({} or more)", format_ms(recompute_ms(s))); }
+
+std::string CaptureOffer::missing(std::string_view what) const {
+  const std::string_view is = offers_ == WantMeasure::What::shadow ? "not captured" : "not measured";
+  return what.empty() ? std::string(is) : fmt::format("{}: {}", what, is);
+}
+
+std::string CaptureOffer::offer(const Snapshot& s) const {
+  return offers_ == WantMeasure::What::shadow ? capture_words(s) : measure_words(s);
+}
 
 float CaptureOffer::draw(Painter& p, ImVec2 at, std::string_view what, float room) {
   const Theme& t = p.theme();
-  if (p.frame().alone)
-    return at.x + p.text_fit(at, missing_words(what), Face::caption, t.secondary, room);  // an exported picture has no buttons
-  const std::string missing = missing_words(what) + " –", offer = capture_words(*p.frame().snapshot);
+  if (p.frame().alone) return at.x + p.text_fit(at, missing(what), Face::caption, t.secondary, room);  // an exported picture has no buttons
+  const std::string missing = this->missing(what) + " –", offer = this->offer(*p.frame().snapshot);
   const float x = at.x + p.text_fit(at, missing, Face::caption, t.secondary, room) + p.px(4);
   const float w = p.text_fit({x, at.y}, offer, Face::caption, t.accent, std::max(0.0f, at.x + room - x));
   p.hline(x, x + w, at.y + p.px(7), t.accent);
   rect_ = Rect{x - 4, at.y - p.px(13), x + w + 4, at.y + p.px(13)};
-  p.mark("capture", std::string(what), *rect_, missing + " " + offer);
+  p.mark(offers_ == WantMeasure::What::shadow ? "capture" : "measure", std::string(what), *rect_, missing + " " + offer);
   return x + w;
 }
 
 void CaptureOffer::draw_plate(Painter& p, ImVec2 top_left, std::string_view what, float room) {
   const float pad = p.px(6), height = p.px(18);
-  const std::string missing = missing_words(what);
-  const float offer = p.width_of(Face::caption, " –") + p.px(4) + p.width_of(Face::caption, capture_words(*p.frame().snapshot));
+  const std::string missing = this->missing(what);
+  const float offer = p.width_of(Face::caption, " –") + p.px(4) + p.width_of(Face::caption, this->offer(*p.frame().snapshot));
   const float words = p.width_of(Face::caption, missing) + (p.frame().alone ? 0 : offer);
   const float width = std::min(room, words + 2 * pad);
   p.fill({top_left.x, top_left.y, top_left.x + width, top_left.y + height}, p.theme().panel, 0.9, 3);
@@ -50,6 +61,6 @@ bool CaptureOffer::react(const Pointer& pointer, std::vector<Intent>& intents) c
   return true;
 }
 
-void CaptureOffer::ask(std::vector<Intent>& intents) const { intents.push_back(WantMeasure{WantMeasure::What::shadow, true}); }
+void CaptureOffer::ask(std::vector<Intent>& intents) const { intents.push_back(WantMeasure{offers_, true}); }
 
 }  // namespace kvscope::viz

@@ -13,9 +13,16 @@ namespace kvscope::viz {
 /// "capture now (412 ms)": what it would take is what the last answer took.
 std::string capture_words(const Snapshot& s);
 
-/// "not captured – capture now (412 ms)": stands where a figure needs the uncompressed history, which was not kept. A click asks for it.
+/// The same of what makes every run compress anew, at least: "measure now (2.7 min)".
+std::string measure_words(const Snapshot& s);
+/// What that takes at least: the policy work of all runs over the prompt, ms.
+double recompute_ms(const Snapshot& s);
+
+/// "not captured – capture now (412 ms)": stands where a figure needs the uncompressed history, which was not kept, or a measure that
+/// takes too long to be asked for by merely looking. A click asks for it.
 class CaptureOffer {
  public:
+  explicit CaptureOffer(WantMeasure::What offers = WantMeasure::What::shadow) : offers_(offers) {}
   void none() { rect_.reset(); }
   /// On the line of `at`, at most `room` wide; `what` is missing, said before the offer. Returns where it ends.
   float draw(Painter& p, ImVec2 at, std::string_view what, float room);
@@ -27,6 +34,10 @@ class CaptureOffer {
   void ask(std::vector<Intent>& intents) const;
 
  private:
+  std::string missing(std::string_view what) const;
+  std::string offer(const Snapshot& s) const;
+
+  WantMeasure::What offers_;
   std::optional<Rect> rect_;
 };
 
