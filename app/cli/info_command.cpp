@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
+#include <optional>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -9,7 +10,9 @@
 #include "app/cli/inputs.h"
 #include "app/cli/table.h"
 #include "backend/backend.h"
+#include "core/error.h"
 #include "policy/catalog.h"
+#include "policy/policy.h"
 #include "runtime/model/devices.h"
 #include "snapshot/number_text.h"
 
@@ -47,6 +50,32 @@ std::vector<PolicyInfo> all_policies() {
   return out;
 }
 
+/// What every decode step brings from a device to the host, which keeps the statistics of slots and chooses among them: of every slot and
+/// query head one number each. Of a policy as it is without keys. nullopt: it needs a file.
+std::optional<std::vector<std::string>> step_reads(const PolicyInfo& policy) {
+  ModelConfig model;
+  model.n_layers = model.n_heads = model.n_kv_heads = 1;
+  model.head_dim = model.dim = 32;
+  try {
+    const auto made = Policy::make(
+        {.spec = parse_lane_spec(policy.takes_budget ? policy.name + ":slots=64" : policy.name), .model = &model, .n_prompt = 256});
+    std::vector<std::string> out;
+    if (made->every_step() && made->needs().reads_a()) out.emplace_back("attention");
+    if (made->every_step() && made->needs().reads_z()) out.emplace_back("logits");
+    return out;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::string step_reads_text(const PolicyInfo& policy) {
+  const auto reads = step_reads(policy);
+  if (!reads) return "on a device: needs its file";
+  if (reads->empty()) return "on a device: a step brings nothing to the host";
+  return fmt::format("on a device: a step brings {} of every slot to the host, a number for each query head: there it is ranked",
+                     fmt::join(*reads, " and "));
+}
+
 Json policies_json() {
   Json list = Json::array();
   for (const PolicyInfo& p : all_policies()) {
@@ -75,6 +104,8 @@ Json policies_json() {
                     {"takes_budget", p.takes_budget},
                     {"keys", std::move(keys)}});
     if (!p.computed.empty()) list.back()["computed"] = p.computed;
+    const auto reads = step_reads(p);
+    list.back()["device_step_reads"] = reads ? Json(*reads) : Json(nullptr);
   }
   return {{"schema", "kvscope.policies/1"}, {"policies", std::move(list)}};
 }
@@ -94,6 +125,7 @@ std::string policies_text() {
       for (const auto& [word, help] : k.described) rows.push_back({"   ", "", "", "  " + word, help});
     }
     if (!p.computed.empty()) out += fmt::format("  computed {}\n", p.computed);
+    out += "  " + step_reads_text(p) + "\n";
     if (!rows.empty()) out += aligned(rows, 5);
   }
   return out;
