@@ -202,5 +202,23 @@ TEST(DropUnread, LeavesNoRunOfATextThatWasNotReadToItsEnd) {
   EXPECT_TRUE(all.lanes.empty()) << "without the full cache there is nothing to hold the others against";
 }
 
+/// A cheap policy's layers say little of how long a dear one's take.
+TEST(CompressionProgressTest, ALayerCountsForWhatItsPolicyTookTheLastTime) {
+  const std::vector<std::string> policies = {"dear", "cheap", "new"};
+  CompressionProgress progress(policies, 10, {{"dear", 900}, {"cheap", 100}, {"other", 1e9}});
+  EXPECT_EQ(progress.share(), 0);
+  EXPECT_EQ(progress.words(), "prompt, compressing, layer 0 of 30");
+  for (int i = 0; i < 10; ++i) progress.layer_done("cheap");
+  EXPECT_NEAR(progress.share(), 100.0 / 1500, 1e-12);
+  for (int i = 0; i < 10; ++i) progress.layer_done("new");
+  EXPECT_NEAR(progress.share(), 600.0 / 1500, 1e-12) << "as much as the two take on average";
+  for (int i = 0; i < 10; ++i) progress.layer_done("dear");
+  EXPECT_EQ(progress.share(), 1);
+
+  CompressionProgress unknown(policies, 2, {});
+  unknown.layer_done("new");
+  EXPECT_NEAR(unknown.share(), 1.0 / 6, 1e-12) << "all alike";
+}
+
 }  // namespace
 }  // namespace kvscope

@@ -25,6 +25,29 @@ std::string time_left(double ms, double share) {
   return seconds < 99.5 ? fmt::format("about {:.0f} s", seconds) : fmt::format("about {:.0f} min", seconds / 60);
 }
 
+CompressionProgress::CompressionProgress(std::span<const std::string> policies, int n_layers, const std::map<std::string, double>& took) {
+  double known = 0;
+  int n_known = 0;
+  for (const std::string& policy : policies)
+    if (const auto cost = took.find(policy); cost != took.end()) known += cost->second, ++n_known;
+  for (const std::string& policy : policies) {
+    const auto cost = took.find(policy);
+    all_ += n_layers * (weights_[policy] = cost != took.end() ? cost->second : n_known > 0 ? known / n_known : 1);
+    n_layers_ += n_layers;
+  }
+}
+
+void CompressionProgress::layer_done(const std::string& policy) {
+  ++n_done_;
+  done_ += weights_.at(policy);
+}
+
+std::string CompressionProgress::words() const {
+  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  return fmt::format("prompt, compressing, layer {} of {}{}", n_done_, n_layers_,
+                     ms < Reading::Pace().tell || share() <= 0 ? "" : ", " + time_left(ms, share()) + " left");
+}
+
 void drop_unread(Snapshot& snapshot) {
   const auto unread = [](const LaneSnapshot& lane) { return lane.steps.empty() || lane.steps.front()->top1 < 0; };
   if (!snapshot.lanes.empty() && unread(snapshot.lanes.front())) snapshot.lanes.clear();

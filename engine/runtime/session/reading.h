@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
+#include <span>
 #include <string>
 
 #include "runtime/lane/record_options.h"
@@ -13,6 +15,24 @@ namespace kvscope {
 
 /// "about 40 s": so much is left of something that took `ms` for a share of it.
 std::string time_left(double ms, double share);
+
+/// How far the compression of a prompt is, for those who wait for it. A layer counts for what its policy took the last time; of a policy
+/// that is new, for as much as the others' do.
+class CompressionProgress {
+ public:
+  /// policies: of the lanes that compress; took: ms by policy, as far as known.
+  CompressionProgress(std::span<const std::string> policies, int n_layers, const std::map<std::string, double>& took);
+  void layer_done(const std::string& policy);
+  double share() const { return all_ > 0 ? done_ / all_ : 1; }  // in [0, 1]
+  /// "prompt, compressing, layer 3 of 84, about 40 s left"
+  std::string words() const;
+
+ private:
+  std::map<std::string, double> weights_;  // of a layer
+  int n_layers_ = 0, n_done_ = 0;
+  double all_ = 0, done_ = 0;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 /// Takes out of the picture of a prompt that was not read to its end the runs that have nothing but that: they are no results.
 void drop_unread(Snapshot& snapshot);

@@ -366,21 +366,18 @@ void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const C
     return known == prompt_cost.end() ? std::numeric_limits<double>::infinity() : known->second;
   });
   std::vector<double> took(order.size(), 0.0);
-  std::mutex telling;  // lanes are loaded by several threads
-  int layers_done = 0;
-  const auto start = Clock::now();
+  std::mutex telling;                                                                   // lanes are loaded by several threads
   const auto reported = [&](const Lane* lane) { return lane != lanes.front().get(); };  // it has nothing to compress
-  const int n_layers = model.config().n_layers * static_cast<int>(std::ranges::count_if(order, reported));
+  std::vector<std::string> compressing;
+  for (const Lane* lane : order)
+    if (reported(lane)) compressing.push_back(lane->policy().name());
+  CompressionProgress progress(compressing, model.config().n_layers, prompt_cost);
   const auto layer_done = [&](const Lane* lane) {
     cancel.check();
     if (!reported(lane)) return;
     const std::lock_guard lock(telling);
-    ++layers_done;
-    const double share = static_cast<double>(layers_done) / n_layers;
-    const double so_far = ms_since(start);
-    report(fmt::format("prompt, compressing, layer {} of {}{}", layers_done, n_layers,
-                       so_far < Reading::Pace().tell ? "" : ", " + time_left(so_far, share) + " left"),
-           prompt_share * (kReadingShare + (1 - kReadingShare) * share));
+    progress.layer_done(lane->policy().name());
+    report(progress.words(), prompt_share * (kReadingShare + (1 - kReadingShare) * progress.share()));
   };
   for (Lane* lane : order) lane->broken = true;  // until all of them are through
   backend->for_each(static_cast<int>(order.size()), [&](int i) {
