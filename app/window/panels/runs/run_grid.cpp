@@ -48,10 +48,41 @@ class WholeCells : public QTableView {
   bool m_updating = false;
 };
 
+constexpr int kHeaderPadding = 4;
+constexpr int kHeaderText = 12;
+
+/// The title of a kind of policies: begins with the names and goes on over the cells. left: where the names' column does.
+void paintKind(QPainter& painter, const QRect& area, int left, const QString& title, const viz::Theme& theme) {
+  painter.save();
+  painter.setClipRect(area);
+  painter.setFont(uiFont(kHeaderText, true));
+  painter.setPen(toColor(theme.text));
+  painter.drawText(QRect(left + kHeaderPadding, area.top(), area.right() - left, area.height()),
+                   Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, title);
+  painter.restore();
+}
+
+/// The names of policies, and what the titles of their kinds begin with.
+class Names : public QHeaderView {
+ public:
+  Names(const Workspace& workspace, const RunGridModel& model, QWidget* parent)
+      : QHeaderView(Qt::Vertical, parent), m_workspace(workspace), m_model(model) {}
+
+ protected:
+  void paintSection(QPainter* painter, const QRect& area, int row) const override {
+    if (!m_model.isHeading(row)) return QHeaderView::paintSection(painter, area, row);
+    paintKind(*painter, area, area.left(), m_model.headerData(row, Qt::Vertical, Qt::DisplayRole).toString(), m_workspace.theme());
+  }
+
+ private:
+  const Workspace& m_workspace;
+  const RunGridModel& m_model;
+};
+
 /// A square to tick; a dash where nothing can be chosen, a dot where the run is there already.
 class CellPainter : public QStyledItemDelegate {
  public:
-  CellPainter(const Workspace& workspace, QObject* parent) : QStyledItemDelegate(parent), m_workspace(workspace) {}
+  CellPainter(const Workspace& workspace, const QTableView& table) : QStyledItemDelegate(nullptr), m_workspace(workspace), m_table(table) {}
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const viz::Theme& theme = m_workspace.theme();
@@ -65,7 +96,8 @@ class CellPainter : public QStyledItemDelegate {
     const QRectF box(c.x() - 6.5, c.y() - 6.5, 13, 13);
     switch (cell) {
       case RunGridModel::Cell::heading:
-        break;
+        paintKind(*painter, option.rect, option.rect.left() - m_table.verticalHeader()->width(), words, theme);
+        return painter->restore();
       case RunGridModel::Cell::refused:
         painter->setPen(QPen(toColor(theme.line), 1.5));
         painter->drawLine(c - QPointF(4, 0), c + QPointF(4, 0));
@@ -104,6 +136,7 @@ class CellPainter : public QStyledItemDelegate {
 
  private:
   const Workspace& m_workspace;
+  const QTableView& m_table;
 };
 
 }  // namespace
@@ -182,8 +215,11 @@ void RunGrid::find() {
 }
 
 void RunGrid::layOutTable() {
+  m_table->setVerticalHeader(new Names(m_workspace, *m_model, m_table));
   m_table->setModel(m_model);
-  m_table->setItemDelegate(new CellPainter(m_workspace, m_table));
+  auto* painter = new CellPainter(m_workspace, *m_table);
+  painter->setParent(m_table);
+  m_table->setItemDelegate(painter);
   m_table->setAccessibleName("Policies and budgets");
   m_table->setShowGrid(false);
   m_table->setFrameShape(QFrame::NoFrame);
@@ -198,7 +234,12 @@ void RunGrid::layOutTable() {
   m_table->verticalHeader()->setDefaultSectionSize(kRow);
   m_table->verticalHeader()->setHighlightSections(false);
   m_table->verticalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-  m_table->verticalHeader()->setMinimumWidth(110);
+  int widest = 0;  // of the names; the titles of kinds go on over the cells
+  for (int row = 0; row < m_model->rowCount(); ++row)
+    if (!m_model->isHeading(row))
+      widest = std::max(
+          widest, QFontMetrics(uiFont(kHeaderText)).horizontalAdvance(m_model->headerData(row, Qt::Vertical, Qt::DisplayRole).toString()));
+  m_table->verticalHeader()->setFixedWidth(std::max(110, widest + 2 * kHeaderPadding + 4));
   for (QHeaderView* header : {m_table->horizontalHeader(), m_table->verticalHeader()}) header->setSectionsClickable(true);
   m_table->installEventFilter(this);
   m_table->viewport()->installEventFilter(this);
@@ -207,10 +248,12 @@ void RunGrid::layOutTable() {
     m_table->setStyleSheet(
         QString(
             "QTableView { background: %1; border: 1px solid %2; border-radius: 4px; selection-background-color: %3; }"
-            "QHeaderView { background: %1; border: none; } QHeaderView::section { color: %4; font-size: 12px; border: none; padding: 2px 4px; }"
+            "QHeaderView { background: %1; border: none; } QHeaderView::section { color: %4; font-size: %6px; border: none; padding: 2px %7px; }"
             "QHeaderView::section:horizontal { border-bottom: 1px solid %2; color: %5; font-size: 11px; }")
             .arg(toColor(t.panel).name(), toColor(t.line).name(), toColor(t.raised).name(), toColor(t.text).name(),
-                 toColor(t.secondary).name()));
+                 toColor(t.secondary).name())
+            .arg(kHeaderText)
+            .arg(kHeaderPadding));
   };
   connect(&m_workspace, &Workspace::themeChanged, this, theme);
   theme();

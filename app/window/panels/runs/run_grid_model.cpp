@@ -6,7 +6,6 @@
 
 #include <QRegularExpression>
 
-#include "app/window/look/style.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "policy/catalog.h"
@@ -246,6 +245,7 @@ int RunGridModel::columnCount(const QModelIndex& parent) const { return parent.i
 QVariant RunGridModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Cell now = cell(index.row(), index.column());
+  if (now == Cell::heading && role == Qt::DisplayRole) return m_rows[static_cast<std::size_t>(index.row())].kind;
   if (now == Cell::heading) return role == Qt::UserRole ? QVariant(static_cast<int>(now)) : QVariant();
   const QString budget = takesBudget(index.row()) ? m_budgets[static_cast<std::size_t>(index.column())].text : QString("without a budget");
   const QString name = QString::fromStdString(policy(index.row()).title) + ", " + budget;
@@ -275,11 +275,7 @@ QVariant RunGridModel::headerData(int section, Qt::Orientation orientation, int 
       return QString("All policies with %1: click to choose or to leave out").arg(m_budgets[static_cast<std::size_t>(section)].text);
     return {};
   }
-  if (isHeading(section)) {
-    if (role == Qt::DisplayRole) return m_rows[static_cast<std::size_t>(section)].kind;
-    if (role == Qt::FontRole) return uiFont(12, true);
-    return {};
-  }
+  if (isHeading(section)) return role == Qt::DisplayRole ? QVariant(m_rows[static_cast<std::size_t>(section)].kind) : QVariant();
   if (role == Qt::DisplayRole) return "  " + QString::fromStdString(policy(section).title);
   if (role == Qt::ToolTipRole) return QString::fromStdString(policy(section).idea);
   return {};
