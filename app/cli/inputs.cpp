@@ -2,7 +2,6 @@
 #include "app/cli/inputs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -10,6 +9,7 @@
 #include "app/assets.h"
 #include "arch/chat_files.h"
 #include "core/error.h"
+#include "core/from_chars.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
 #include "io/kept_file_reader.h"
@@ -89,7 +89,7 @@ std::vector<int> parse_ids(const std::string& given, int vocab_size) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     int id = -1;
     const std::string_view part = trimmed(text.substr(begin, end - begin));
-    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), id);
+    const auto [stop, error] = from_chars(part.data(), part.data() + part.size(), id);
     if (error != std::errc() || stop != part.data() + part.size() || id < 0 || id >= vocab_size) {
       bad_id("--prompt-ids", ids.size() + 1, vocab_size, std::string(part));
     }

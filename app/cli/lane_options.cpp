@@ -2,12 +2,12 @@
 #include "app/cli/lane_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include <fmt/core.h>
 
 #include "core/error.h"
+#include "core/from_chars.h"
 #include "policy/catalog.h"
 #include "policy/text/lane_edits.h"
 
@@ -23,7 +23,7 @@ std::size_t take_lane(std::string& text, std::size_t n_lanes, const std::string&
   if (begin == std::string::npos) return lane;
   const std::size_t from = begin == 0 ? key.size() : begin + 1 + key.size();
   const std::size_t end = std::min(text.find(',', from), text.size());
-  const auto [stop, error] = std::from_chars(text.data() + from, text.data() + end, lane);
+  const auto [stop, error] = from_chars(text.data() + from, text.data() + end, lane);
   if (error != std::errc() || stop != text.data() + end || lane >= n_lanes)
     throw UsageError(
         fmt::format("{}: lane: expected 0 (the full cache) to {}, got '{}'", where, n_lanes - 1, text.substr(from, end - from)));

@@ -244,8 +244,10 @@ static void check_nothing_read(const Arguments& a, const std::string& path, cons
     folder = fs::path(folder).parent_path().string();
     if (folder.empty()) folder = ".";
   }
-  for (fs::directory_iterator entry(folder, error), last; !error && entry != last; entry.increment(error))
-    if (is_name_of_model_file(entry->path().filename().string())) same(entry->path().string());
+  each_name(folder, [&](std::string_view name) {
+    if (is_name_of_model_file(name)) same(in_folder(folder, name));
+    return true;
+  });
 }
 
 void check_targets(const Arguments& a, std::initializer_list<Target> targets) {

@@ -197,9 +197,11 @@ Lesson read_lesson(const std::string& path) {
 const std::vector<std::string>& built_in_lessons() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> out;
-    std::error_code error;
-    for (std::filesystem::directory_iterator it(asset("lessons"), error), end; !error && it != end; it.increment(error))
-      if (it->path().extension() == ".json" && says_it_is_one(it->path().string())) out.push_back(it->path().string());
+    const std::string folder = asset("lessons");
+    each_name(folder, [&](std::string_view name) {
+      if (name.ends_with(".json") && says_it_is_one(in_folder(folder, name))) out.push_back(in_folder(folder, name));
+      return true;
+    });
     std::ranges::sort(out);
     return out;
   }();

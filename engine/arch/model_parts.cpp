@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arch/model_parts.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -36,13 +34,12 @@ std::string name_of(const std::string& path) { return path.substr(path.rfind('/'
 std::vector<std::string> parts_of_model(const std::string& model) {
   if (is_file(model)) return {model};
   std::vector<std::string> out;
-  // std::filesystem::directory_iterator ends the program where memory is short, and every model is opened by this.
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(model.c_str()), ::closedir);
-  while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
-    if (!decides_numbers(entry->d_name)) continue;
-    std::string path = in_folder(model, entry->d_name);
+  each_name(model, [&](std::string_view name) {
+    if (!decides_numbers(name)) return true;
+    std::string path = in_folder(model, name);
     if (is_file(path)) out.push_back(std::move(path));
-  }
+    return true;
+  });
   std::ranges::sort(out);
   return out;
 }

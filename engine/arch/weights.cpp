@@ -27,15 +27,15 @@ bool is_there(const std::string& path) {
 
 /// Why there are no weights: names what lies there instead.
 [[noreturn]] void fail_without_safetensors(const std::string& folder) {
-  std::error_code ignored;
   std::string other, gguf;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string(), suffix = entry.path().extension().string();
+  each_name(folder, [&](std::string_view name) {
+    const std::string_view suffix = name.rfind('.') == std::string_view::npos ? std::string_view() : name.substr(name.rfind('.'));
     const bool pickled = suffix == ".bin" || suffix == ".pth" || suffix == ".pt" || suffix == ".ckpt" || suffix == ".pkl" ||
                          name.ends_with(".bin.index.json");
     if (pickled && (other.empty() || name < other)) other = name;
     if (suffix == ".gguf" && (gguf.empty() || name < gguf)) gguf = name;
-  }
+    return true;
+  });
   if (!gguf.empty())
     throw Error(fmt::format("{}: expected model.safetensors or model.safetensors.index.json, got only {}; open that file itself", folder,
                             quote_name(gguf)));

@@ -8,6 +8,7 @@
 #include "cache/cache_changes.h"
 #include "cache/key_lookups.h"
 #include "cache/value_norms.h"
+#include "core/not_available.h"
 #include "core/slot_runs.h"
 #include "policy/apply_plan.h"
 
@@ -132,7 +133,7 @@ int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int grou
     const int back[] = {-pos};
     backend.rope(key.data(), 1, /*n_heads=*/1, back, cache.rope);
   }
-  double norm = kNone;
+  double norm = kNotAvailable;
   if (needs.key_norm) {  // a rotation does not change it
     std::vector<double> numbers(static_cast<std::size_t>(head_dim));
     backend.to_double(numbers, k);

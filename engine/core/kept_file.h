@@ -2,10 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/not_available.h"
 
 namespace kvscope {
 
@@ -19,9 +20,9 @@ struct KeptFile {
   };
   struct Run {
     std::string name;
-    double ratio = std::numeric_limits<double>::quiet_NaN();  // as the file says
-    std::vector<Step> steps;                                  // ascending
-    int n_merges = 0;                                         // tokens that it merged into others, which are told and not repeated here
+    double ratio = kNotAvailable;  // as the file says
+    std::vector<Step> steps;       // ascending
+    int n_merges = 0;              // tokens that it merged into others, which are told and not repeated here
   };
 
   std::string path;   // for messages

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <array>
-#include <limits>
 #include <string>
+
+#include "core/not_available.h"
 
 namespace kvscope {
 
@@ -18,12 +19,11 @@ struct FoundModel {
   std::string family;   // model_type of config.json, general.architecture of a GGUF; empty: nothing says it
   std::string numbers;  // types of the weights, those with most of them first: "BF16", "Q4_K, Q6_K"; empty: not known
   double disk_bytes = 0;
-  double weight_bytes = std::numeric_limits<double>::quiet_NaN();
+  double weight_bytes = kNotAvailable;
   int max_positions = 0;  // 0: not known
   /// Weights, and keys and values of the full cache, after so many tokens as kFoundContexts says; NaN: not known, or more than the model
   /// was made for.
-  std::array<double, kFoundContexts.size()> run_bytes = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN(),
-                                                         std::numeric_limits<double>::quiet_NaN()};
+  std::array<double, kFoundContexts.size()> run_bytes = {kNotAvailable, kNotAvailable, kNotAvailable};
   std::string problem;  // why it does not open, one sentence; empty: it opens
 
   bool opens() const { return problem.empty(); }

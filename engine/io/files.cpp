@@ -10,13 +10,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 
 #include "core/error.h"
+#include "core/from_chars.h"
 #include "io/file_handle.h"
 
 namespace kvscope {
@@ -53,6 +53,21 @@ class Leftover {
   const std::string& path_;
   bool kept_ = false;
 };
+
+/// Of a name that an unfinished file of the target has, `TARGET.PID-N.part`: the process; 0: it is none.
+int writer_of(std::string_view name, std::string_view target) {
+  constexpr std::string_view kEnd = ".part";
+  if (name.size() < target.size() + 1 + kEnd.size() || !name.starts_with(target) || name[target.size()] != '.' || !name.ends_with(kEnd))
+    return 0;
+  const std::string_view middle = name.substr(target.size() + 1, name.size() - target.size() - 1 - kEnd.size());
+  const char* const end = middle.data() + middle.size();
+  int process = 0;
+  unsigned number = 0;
+  const auto [dash, bad] = from_chars(middle.data(), end, process);
+  if (bad != std::errc() || dash == end || *dash != '-') return 0;
+  const auto [stop, worse] = from_chars(dash + 1, end, number);
+  return worse == std::errc() && stop == end ? std::max(process, 0) : 0;
+}
 
 }  // namespace
 
@@ -109,26 +124,26 @@ void prepare_for_files() {
       static_cast<void>(::open("/dev/null", O_RDONLY));  // takes the lowest, which is this; what is written to it fails as before
 }
 
-void remove_unfinished(const std::string& target) {
-  const std::string begin = target.substr(target.rfind('/') + 1) + ".", end = ".part", folder = folder_of(target);
+void each_name(const std::string& folder, const std::function<bool(std::string_view name)>& take) {
   // std::filesystem::directory_iterator ends the program where memory is short.
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
   while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
     const std::string_view name = entry->d_name;
-    if (!name.starts_with(begin) || !name.ends_with(end) || name.size() < begin.size() + end.size()) continue;
-    const std::string_view middle = name.substr(begin.size(), name.size() - begin.size() - end.size());
-    int process = 0;
-    unsigned number = 0;
-    const auto [dash, bad] = std::from_chars(middle.data(), middle.data() + middle.size(), process);
-    if (bad != std::errc() || process <= 0 || dash == middle.data() + middle.size() || *dash != '-') continue;
-    const auto [stop, worse] = std::from_chars(dash + 1, middle.data() + middle.size(), number);
-    if (worse != std::errc() || stop != middle.data() + middle.size()) continue;
-    if (::kill(process, 0) == 0 || errno != ESRCH) continue;
+    if (name != "." && name != ".." && !take(name)) return;
+  }
+}
+
+void remove_unfinished(const std::string& target) {
+  const std::string own = target.substr(target.rfind('/') + 1), folder = folder_of(target);
+  each_name(folder, [&](std::string_view name) {
+    const int process = writer_of(name, own);
+    if (process <= 0 || ::kill(process, 0) == 0 || errno != ESRCH) return true;
     // Of a living writer on another machine that shares the folder, or in another space of process numbers, it is locked.
     const std::string path = in_folder(folder, name);
     const FileHandle part(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (part && ::flock(part.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
-  }
+    return true;
+  });
 }
 
 void write_atomically(const std::string& path, std::string_view text, Readable readable) {

@@ -37,6 +37,9 @@ std::string in_folder(const std::string& folder, std::string_view name);
 /// The folder of a path; "." of a name alone.
 std::string folder_of(const std::string& path);
 
+/// Calls take(name) for every name in a folder until it returns false; of a folder that cannot be read there are none.
+void each_name(const std::string& folder, const std::function<bool(std::string_view name)>& take);
+
 /// path: for messages. Throws Error.
 void write_all(const FileHandle& file, std::string_view text, const std::string& path);
 

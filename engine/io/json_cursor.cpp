@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/not_available.h"
 
 namespace kvscope {
 
@@ -93,7 +94,7 @@ double JsonCursor::real(double min, double max) const {
   return real();
 }
 
-double JsonCursor::real_or_null() const { return is_null() ? std::numeric_limits<double>::quiet_NaN() : real(); }
+double JsonCursor::real_or_null() const { return is_null() ? kNotAvailable : real(); }
 
 std::vector<int> JsonCursor::wholes(int min, int max) const {
   std::vector<int> out(size());

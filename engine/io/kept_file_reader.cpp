@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/not_available.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
 #include "io/quote_name.h"
@@ -24,7 +25,6 @@ namespace {
 constexpr const char* kSchema = "kvscope.kept/1";
 constexpr int kMaxLayers = 4096, kMaxHeads = 4096, kMaxTokens = 1 << 20, kMaxRuns = 64;
 constexpr std::size_t kMaxNameBytes = 4096, kMaxSafetensors = 64;
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 class Reader {
  public:
@@ -178,10 +178,10 @@ class Reader {
       for (const int pos : step.kept[h]) {
         const std::size_t i = h * n + static_cast<std::size_t>(pos);
         const bool there = static_cast<std::size_t>(pos) < n;
-        const double score = !there                     ? kNone
+        const double score = !there                     ? kNotAvailable
                              : view.dtype == DType::f32 ? static_cast<double>(number_at<float>(view, i))
                                                         : number_at<double>(view, i);
-        scores.push_back(std::isfinite(score) ? score : kNone);
+        scores.push_back(std::isfinite(score) ? score : kNotAvailable);
       }
     }
     tensors.check();

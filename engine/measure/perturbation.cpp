@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "core/group_reduce.h"
+#include "core/not_available.h"
 
 namespace kvscope {
 
@@ -17,7 +17,7 @@ double rel_l2(std::span<const double> a, std::span<const double> b) {
     reference += b[i] * b[i];
   }
   if (difference == 0) return 0;
-  return reference > 0 ? std::sqrt(difference) / std::sqrt(reference) : std::numeric_limits<double>::quiet_NaN();
+  return reference > 0 ? std::sqrt(difference) / std::sqrt(reference) : kNotAvailable;
 }
 
 double mean_rel_l2(std::span<const double> a, std::span<const double> b, int group) {
@@ -71,7 +71,7 @@ double theta_bound(std::span<const double> attention, int group, std::span<const
       sigma += a[i];
       stays += mass(i);
     }
-    if (!(sigma > 0)) return std::numeric_limits<double>::quiet_NaN();
+    if (!(sigma > 0)) return kNotAvailable;
     theta += all - stays + std::abs(1 - 1 / sigma) * stays;
   }
   return theta;
@@ -90,7 +90,7 @@ PredictorError predictor_error(std::span<const double> lshat, std::span<const do
       ++count;
     }
   }
-  if (count == 0) return {.log = std::numeric_limits<double>::quiet_NaN(), .relative = std::numeric_limits<double>::quiet_NaN()};
+  if (count == 0) return {.log = kNotAvailable, .relative = kNotAvailable};
   return {.log = sum.log / static_cast<double>(count), .relative = sum.relative / static_cast<double>(count)};
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/not_available.h"
 #include "policy/plan.h"
 #include "slots/slot_state.h"
 
@@ -13,7 +14,7 @@ namespace kvscope {
 /// The slot of most similar key, and that cosine.
 struct Nearest {
   int target = -1;
-  double cos = kNone;
+  double cos = kNotAvailable;
 };
 
 /// Keys of one (layer, KV head), as far as a decision needs them. Implemented by the runtime where the keys are.

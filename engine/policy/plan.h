@@ -3,13 +3,12 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
-namespace kvscope {
+#include "core/not_available.h"
 
-inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();  // "no such number"; written as null, shown as n/a
+namespace kvscope {
 
 /// How a merged slot keeps its softmax mass (POLICIES.md section 5), or whose weights are used; none: the policy has one form only.
 enum class MergeForm : std::uint8_t { none, bias, zip, code, paper };
@@ -21,9 +20,9 @@ struct Removal {
   std::vector<int> spread;  // evicted, but its value is added in equal parts to those of these slots (ascending), which stay; usually empty
   double w_removed = 0;     // weight of the removed slot in the merge
   double w_target = 0;      // weight of the target in the merge
-  double score = kNone;     // ranking score at the time of removal
-  double cos = kNone;       // cosine to the nearest kept key, where the policy looks at it
-  double gamma = kNone;     // form=zip: length factor of the key
+  double score = kNotAvailable;  // ranking score at the time of removal
+  double cos = kNotAvailable;    // cosine to the nearest kept key, where the policy looks at it
+  double gamma = kNotAvailable;  // form=zip: length factor of the key
   MergeForm form = MergeForm::none;
   bool fallback = false;  // zip was out of range and done as bias
 };
@@ -46,7 +45,7 @@ struct Merge {
   std::vector<double> mu;                 // per member
   // and of a given value: its relative change, and the relative error of the head's outputs for the queries it is fitted to, without and
   // with what is fitted
-  double value_change = kNone, error_before = kNone, error_after = kNone;
+  double value_change = kNotAvailable, error_before = kNotAvailable, error_after = kNotAvailable;
 };
 
 /// What one compression of one (layer, KV head) does. The runtime applies it; policies change nothing themselves.
@@ -55,7 +54,7 @@ struct Plan {
   std::vector<Merge> merges;
   std::vector<double> score;     // ranking score of every slot before removal; NaN: not ranked. Empty: no ranking in this step
   std::vector<int> to_residual;  // slots that from now on collect others instead of being ranked away (ascending); they stay
-  double theta = kNone;          // cosine above which keys went together, where a policy finds it anew in every compression
+  double theta = kNotAvailable;  // cosine above which keys went together, where a policy finds it anew in every compression
 
   bool changes_slots() const { return !removals.empty() || !to_residual.empty(); }
 };

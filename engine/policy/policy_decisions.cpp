@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/not_available.h"
 #include "policy/policy.h"
 #include "policy/query_centers.h"
 #include "policy/rules.h"
@@ -205,7 +206,7 @@ void Policy::show_scores(HeadDecision& d) {
   for (std::size_t i = 0; i < d.score.size(); ++i) {
     const bool is_free = !d.is_protected[i];
     n_nan += is_free && std::isnan(d.score[i]);
-    d.plan.score[i] = is_free ? d.score[i] : kNone;
+    d.plan.score[i] = is_free ? d.score[i] : kNotAvailable;
   }
   count_nan_scores(n_nan);
 }

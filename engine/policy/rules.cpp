@@ -2,7 +2,6 @@
 #include "policy/rules.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -23,7 +22,7 @@ int count_or_fraction(std::string_view value, int c) {
     return round_half_up(share * c);
   }
   int count = 0;
-  const auto [stop, error] = std::from_chars(value.data(), end, count);
+  const auto [stop, error] = from_chars(value.data(), end, count);
   KVSCOPE_ASSERT(error == std::errc() && stop == end);
   return count;
 }

@@ -5,12 +5,12 @@
 #include <compare>
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/group_reduce.h"
+#include "core/not_available.h"
 #include "slots/hit_history.h"
 #include "slots/log_mean_rows.h"
 #include "slots/row_ring.h"
@@ -82,9 +82,9 @@ struct SlotState {
 #define KVSCOPE_COLUMN(name, Type) std::vector<statistics::Type::Cell> name;
   KVSCOPE_STATISTICS(KVSCOPE_COLUMN)
 #undef KVSCOPE_COLUMN
-  HitHistory hits;                                            // rows with abar >= 1 / n
-  double outside = std::numeric_limits<double>::quiet_NaN();  // mean share of the prompt's attention outside sinks and recent
-  RowRing rows;                                               // last rows of abar, [n]; 0 where a row was before the slot
+  HitHistory hits;                 // rows with abar >= 1 / n
+  double outside = kNotAvailable;  // mean share of the prompt's attention outside sinks and recent
+  RowRing rows;                    // last rows of abar, [n]; 0 where a row was before the slot
   // per query head of the group, slot outermost: entry of (slot i, query head g) is [i * group + g]
   LogMeanRows z_rows;         // last rows of z + extra, [n, group]; -inf where not scored
   std::vector<double> ema;    // lS_{g,i} of statistics/log_ema.h; -inf: never scored

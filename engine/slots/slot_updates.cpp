@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/not_available.h"
 #include "core/place.h"
 #include "core/slot_runs.h"
 #include "slots/statistics/log_ema.h"
@@ -50,7 +51,7 @@ void fold_all(SlotState& state, const StatNeeds& needs, std::span<const double> 
 template <class S>
 void load_column(std::vector<typename S::Cell>& cells, const StatNeeds& needs, const PromptStats& prompt) {
   const std::size_t n = at(prompt.n);
-  const auto of_slot = [](std::span<const double> x, std::size_t i) { return x.empty() ? std::numeric_limits<double>::quiet_NaN() : x[i]; };
+  const auto of_slot = [](std::span<const double> x, std::size_t i) { return x.empty() ? kNotAvailable : x[i]; };
   cells.reserve(n);
   for (std::size_t i = 0; i < n; ++i)
     cells.push_back(S::init({.key_norm = of_slot(prompt.key_norm, i), .probed = of_slot(prompt.probed, i)}));

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
+#include "core/not_available.h"
 #include "slots/slot_state.h"
 
 namespace kvscope {
@@ -25,14 +25,14 @@ struct PromptStats {
   const HitHistory* hits = nullptr;       // over at least the last needs.hits rows
   std::span<const double> key_norm = {};  // [n] norms of the keys before rotation
   std::span<const double> probed = {};    // [n] where needs.probe
-  double outside = std::numeric_limits<double>::quiet_NaN();  // mean over queries and group of the attention outside needs.outside
+  double outside = kNotAvailable;         // mean over queries and group of the attention outside needs.outside
 };
 
 /// A fresh slot at the end, standing for the token at `pos` alone and never scored. group: query heads per KV head.
 /// key_norm: norm of its key before rotation, where needs.key_norm.
-void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos, double key_norm = std::numeric_limits<double>::quiet_NaN());
+void append_slot(SlotState& state, const StatNeeds& needs, int group, int pos, double key_norm = kNotAvailable);
 /// The same at the place that `pos` has among the slots. Returns that place.
-int insert_slot(SlotState& state, const StatNeeds& needs, int group, int pos, double key_norm = std::numeric_limits<double>::quiet_NaN());
+int insert_slot(SlotState& state, const StatNeeds& needs, int group, int pos, double key_norm = kNotAvailable);
 
 /// Takes one step's rows into the statistics. a: [group, n] attention, votes and bias inside (may be empty if !needs.reads_a());
 /// z: [group, n] logits q.k/sqrt(d) without bias (may be empty if !needs.reads_z()).

@@ -2,16 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace kvscope {
+#include "core/not_available.h"
 
-/// "No such number" in every record: written as null, shown as n/a, never as 0.
-inline constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
+namespace kvscope {
 
 /// What happened to one slot in one compression; a token is named by its original position.
 struct Event {

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <mutex>
 
 #include "core/error.h"
+#include "core/from_chars.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/pre_tokenizer.h"
@@ -34,7 +34,7 @@ std::string text_of_name(const std::string& name, const Decoding& decoding) {
   if (decoding.byte_letters) return bytes_of_letters(name);
   unsigned byte = 0;
   if (decoding.byte_fallback && name.size() == 6 && name.starts_with("<0x") && name.ends_with('>')) {
-    const auto [end, error] = std::from_chars(name.data() + 3, name.data() + 5, byte, 16);
+    const auto [end, error] = from_chars(name.data() + 3, name.data() + 5, byte, 16);
     if (error == std::errc() && end == name.data() + 5) return std::string(1, static_cast<char>(byte));
   }
   std::string text = name;

@@ -4,13 +4,13 @@
 #include <sentencepiece_processor.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
 
 #include "core/error.h"
+#include "core/from_chars.h"
 #include "tokenizer/tokenizer.h"
 
 namespace kvscope {
@@ -34,7 +34,7 @@ std::string with_spaces(std::string_view piece) {
 /// "<0x0A>" to its byte.
 std::string byte_of_piece(const std::string& piece) {
   unsigned value = 0;
-  if (piece.size() == 6 && piece.starts_with("<0x")) std::from_chars(piece.data() + 3, piece.data() + 5, value, 16);
+  if (piece.size() == 6 && piece.starts_with("<0x")) from_chars(piece.data() + 3, piece.data() + 5, value, 16);
   return std::string(1, static_cast<char>(value));
 }
 

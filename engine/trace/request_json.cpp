@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/request_json.h"
 
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "core/error.h"
+#include "core/from_chars.h"
 #include "policy/catalog.h"
 #include "trace/trace_writer.h"
 
@@ -96,7 +96,7 @@ RunRequest read_request(const JsonCursor& f) {
   r.ignore_end = f.flag_or("ignore_end", r.ignore_end);
   r.temperature = f.real_or("temperature", 0, 100, 0);
   const std::string seed = f.text_or("seed", "0");
-  const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), r.seed);
+  const auto [end, error] = from_chars(seed.data(), seed.data() + seed.size(), r.seed);
   if (error != std::errc() || end != seed.data() + seed.size()) refuse(f, "seed", "digits", quoted(seed));
   r.detail = detail_of(f);
   r.n_logits = f.whole_or("logits", 0, std::numeric_limits<int>::max(), r.n_logits);

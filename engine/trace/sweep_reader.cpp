@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -18,16 +16,6 @@ namespace kvscope {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-/// Calls take(name) for every name in the folder until it returns false; what cannot be read has none.
-template <class Take>
-void each_name(const std::string& folder, Take&& take) {
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (!take(it->path().filename().string())) return;
-}
-
 struct Found {
   std::string path;
   timespec written;
@@ -36,9 +24,9 @@ struct Found {
 /// What sweeps in the folder consist of, those that began last at the end.
 std::vector<Found> contents_in(const std::string& folder) {
   std::vector<Found> out;
-  each_name(folder, [&](const std::string& name) {
+  each_name(folder, [&](std::string_view name) {
     struct stat info {};
-    const std::string path = (fs::path(folder) / name).string();
+    const std::string path = in_folder(folder, name);
     if (is_sweep_contents_name(name) && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) out.push_back({path, info.st_mtim});
     return true;
   });
@@ -60,7 +48,7 @@ std::string stamp_of(const std::string& path) {
 
 bool SweepReader::is_store(const std::string& folder) {
   bool found = false;
-  each_name(folder, [&](const std::string& name) { return !(found = is_sweep_contents_name(name)); });
+  each_name(folder, [&](std::string_view name) { return !(found = is_sweep_contents_name(name)); });
   return found;
 }
 
@@ -80,13 +68,13 @@ SweepReader::Taken SweepReader::take(std::size_t most) {
   Taken out;
   if (n_there_ == results_.size()) return out;
   std::unordered_set<std::string> names;
-  each_name(folder_, [&](const std::string& name) { return names.insert(name), true; });
+  each_name(folder_, [&](std::string_view name) { return names.emplace(name), true; });
   std::size_t n = 0;
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const std::string& key = contents_.keys[i];
     const auto known = stamps_.find(i);
     if (results_[i] || (!names.contains(sweep_item_name(key)) && known == stamps_.end())) continue;
-    const std::string path = (fs::path(folder_) / sweep_item_name(key)).string(), stamp = stamp_of(path);
+    const std::string path = in_folder(folder_, sweep_item_name(key)), stamp = stamp_of(path);
     if (known != stamps_.end() && known->second == stamp) continue;
     if (n++ == most) {
       out.more = true;

@@ -2,7 +2,6 @@
 #include "trace/trace_writer.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <deque>
 #include <set>
@@ -164,7 +163,7 @@ void Writer::lane(std::size_t index) {
     const char* end = p.value.data() + p.value.size();
     int whole = 0;
     double real = 0;
-    if (const auto [stop, error] = std::from_chars(p.value.data(), end, whole); error == std::errc() && stop == end) {
+    if (const auto [stop, error] = from_chars(p.value.data(), end, whole); error == std::errc() && stop == end) {
       json_.value(whole);
     } else if (const auto [stop2, error2] = from_chars(p.value.data(), end, real);
                error2 == std::errc() && stop2 == end && std::isfinite(real)) {

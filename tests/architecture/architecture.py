@@ -55,6 +55,14 @@ LIBRARIES = [
     ("CUDA", re.compile(r"^(cuda|cublas)"), ("engine/backend/",)),
 ]
 
+# What one standard library has and another one has not, or has for whole numbers only -> what to write instead. The window has Qt besides and
+# is built with the system's own.
+STANDARD_LIBRARY = [
+    (re.compile(r"\bstd::from_chars\("), "core/from_chars.h", re.compile(r"^engine/core/from_chars\.(h|cpp)$")),
+    (re.compile(r"\bstd::atomic<\s*std::shared_ptr\b"), "a lock (snapshot/snapshot.h, Mailbox)", None),
+    (re.compile(r"\bstd::atomic_ref\b"), "__atomic_fetch_add", None),
+]
+
 # Names that are also plain words count only as a text literal; "full" is the reference lane, which the trace format names.
 PLAIN_WORDS = {"local", "streaming", "random", "best", "less", "custom", "expected", "leverage", "pages", "given", "think", "quest"}
 EXEMPT = {"full"}
@@ -163,6 +171,15 @@ def policy_errors(file, text, patterns):
                 yield f"{file}:{number}: names the policy '{name}'; only the catalog in engine/policy may"
 
 
+def standard_library_errors(file, text):
+    if file.startswith("app/window/"):
+        return
+    for number, line in enumerate(without_comments(text).splitlines(), 1):
+        for pattern, instead, exempt in STANDARD_LIBRARY:
+            if pattern.search(line) and not (exempt and exempt.match(file)):
+                yield f"{file}:{number}: {pattern.search(line)[0].rstrip('(')} is not in every standard library; use {instead}"
+
+
 def top_errors(root):
     for path in sorted(root.iterdir()):
         if path.name not in TOP and not path.name.startswith("."):
@@ -217,6 +234,7 @@ def check(root, policies=(), long_functions=None):
     for file, text in files:
         errors += include_errors(file, text)
         errors += policy_errors(file, text, patterns)
+        errors += standard_library_errors(file, text)
     errors += type_errors(files)
     found = sizes.check(files, (CLASS_LINES, CLASS_FILES), FUNCTION_LINES, long_functions or {})
     errors += found[0]

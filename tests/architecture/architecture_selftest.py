@@ -32,6 +32,18 @@ class Types(unittest.TestCase):
             self.assertEqual(errors({"engine/policy/a.h": a, "engine/tokenizer/b.h": b}), [], b)
 
 
+class StandardLibraries(unittest.TestCase):
+    def test_what_one_of_them_lacks_is_named(self):
+        for line in ("std::from_chars(a, b, share);", "std::atomic<std::shared_ptr<int>> p;", "std::atomic_ref<int> r(n);"):
+            found = errors({"engine/policy/a.cpp": "\n" + line + "\n"})
+            self.assertEqual(len(found), 1, line)
+            self.assertTrue(found[0].startswith("engine/policy/a.cpp:2: std::"), found)
+
+    def test_our_own_form_and_the_window_may(self):
+        self.assertEqual(errors({"engine/core/from_chars.cpp": "std::from_chars(a, b, n);\n", "app/window/a.cpp": "std::from_chars(a, b, n);\n",
+                                 "engine/io/a.cpp": "from_chars(a, b, n);  // std::from_chars(\n"}), [])
+
+
 class Arrows(unittest.TestCase):
     def accepts(self, file, include):
         self.assertEqual(errors({file: f"#include {include}\n"}), [])

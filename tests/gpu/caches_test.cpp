@@ -5,6 +5,7 @@
 #include "backend/reference.h"
 #include "cache/head_cache.h"
 #include "cache/value_norms.h"
+#include "core/not_available.h"
 #include "policy/apply_plan.h"
 
 namespace kvscope::test {
@@ -23,7 +24,7 @@ class CachesOnDevices : public OfVariant {
     for (int pos = 0; pos < 30; ++pos) {
       const std::size_t at = static_cast<std::size_t>(pos) * kWidth * size_of(b->dtype());
       b->append_kv(cache.kv, static_cast<const std::byte*>(k.data()) + at, static_cast<const std::byte*>(v.data()) + at, 1);
-      append_slot(cache.slots, needs, /*group=*/1, pos, kNone);
+      append_slot(cache.slots, needs, /*group=*/1, pos, kNotAvailable);
       if (pos < kSlots) continue;
       Plan plan;
       plan.removals.push_back({.slot = pos % 5 + 1});

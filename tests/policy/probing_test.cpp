@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/not_available.h"
 #include "policy/allocations/flat_allocation.h"
 #include "policy/allocations/measured_heads_allocation.h"
 #include "policy/catalog.h"
@@ -41,7 +42,7 @@ TEST(FlatAllocation, OfEqualScoresTheLowerPositionThenTheFirstHeadStays) {
 }
 
 TEST(FlatAllocation, WhatIsNoNumberRanksLastAndLayersWithWindowsTakeNoPart) {
-  const std::vector<HeadNotes> heads = {{}, {.numbers = {kNone, 1}, .pos = {0, 1}}, {.numbers = {-3, -2}, .pos = {0, 1}}};
+  const std::vector<HeadNotes> heads = {{}, {.numbers = {kNotAvailable, 1}, .pos = {0, 1}}, {.numbers = {-3, -2}, .pos = {0, 1}}};
   EXPECT_EQ(FlatAllocation().after_survey(shape(3, 1, 1), heads), (Budgets{1, 1, 1})) << "1 and -2 of the two that take part";
 }
 
@@ -75,7 +76,7 @@ TEST(ThresholdSelection, WhatScoresLowerGoesAndABudgetIsTheMost) {
     d.begin({&slots, nullptr, 0, 0});
     d.budget = budget;
     d.is_protected = {1, 0, 0, 0, 0, 0};
-    d.plan.score = d.score = {-9, 3, 2, kNone, 2.5, 1};
+    d.plan.score = d.score = {-9, 3, 2, kNotAvailable, 2.5, 1};
     ThresholdSelection(2).select(d, 0);
     EXPECT_EQ(d.budget, budget);
     return d.keep;

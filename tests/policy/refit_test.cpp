@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/not_available.h"
 #include "policy/mergers/refit_merge.h"
 #include "policy/rankings/reference_ranking.h"
 #include "policy/tiny_lane.h"
@@ -100,7 +101,7 @@ TEST(Refit, ABiasHasALimitAndZeroLeavesTheValuesAlone) {
 }
 
 TEST(Refit, WhatIsNotFiniteIsNotFitted) {
-  const Rows rows{.n = 2, .exp_logit = {kNone, 1}, .mass = {kNone}};
+  const Rows rows{.n = 2, .exp_logit = {kNotAvailable, 1}, .mass = {kNotAvailable}};
   const Refitted fit = refit(rows, std::vector{0}, Numbers{1, 2}, 0.01, 3);
   EXPECT_TRUE(fit.weight.empty() && fit.values.empty());
 }

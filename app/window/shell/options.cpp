@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/shell/options.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -25,6 +24,7 @@
 #include "app/window/shell/main_window.h"
 #include "core/byte_size.h"
 #include "core/error.h"
+#include "core/from_chars.h"
 #include "io/files.h"
 #include "io/result_files.h"
 #include "io/terminal_text.h"
@@ -53,7 +53,7 @@ const char* const kHelp =
 
 std::optional<int> number(std::string_view text) {
   int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
   return value;
 }

@@ -7,6 +7,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "core/error.h"
+#include "core/not_available.h"
 #include "core/slot_runs.h"
 #include "core/vector_math.h"
 
@@ -289,7 +290,7 @@ void CpuBackend<T>::nearest_of(const NearestJob& job) {
           }
         }
         places[static_cast<std::size_t>(r + i)] = best;
-        cosines[static_cast<std::size_t>(r + i)] = std::isfinite(most) ? most : std::numeric_limits<double>::quiet_NaN();
+        cosines[static_cast<std::size_t>(r + i)] = std::isfinite(most) ? most : kNotAvailable;
       }
     }
   });

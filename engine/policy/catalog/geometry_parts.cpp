@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/catalog/geometry_parts.h"
 
+#include "core/not_available.h"
 #include "policy/catalog/keys.h"
 #include "policy/rankings/expected_ranking.h"
 #include "policy/rankings/filter_ranking.h"
@@ -44,7 +45,7 @@ LeverageRanking leverage(const PartSetup& s) { return {s.params.count("sketch", 
 std::unique_ptr<Ranking> by_leverage(const PartSetup& s) { return std::make_unique<LeverageRanking>(leverage(s)); }
 std::unique_ptr<Ranking> by_non_causal(const PartSetup& s) { return std::make_unique<NonCausalRanking>(chunk_of(s, "attention_chunk")); }
 std::unique_ptr<Ranking> by_compactor(const PartSetup& s) {
-  const double blend = s.params.text("blend") == "removed" ? kNone : s.params.number("blend");
+  const double blend = s.params.text("blend") == "removed" ? kNotAvailable : s.params.number("blend");
   return std::make_unique<BlendedRanking>(leverage(s), NonCausalRanking(chunk_of(s, "attention_chunk")), s.params.count("sinks", s.slots),
                                           s.params.count("recent", s.slots), blend, s.slots);
 }

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <span>
 
 #include "core/error.h"
+#include "core/from_chars.h"
 #include "policy/catalog.h"
 #include "policy/text/lane_edits.h"
 #include "policy/text/params.h"
@@ -108,7 +108,7 @@ constexpr std::array kPresses = {
 /// 1 - share in decimals: 0.75 -> "0.25".
 std::string share_kept(std::string_view removed, const std::string& where) {
   double share = -1;
-  const auto [end, error] = std::from_chars(removed.data(), removed.data() + removed.size(), share);
+  const auto [end, error] = from_chars(removed.data(), removed.data() + removed.size(), share);
   if (error != std::errc() || end != removed.data() + removed.size() || !(share >= 0 && share < 1))
     throw UsageError(
         fmt::format("{}: {}: expected the share that is removed, from 0 to below 1, got {}", where, kRemoved, quoted(removed)));

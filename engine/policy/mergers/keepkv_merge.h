@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/not_available.h"
 #include "policy/mergers/merger.h"
 #include "slots/log_scores.h"
 
@@ -26,7 +27,7 @@ struct KeepkvMerged {
   std::vector<double> T;             // [G] what the merged slot's log-score must be
   std::vector<double> m;             // [G] what the averaged key alone would give
   double extra = 0;                  // of the merged slot
-  double gamma = kNone;              // length of the key, form=zip
+  double gamma = kNotAvailable;      // length of the key, form=zip
   MergeForm form = MergeForm::bias;  // as applied
   bool fallback = false;             // zip was out of [0.5, 2] and done as bias
 };

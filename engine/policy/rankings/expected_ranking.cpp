@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/not_available.h"
 #include "policy/rankings/rows.h"
 
 namespace kvscope {
@@ -62,7 +63,7 @@ std::vector<double> expected_logits(std::span<const double> mean, std::span<cons
 std::vector<double> ExpectedRanking::score(const HeadView& head) const {
   KVSCOPE_ASSERT(head.queries);
   const std::size_t n = head.slots->pos.size(), first = std::min(n, static_cast<std::size_t>(o_.sinks));
-  std::vector<double> score(n, kNone);
+  std::vector<double> score(n, kNotAvailable);
   if (first == n) return score;
   const std::vector<double> keys = all_keys(head), queries = head.queries->rows(/*rotated=*/false);
   const std::vector<double> rotation = mean_rotation(head.queries->rotations(static_cast<int>(n), o_.future), o_.future);

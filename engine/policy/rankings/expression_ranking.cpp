@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/not_available.h"
 
 namespace kvscope {
 namespace {
@@ -90,7 +91,7 @@ std::vector<double> ExpressionRanking::column(Quantity q, const SlotState& slots
     case Quantity::mean:
       return MeanRanking().statistic(slots);
     case Quantity::last: {
-      if (slots.rows.rows() == 0) return std::vector<double>(n, kNone);
+      if (slots.rows.rows() == 0) return std::vector<double>(n, kNotAvailable);
       return slots.rows.row(slots.rows.rows() - 1);
     }
     case Quantity::ema:

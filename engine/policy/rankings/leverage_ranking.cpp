@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/least_squares.h"
+#include "core/not_available.h"
 #include "policy/decision.h"
 #include "policy/rankings/rows.h"
 #include "policy/rules.h"
@@ -26,7 +27,7 @@ std::vector<double> factor_of(const std::vector<double>& gram, std::size_t width
 
 std::vector<double> leverage_scores(std::vector<double> rows, std::size_t width) {
   const std::size_t n = width > 0 ? rows.size() / width : 0;
-  std::vector<double> mean(width, 0.0), gram(width * width, 0.0), score(n, kNone), y(width);
+  std::vector<double> mean(width, 0.0), gram(width * width, 0.0), score(n, kNotAvailable), y(width);
   for (std::size_t i = 0; i < rows.size(); ++i) mean[i % width] += rows[i] / static_cast<double>(n);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] -= mean[i % width];
   for (std::size_t r = 0; r < n; ++r)

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/not_available.h"
 #include "core/vector_math.h"
 #include "policy/decision.h"
 #include "policy/rankings/rows.h"
@@ -88,7 +89,7 @@ BlendedRanking::Middle BlendedRanking::middle(std::size_t n) const {
 
 std::vector<double> BlendedRanking::score(const HeadView& head) const {
   const Middle m = middle(head.slots->pos.size());
-  std::vector<double> score(head.slots->pos.size(), kNone);
+  std::vector<double> score(head.slots->pos.size(), kNotAvailable);
   std::ranges::copy(leverage_.leverage(head, m.first, m.end), score.begin() + static_cast<std::ptrdiff_t>(m.first));
   return score;
 }

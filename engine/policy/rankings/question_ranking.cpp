@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/question_ranking.h"
 
+#include "core/not_available.h"
+
 namespace kvscope {
 
 void QuestionRanking::require(StatNeeds& needs) const {
@@ -20,7 +22,7 @@ std::vector<double> QuestionRanking::statistic(const SlotState& slots) const {
 std::vector<double> QuestionRanking::score(const HeadView& head) const {
   std::vector<double> score = statistic(*head.slots);
   const std::size_t ranked = score.size() - std::min(score.size(), static_cast<std::size_t>(w_));
-  std::fill(score.begin() + static_cast<std::ptrdiff_t>(ranked), score.end(), kNone);
+  std::fill(score.begin() + static_cast<std::ptrdiff_t>(ranked), score.end(), kNotAvailable);
   return score;
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "core/not_available.h"
 #include "core/place.h"
 #include "core/vector_math.h"
 
@@ -86,7 +87,7 @@ std::vector<double> PooledWindowRanking::statistic(const SlotState& slots) const
 std::vector<double> PooledWindowRanking::score(const HeadView& head) const {
   std::vector<double> mean = statistic(*head.slots);
   const std::size_t ranked = mean.size() - std::min(mean.size(), at(w_));
-  std::vector<double> pooled(mean.size(), kNone);
+  std::vector<double> pooled(mean.size(), kNotAvailable);
   pool_1d(std::span(mean).first(ranked), kernel_, pool_, std::span(pooled).first(ranked));
   return pooled;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/not_available.h"
 #include "core/vector_math.h"
 #include "policy/rankings/rows.h"
 
@@ -83,7 +84,7 @@ std::vector<double> key_redundancy(std::span<const double> keys, std::size_t n, 
 
 std::vector<double> RedundancyRanking::score(const HeadView& head) const {
   const std::size_t n = head.slots->pos.size(), ranked = n - std::min(n, static_cast<std::size_t>(o_.window));
-  std::vector<double> score(n, kNone);
+  std::vector<double> score(n, kNotAvailable);
   if (ranked == 0) return score;
   const std::vector<double> importance = pool_1d(window_importance(head.slots->z_rows, o_.window, ranked), o_.kernel, Pool::max);
   const std::vector<double> redundancy = key_redundancy(all_keys(head), n, o_.similar);

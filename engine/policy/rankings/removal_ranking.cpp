@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/removal_ranking.h"
 
+#include "core/not_available.h"
 #include "core/vector_math.h"
 #include "policy/rankings/rows.h"
 
@@ -27,7 +28,7 @@ std::vector<double> RemovalRanking::score(const HeadView& head) const {
   const std::size_t n = head.slots->pos.size(), group = static_cast<std::size_t>(o_.group);
   const std::size_t ranked = n - std::min(n, static_cast<std::size_t>(o_.window));
   const std::vector<double> values = head.keys->values();
-  std::vector<double> sums(n, 0.0), z(n), score(n, kNone);
+  std::vector<double> sums(n, 0.0), z(n), score(n, kNotAvailable);
   for (int r = std::max(0, rows.rows() - o_.window); r < rows.rows(); ++r) {
     const std::vector<double> row = rows.row(r);
     for (std::size_t g = 0; g < group; ++g) {

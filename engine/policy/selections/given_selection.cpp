@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/not_available.h"
 #include "policy/text/params.h"
 
 namespace kvscope {
@@ -50,7 +51,7 @@ void GivenSelection::select(HeadDecision& head, int step) const {
   const std::size_t place = static_cast<std::size_t>(head.view.layer * run_.file().n_kv_heads + head.view.kv_head);
   const std::vector<int>& kept = said->kept[place];
   const std::vector<int>& pos = head.slots().pos;
-  if (!said->scores.empty()) head.score.assign(pos.size(), kNone);
+  if (!said->scores.empty()) head.score.assign(pos.size(), kNotAvailable);
   for (int i = 0; i < head.slots().size(); ++i) {
     const auto found = std::ranges::lower_bound(kept, pos[static_cast<std::size_t>(i)]);
     const bool stays = found != kept.end() && *found == pos[static_cast<std::size_t>(i)];

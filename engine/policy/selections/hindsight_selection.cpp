@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/not_available.h"
 #include "core/place.h"
 
 namespace kvscope {
@@ -201,7 +202,7 @@ void HindsightSelection::select(HeadDecision& head, int) const {
     const Hindsight::View view = head.view.hindsight->look();
     Outputs outputs(view, n);
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    head.score.assign(at(n), kNone);
+    head.score.assign(at(n), kNotAvailable);
     for (const int e : free) head.score[at(e)] = -outputs.after(e, outputs.bound(e), kInfinity);
     head.plan.score = head.score;
     std::vector<double> bounds(at(n));

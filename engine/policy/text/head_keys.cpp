@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "core/error.h"
+#include "core/from_chars.h"
 #include "policy/policy_row.h"
 
 namespace kvscope {
@@ -15,7 +14,7 @@ namespace {
 std::optional<int> take(std::string_view& text, char letter) {
   int n = 0;
   if (!text.starts_with(letter) || text.size() < 2 || text[1] < '0' || text[1] > '9') return std::nullopt;
-  const auto [stop, error] = std::from_chars(text.data() + 1, text.data() + text.size(), n);
+  const auto [stop, error] = from_chars(text.data() + 1, text.data() + text.size(), n);
   if (error != std::errc()) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
   return n;

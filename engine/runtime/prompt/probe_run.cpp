@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
+#include "core/not_available.h"
 #include "core/place.h"
 #include "core/vector_math.h"
 #include "runtime/stopwatch.h"
@@ -194,8 +194,7 @@ std::vector<ProbeRun::Result> ProbeRun::run(const PromptRun& prompt, std::span<c
   const ModelConfig& c = model_.config();
   const int begin = text_->start(prompt.tokens()), n = prompt.size(), stretch = together.front().stretch;
   Result empty;
-  for (int l = 0; l < c.n_layers; ++l)
-    empty.found.emplace_back(at(c.n_kv_heads) * at(n), c.window(l) > 0 ? std::numeric_limits<double>::quiet_NaN() : 0.0);
+  for (int l = 0; l < c.n_layers; ++l) empty.found.emplace_back(at(c.n_kv_heads) * at(n), c.window(l) > 0 ? kNotAvailable : 0.0);
   std::vector<Result> results(together.size(), empty);
   for (std::size_t i = 0; i < results.size(); ++i)
     for (const std::vector<double>& found : results[i].found)

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <compare>
-#include <limits>
 
 #include "core/host_device.h"
+#include "core/not_available.h"
 
 namespace kvscope {
 
@@ -15,8 +15,8 @@ struct StatParams {
 
 /// What is known of a slot that comes.
 struct NewSlot {
-  double key_norm = 0;                                       // L2 norm of the key before rotation; NaN: nobody asked for it
-  double probed = std::numeric_limits<double>::quiet_NaN();  // of the prompt's tokens, where there was a probe
+  double key_norm = 0;            // L2 norm of the key before rotation; NaN: nobody asked for it
+  double probed = kNotAvailable;  // of the prompt's tokens, where there was a probe
 };
 
 /// A sum over the queries r of a prompt of n tokens: sum_r decay^(n - 1 - r) abar_r^power. abar_r: attention of query r to the slot, its

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <limits>
-
+#include "core/not_available.h"
 #include "slots/statistics/statistic.h"
 
 namespace kvscope::statistics {
@@ -13,7 +12,7 @@ struct Stored {
     int block = -1;      // keys of one block share what they were stored with; -1: the key stands in full precision
     bool value = false;  // the value does not
     // relative error of the row, ||x' - x||_2 / ||x||_2; not a number: it stands in full precision
-    double key_error = std::numeric_limits<double>::quiet_NaN(), value_error = std::numeric_limits<double>::quiet_NaN();
+    double key_error = kNotAvailable, value_error = kNotAvailable;
   };
   KVSCOPE_HOST_DEVICE static Cell init(const NewSlot&) { return {}; }
 };
