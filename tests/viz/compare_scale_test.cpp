@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many runs, many heads, long texts; view modes, zoom and sorting.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
