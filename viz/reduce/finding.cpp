@@ -23,6 +23,8 @@ bool changed(const Snapshot& snapshot, const StepRecord& step) {
 
 int head_of(const Snapshot& snapshot, const Loss& loss) { return loss.layer * snapshot.model.n_kv_heads + loss.kv_head; }
 
+std::string either_of(const std::string& a, const std::string& b) { return fmt::format("Either of {} and {} alone brings it back.", a, b); }
+
 }  // namespace
 
 int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int after) {
@@ -101,8 +103,7 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
             fmt::format("If only {} keeps its full cache, the answer is the full cache's again. {} {}", names, most, others), heads, gains};
   const std::string whole = fmt::format("Each of these is enough, if only it keeps its full cache: {}. {} {}", names, most, others);
   if (heads.size() == 2)
-    return {fmt::format("{} or {}", name(heads[0]), name(heads[1])),
-            fmt::format("Either of {} and {} alone brings it back.", name(heads[0]), name(heads[1])), whole, heads, gains};
+    return {fmt::format("{} or {}", name(heads[0]), name(heads[1])), either_of(name(heads[0]), name(heads[1])), whole, heads, gains};
   return {fmt::format("any of {} heads", heads.size()), fmt::format("Any of {} heads alone brings it back.", heads.size()), whole, heads,
           gains};
 }
@@ -125,6 +126,14 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
   const std::string lost = fmt::format("evicted token {} {}, {} of {} attention.", loss.token, quoted(token_text(snapshot, loss.token)),
                                        format_percent(loss.attention), all ? name + "'s" : std::string("its"));
   return fmt::format("{}{}{} {} {}", what, measured ? ". " : ":", causes.sentence, who, lost);
+}
+
+std::string longest_finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding) {
+  const std::string name = fmt::format("L{} H{}", finding.loss.layer, finding.loss.kv_head);
+  const int head = head_of(snapshot, finding.loss);
+  Finding both = finding;
+  both.n_alike = 2;
+  return finding_sentence(snapshot, lane, both, {"", either_of(name, name), "", {head, head}, head});
 }
 
 }  // namespace kvscope::viz

@@ -60,5 +60,7 @@ std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lan
 /// that head pays to the token there. Other heads may miss enough, too: once that is known it stands there, "KeepKV says «2», not «8».
 /// Either of L4 H1 and L4 H3 alone brings it back. Both evicted token …". Empty without a finding. `causes`: those of finding_of().
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes = {});
+/// As long as it may become by an answer to "which head?": room for it.
+std::string longest_finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding);
 
 }  // namespace kvscope::viz

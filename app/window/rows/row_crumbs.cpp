@@ -72,6 +72,8 @@ class CrumbSentence final : public ElidedLabel {
   };
   std::vector<Words> chips;
   std::vector<Question> questions;
+  QString
+      foreseen;  // a sentence that an answer may put in its place: it has room from the start, or the questions would move under the hand
 
   explicit CrumbSentence(QWidget* row) : ElidedLabel(row) { row->installEventFilter(this); }
 
@@ -83,7 +85,8 @@ class CrumbSentence final : public ElidedLabel {
       for (const Question& question : questions)
         ask(question, brief < 2 ? question.full : brief < 3 ? question.brief : question.brief.first(1));
       row.invalidate();
-      if (fits(parentWidget()->width() - row.totalMinimumSize().width())) break;
+      const int room = parentWidget()->width() - row.totalMinimumSize().width();
+      if (fits(text(), room) && fits(foreseen, room)) break;
     }
     update();
   }
@@ -100,7 +103,7 @@ class CrumbSentence final : public ElidedLabel {
     ensurePolished();
     QPainter painter(this);
     painter.setPen(palette().color(QPalette::WindowText));
-    const QString shown = fits(width()) ? text() : cutLines();
+    const QString shown = fits(text(), width()) ? text() : cutLines();
     painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, shown);
   }
 
@@ -131,10 +134,10 @@ class CrumbSentence final : public ElidedLabel {
     button.setFixedWidth(room);
     button.setAccessibleName(full);
   }
-  bool fits(int width) const {
-    const QFontMetrics& metrics = fontMetrics();
-    if (metrics.horizontalAdvance(text()) <= width) return true;
-    const QRect lines = metrics.boundingRect(QRect(0, 0, std::max(1, width), 1000), Qt::TextWordWrap, text());
+  bool fits(const QString& words, int width) const {
+    const QFontMetrics metrics = fontMetrics();
+    if (metrics.horizontalAdvance(words) <= width) return true;
+    const QRect lines = metrics.boundingRect(QRect(0, 0, std::max(1, width), 1000), Qt::TextWordWrap, words);
     return lines.width() <= width && lines.height() <= 2 * metrics.lineSpacing();
   }
 };
@@ -263,7 +266,7 @@ void CrumbRow::refresh() {
   if (lane)
     of_run += " · " + qs(lane->title) + (lane->slots_asked < 0 ? QString() : ", " + qs(viz::count_of(lane->slots_asked, "slot", "slots")));
   show(m_lane, lane && s.lane > 0, of_run, run);
-  QString sentence;
+  QString sentence, foreseen;
   if (!lane) {
     m_why->hide();
     m_which->hide();
@@ -290,9 +293,12 @@ void CrumbRow::refresh() {
     }
     const viz::CauseWords causes = viz::cause_words(snapshot, m_workspace.causes());
     const viz::Finding& finding = m_finding.of(snapshot, *lane, m_workspace.step(), causes);
-    if (finding.step >= 0)
+    if (finding.step >= 0) {
       sentence = qs(viz::finding_sentence(snapshot, *lane, finding, causes));
-    else if (const std::string same = viz::agreement_sentence(snapshot, *lane, m_workspace.step()); s.lane > 0 && !same.empty())
+      foreseen = qs(viz::longest_finding_sentence(snapshot, *lane, finding));
+    }
+    if (const std::string same = viz::agreement_sentence(snapshot, *lane, m_workspace.step());
+        finding.step < 0 && s.lane > 0 && !same.empty())
       sentence = QString::fromStdString(same);  // what a change of the run came to stands where the failure stood
     const viz::Loss& loss = finding.loss;
     m_which->setVisible(finding.step >= 0 && !m_welcome);
@@ -303,6 +309,7 @@ void CrumbRow::refresh() {
                             .arg(loss.token));
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }
+  m_sentence->foreseen = m_welcome ? QString() : foreseen;
   m_sentence->setText(m_welcome && lane ? welcomeWords(snapshot, *lane) : sentence);
   refreshQuestions();
   m_clear->setVisible(!m_welcome);

@@ -114,29 +114,34 @@ TEST_F(CausesTest, WhatIsKnownIsSaidAsLongAsItHolds) {
 }
 
 /// Whoever clicks one question after the other must find each where it was.
-TEST_F(CausesTest, AnAnswerStandsWhereItsQuestionStood) {
-  for (const QSize& size : {QSize(1600, 1000), QSize(1100, 700)}) {
-    window->resize(size);
+class CausesAtSize : public CausesTest, public ::testing::WithParamInterface<QSize> {};
+
+TEST_P(CausesAtSize, AnAnswerStandsWhereItsQuestionStood) {
+  window->resize(GetParam());
+  for (const char* spec : {"keepkv:ratio=0.1", "keepkv:slots=6"}) {
+    window->controller().setLaneSpec(1, spec);
     ASSERT_TRUE(settle());
-    std::vector<QRect> before, after;
     const auto places = [this] {
       std::vector<QRect> out;
       for (const QPushButton* b : window->rows().crumbs().findChildren<QPushButton*>("chip"))
         if (b->isVisible() && b->x() > window->rows().crumbs().findChild<ElidedLabel*>("facts")->x()) out.push_back(b->geometry());
       return out;
     };
-    before = places();
-    ASSERT_EQ(before.size(), 3u);
-    if (QPushButton* which = buttonOf(window->rows().crumbs(), "Which head?")) {
+    const std::vector<QRect> before = places();
+    ASSERT_EQ(before.size(), 3u) << spec;
+    if (QPushButton* which = buttonOf(window->rows().crumbs(), "Which head?")) {  // of another run it is asked at once
       EXPECT_LT(which->width(), 2 * which->fontMetrics().horizontalAdvance(which->text())) << "a question is no bar";
       QTest::mouseClick(which, Qt::LeftButton);
-      ASSERT_TRUE(measured());
-      ASSERT_EQ(buttonOf(window->rows().crumbs(), "Which head?"), nullptr) << "it is answered";
     }
+    ASSERT_TRUE(measured());
+    ASSERT_EQ(buttonOf(window->rows().crumbs(), "Which head?"), nullptr) << "it is answered";
     QApplication::processEvents();
-    EXPECT_EQ(places(), before) << size.width();
+    EXPECT_EQ(places(), before) << spec;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Sizes, CausesAtSize, ::testing::Values(QSize(1600, 1000), QSize(1280, 800), QSize(1100, 700)),
+                         [](const auto& of) { return std::to_string(of.param.width()); });
 
 TEST_F(CausesTest, AChipGoesByItsCrossOnly) {
   CrumbRow& crumbs = window->rows().crumbs();
