@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 #include "viz/headless.h"
+#include "viz/reduce/text.h"
 #include "viz/synthetic.h"
+#include "viz/views.h"
 
 namespace kvscope::viz {
 namespace {
@@ -30,6 +34,29 @@ Snapshot short_run(bool prefill) {
   shape.slots = 20;
   shape.prefill = prefill;
   return synthetic::make_snapshot(shape);
+}
+
+/// What is kept without a budget is kept for no rank: in every picture of such a run it has another word.
+TEST(CategoryWords, OfARunWithoutABudgetNothingIsHeavy) {
+  Snapshot s = short_run(true);
+  ASSERT_GE(s.lanes[3].slots_asked, 0);
+  EXPECT_STREQ(category_word(s.lanes[3], Category::kept), "heavy");
+  EXPECT_STREQ(category_word(s.lanes[0], Category::kept), "kept");
+  EXPECT_STREQ(category_word(s.lanes[0], Category::sink), "sink");
+  std::vector<std::unique_ptr<View>> views;
+  views.push_back(make_atlas(std::make_shared<TokenWindow>()));
+  views.push_back(make_timeline());
+  for (const std::unique_ptr<View>& view : views) {
+    Headless canvas(s, {1400, 420});
+    for (const int lane : {3, 0}) {
+      canvas.frame.selection.lane = lane;
+      canvas.frame.selection.layer = 0;
+      canvas.frame.selection.kv_head = 0;
+      canvas.draw(*view);
+      EXPECT_EQ(find_mark(*view, "legend", "heavy") != nullptr, lane == 3) << view->id() << " " << lane;
+      EXPECT_EQ(find_mark(*view, "legend", "kept") != nullptr, lane == 0) << view->id() << " " << lane;
+    }
+  }
 }
 
 TEST(StepSummaries, CountsEqualTheCategoriesOfEveryTokenAndHead) {

@@ -8,6 +8,7 @@
 
 #include "viz/draw/format.h"
 #include "viz/draw/legend.h"
+#include "viz/reduce/text.h"
 #include "viz/views.h"
 #include "viz/views/timeline/timeline_forms.h"
 
@@ -46,15 +47,16 @@ std::vector<std::string> tooltip(const Snapshot& snapshot, const LaneSnapshot& l
   return lines;
 }
 
-void draw_legend(Painter& p, const TimelineLayout& l, bool wide) {
+void draw_legend(Painter& p, const TimelineLayout& l, bool wide, const LaneSnapshot& lane) {
   if (l.legend.height() <= 0) return;
   const Theme& t = p.theme();
   const float y = l.legend.middle_y() - 1;
   const std::string_view label = "top choice differs from the reference";
   const float width = p.px(16) + p.width_of(Face::caption, label);
   const float right = p.canvas().x1 - 12;
+  const auto items = category_items(lane);
   const float end = wide || right - width > l.x0 + p.px(330)
-                        ? draw_category_legend(p, l.x0, y, std::span(kCategoryLegend).first(right - width > l.x0 + p.px(370) ? 6 : 5))
+                        ? draw_category_legend(p, l.x0, y, std::span(items).first(right - width > l.x0 + p.px(370) ? 6 : 5))
                         : l.x0;
   if (end + width > right + 1) return;
   const float s = p.px(10), x = std::round(right - width);
@@ -118,7 +120,7 @@ void Timeline::draw(const Frame& frame, std::vector<Intent>& intents) {
   wide ? draw_step_columns(p, l, steps, step) : draw_step_bands(p, l, steps, step);
   draw_step_range(p, l, *lane);
   draw_step_marks(p, l, static_cast<int>(steps.size()));
-  draw_legend(p, l, wide);
+  draw_legend(p, l, wide, *lane);
   react(p, l, *lane, steps, intents);
   p.finish();
 }
