@@ -27,14 +27,6 @@ constexpr int kGraceMs = 1000;            // for a program whose input has ended
 constexpr std::size_t kWords = 16 << 10;  // bytes of its error stream that are kept
 }  // namespace
 
-Pipe::Pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    throw Error(fmt::format("a pipe could not be made: {}; close other programs", std::strerror(errno)));
-  read = FileHandle(ends[0]);
-  write = FileHandle(ends[1]);
-}
-
 Child::Child(const std::vector<std::string>& command) {
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));

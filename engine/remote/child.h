@@ -6,15 +6,9 @@
 
 #include <sys/types.h>
 
-#include "io/file_handle.h"
+#include "io/pipe.h"
 
 namespace kvscope::remote {
-
-/// Both ends of a pipe, closed in programs that are started. Throws Error.
-struct Pipe {
-  Pipe();
-  FileHandle read, write;
-};
 
 /// A program with its three streams. When this goes its input ends; a program that is still there a moment later is killed.
 class Child {

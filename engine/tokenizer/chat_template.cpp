@@ -11,30 +11,17 @@
 #include <minja/minja.hpp>
 
 #include "core/error.h"
+#include "io/confined.h"
 
 namespace kvscope {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The reader of templates calls itself for what is nested, and its expressions cost stack by the byte.
-constexpr std::size_t kMaxBytes = 64 << 10, kMaxTags = 2000;
-constexpr int kMaxBrackets = 64;
-
-void check_size(const std::string& source, const std::string& name) {
-  if (source.size() > kMaxBytes)
-    throw Error(fmt::format("{}: expected a chat template of at most {} bytes, got {}", name, kMaxBytes, source.size()));
-  std::size_t tags = 0;
-  int depth = 0, deepest = 0;
-  for (std::size_t i = 0; i < source.size(); ++i) {
-    tags += source.compare(i, 2, "{%") == 0;
-    if (std::string_view("([{").find(source[i]) != std::string_view::npos) deepest = std::max(deepest, ++depth);
-    if (std::string_view(")]}").find(source[i]) != std::string_view::npos) depth = std::max(0, depth - 1);
-  }
-  if (tags > kMaxTags || deepest > kMaxBrackets)
-    throw Error(fmt::format("{}: expected a chat template of at most {} tags and {} brackets in each other, got more", name, kMaxTags,
-                            kMaxBrackets));
-}
+constexpr std::size_t kMaxBytes = 64 << 10;
+// How often a message is copied while it is written: into JSON, the reader's values, each expression that holds it, the text.
+constexpr std::size_t kCopies = 32;
+constexpr minja::Options kOptions{.trim_blocks = true, .lstrip_blocks = true, .keep_trailing_newline = false};
 
 /// One line, as all messages are.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -51,39 +38,43 @@ minja::Value date_now(const std::shared_ptr<minja::Context>&, minja::ArgumentsVa
 
 }  // namespace
 
-struct ChatTemplate::Parsed {
-  std::shared_ptr<minja::TemplateNode> root;
-  Source source;
-};
-
 ChatTemplate::ChatTemplate(const std::string& source, const std::string& name, std::string bos, std::string eos)
-    : parsed_(std::make_unique<Parsed>(Parsed{nullptr, {source, name, std::move(bos), std::move(eos)}})) {
-  check_size(source, name);
+    : source_{source, name, std::move(bos), std::move(eos)} {
+  if (source.size() > kMaxBytes)
+    throw Error(fmt::format("{}: expected a chat template of at most {} bytes, got {}", name, kMaxBytes, source.size()));
   try {
-    parsed_->root = minja::Parser::parse(source, {.trim_blocks = true, .lstrip_blocks = true, .keep_trailing_newline = false});
-  } catch (const std::exception& error) {
+    confined([&] {
+      minja::Parser::parse(source, kOptions);
+      return std::string();
+    });
+  } catch (const Error& error) {
     throw Error(fmt::format("{}: expected a Jinja template: {}", name, first_line(error.what())));
   }
 }
 
-ChatTemplate::~ChatTemplate() = default;
-ChatTemplate::ChatTemplate(ChatTemplate&& other) noexcept = default;
-const ChatTemplate::Source& ChatTemplate::source() const { return parsed_->source; }
-
 std::string ChatTemplate::render(const std::vector<ChatMessage>& messages, bool answer_follows, const std::string& variables) const {
+  // A template is a program of whoever made the model: it may make texts without end, divide by zero, call itself for ever.
+  Confinement limits;
+  for (const ChatMessage& message : messages) limits.memory_mib += kCopies * message.content.size() >> 20;
   try {
-    Json values = Json::parse(variables);
-    Json list = Json::array();
-    for (const ChatMessage& message : messages) list.push_back({{"role", message.role}, {"content", message.content}});
-    values["messages"] = std::move(list);
-    values["add_generation_prompt"] = answer_follows;
-    values["bos_token"] = parsed_->source.bos;
-    values["eos_token"] = parsed_->source.eos;
-    const auto context = minja::Context::make(minja::Value(values));
-    context->set("strftime_now", minja::Value::callable(date_now));
-    return parsed_->root->render(context);
-  } catch (const std::exception& error) {
-    throw Error(fmt::format("{}: the chat template refuses this conversation: {}", parsed_->source.name, first_line(error.what())));
+    return confined(
+        [&] {
+          Json values = Json::parse(variables);
+          Json list = Json::array();
+          for (const ChatMessage& message : messages) list.push_back({{"role", message.role}, {"content", message.content}});
+          values["messages"] = std::move(list);
+          values["add_generation_prompt"] = answer_follows;
+          values["bos_token"] = source_.bos;
+          values["eos_token"] = source_.eos;
+          const auto context = minja::Context::make(minja::Value(values));
+          context->set("strftime_now", minja::Value::callable(date_now));
+          return minja::Parser::parse(source_.text, kOptions)->render(context);
+        },
+        limits);
+  } catch (const Confined& error) {
+    throw Error(fmt::format("{}: the chat template cannot write this conversation: {}", source_.name, error.what()));
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}: the chat template refuses this conversation: {}", source_.name, first_line(error.what())));
   }
 }
 

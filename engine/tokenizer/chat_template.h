@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,27 +13,26 @@ struct ChatMessage {
   std::string content;
 };
 
-/// A model's own way of writing a conversation as one text (Jinja).
+/// A model's own way of writing a conversation as one text (Jinja). Templates are programs out of a file: they are read and run in a
+/// process of their own, each time anew (engine/io/confined.h).
 class ChatTemplate {
  public:
   /// `name` is for messages; bos and eos: names of the tokens, which templates write themselves. Throws Error: no Jinja, too large.
   ChatTemplate(const std::string& source, const std::string& name, std::string bos, std::string eos);
-  ~ChatTemplate();
-  ChatTemplate(ChatTemplate&& other) noexcept;
 
   /// The text that the model sees; its special tokens by their names. answer_follows: with the beginning of the assistant's turn.
-  /// `variables` as JSON: what else the template asks for. Throws Error with the template's own words where it refuses a conversation.
+  /// `variables` as JSON: what else the template asks for. Throws Error with the template's own words where it refuses a conversation, with
+  /// what it took where that is too much.
   std::string render(const std::vector<ChatMessage>& messages, bool answer_follows, const std::string& variables = "{}") const;
 
   /// What it was made of, so that it can be made again elsewhere.
   struct Source {
     std::string text, name, bos, eos;
   };
-  const Source& source() const;
+  const Source& source() const { return source_; }
 
  private:
-  struct Parsed;
-  std::unique_ptr<Parsed> parsed_;
+  Source source_;
 };
 
 /// What a person puts into a chat template.

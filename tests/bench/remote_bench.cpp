@@ -55,7 +55,7 @@ SnapshotPtr first_steps(const Snapshot& all, std::size_t n) {
 }
 
 struct Line {
-  remote::Pipe pipe;
+  Pipe pipe;
   double bytes_per_ms;
   std::size_t sent = 0;
   Clock::time_point free = Clock::now();

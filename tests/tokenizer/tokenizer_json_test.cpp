@@ -132,7 +132,23 @@ TEST(ChatTemplate, WritesConversations) {
             "<s><|system|>Be short.<|end|>\n<|user|>Hi<|end|>\n<|assistant|>");
   EXPECT_THAT(message_of<Error>([&] { chat.render({{"tool", "x"}}, false); }), HasSubstr("no tool"));
   EXPECT_THAT(message_of<Error>([] { ChatTemplate("{% for %}", "t", "", ""); }), HasSubstr("t: expected a Jinja template"));
-  EXPECT_THAT(message_of<Error>([] { ChatTemplate(std::string(1000, '('), "t", "", ""); }), HasSubstr("brackets in each other"));
+}
+
+// A model's folder is no more trusted than any file: what its template does stays in a process of its own.
+TEST(ChatTemplate, StaysWithinWhatATemplateMayTake) {
+  const auto refusal_of = [](const std::string& source) {
+    return message_of<Error>([&] { ChatTemplate(source, "t", "", "").render({{"user", "Hi"}}, true); });
+  };
+  const std::string doubled =
+      "{% set ns = namespace(x='aaaaaaaaaaaaaaaa') %}{% for i in range(40) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x }}";
+  const std::string ranges = "{% for i in range(1000000000) %}{% for j in range(1000000000) %}x{% endfor %}{% endfor %}";
+  const std::string calls_itself = "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}";
+  for (const std::string& source : {doubled, ranges, calls_itself, std::string("{{ 1 % 0 }}"), std::string("{{ 'x' * 100000000000 }}")})
+    EXPECT_THAT(refusal_of(source), HasSubstr("t: the chat template cannot write this conversation: it ")) << source;
+  EXPECT_THAT(refusal_of("{% for i in range(30000) %}{% for j in range(30000) %}{% endfor %}{% endfor %}"), HasSubstr("of processor time"));
+  EXPECT_THAT(message_of<Error>([] { ChatTemplate("{{ " + std::string(60000, '('), "t", "", ""); }),
+              HasSubstr("t: expected a Jinja template"));
+  EXPECT_EQ(ChatTemplate("{{ messages[0].content }}", "t", "", "").render({{"user", std::string(1 << 20, 'a')}}, true).size(), 1u << 20);
 }
 
 TEST(ChatTemplate, FindsThePersonsWordsInWhatItWrote) {
