@@ -41,6 +41,14 @@ class Tokens(CliTest):
         self.assertEqual(result["bytes"], len("system:S<|end|>user:Hi<|end|>"))
         self.assertEqual([t["id"] for t in result["tokens"]].count(1), 2)
 
+    def test_a_template_that_never_ends_is_a_sentence(self):
+        self.vocabulary("byte_words")
+        doubled = "{% set ns = namespace(x='aaaaaaaaaaaaaaaa') %}{% for i in range(40) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x }}"
+        ranges = "{% for i in range(1000000000) %}{% for j in range(1000000000) %}x{% endfor %}{% endfor %}"
+        for template in (doubled, ranges, "{{ 1 % 0 }}"):
+            self.write("chat_template.jinja", template)
+            self.refuses(1, ["tokens", "--model", self.folder, "--chat", "--text", "Hi"], "the chat template cannot write this conversation: it ")
+
     def test_a_run_reads_what_the_template_writes(self):
         model = os.path.join(HERE, "..", "data", "gguf", "tiny.gguf")
         chat = json.loads(self.succeeds("tokens", "--model", model, "--json", "--chat", "--text", "hi"))
