@@ -29,6 +29,14 @@ double machine_memory() {
   return std::min({pages * page, limit_in("/sys/fs/cgroup/memory.max"), limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
 }
 
+ProcessMemory process_memory() {
+  ProcessMemory pages;
+  std::ifstream file("/proc/self/statm");
+  if (!(file >> pages.addresses >> pages.resident)) return {};
+  const double page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  return {pages.addresses * page, pages.resident * page};
+}
+
 void give_back_memory() {
 #if defined(__GLIBC__)
   ::malloc_trim(0);

@@ -6,6 +6,13 @@ namespace kvscope {
 /// Bytes of memory that this process may fill: the machine's, or what a control group (a container, a service) allows of it.
 double machine_memory();
 
+/// What this process takes, in bytes; zeros where the system does not say.
+struct ProcessMemory {
+  double addresses = 0;  // mapped, whether filled or not
+  double resident = 0;
+};
+ProcessMemory process_memory();
+
 /// Lets the machine have what was freed: an allocator keeps it, by the gigabyte where a long text was compressed by several threads. Takes
 /// tens of milliseconds then.
 void give_back_memory();

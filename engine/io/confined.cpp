@@ -2,15 +2,12 @@
 #include "io/confined.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <new>
-#include <optional>
 
 #include <poll.h>
 #include <sys/resource.h>
@@ -19,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include "core/machine_memory.h"
+#include "io/files.h"
 #include "io/pipe.h"
 
 namespace kvscope {
@@ -42,30 +41,13 @@ void limit(__rlimit_resource what, rlim_t most) {
   ::setrlimit(what, &allowed);
 }
 
-std::size_t address_space() {
-  std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
-bool write_all(int to, const void* bytes, std::size_t n) {
-  for (const char* at = static_cast<const char*>(bytes); n > 0;) {
-    const ssize_t done = ::write(to, at, n);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return false;
-    at += done;
-    n -= static_cast<std::size_t>(done);
-  }
-  return true;
-}
-
 /// Never returns: neither what is written at the end of the process nor what a crash report would say is this copy's to write.
-[[noreturn]] void work_there(const std::function<std::string()>& work, const Confinement& limits, int out) {
+[[noreturn]] void work_there(const std::function<std::string()>& work, const Confinement& limits, const FileHandle& out) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGPIPE}) ::signal(signal, SIG_DFL);
   std::set_new_handler([] { ::_exit(kNoMemory); });
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, static_cast<rlim_t>(limits.processor_s));
-  limit(RLIMIT_AS, address_space() + (limits.memory_mib << 20));
+  limit(RLIMIT_AS, static_cast<rlim_t>(process_memory().addresses) + (limits.memory_mib << 20));
   Heading heading;
   std::string text;
   try {
@@ -77,8 +59,13 @@ bool write_all(int to, const void* bytes, std::size_t n) {
     text = "an unknown error";
   }
   heading.bytes = text.size();
-  const bool sent = write_all(out, &heading, sizeof heading) && write_all(out, text.data(), text.size());
-  ::_exit(sent ? 0 : 1);
+  try {
+    write_all(out, {reinterpret_cast<const char*>(&heading), sizeof heading}, "the pipe");
+    write_all(out, text, "the pipe");
+  } catch (const Error&) {
+    ::_exit(1);
+  }
+  ::_exit(0);
 }
 
 /// Reads n bytes; false: they did not come, or not in time.
@@ -111,7 +98,7 @@ std::string confined(const std::function<std::string()>& work, const Confinement
   Pipe pipe;
   const pid_t copy = ::fork();
   if (copy < 0) throw Error(fmt::format("a process could not be started: {}; close other programs", std::strerror(errno)));
-  if (copy == 0) work_there(work, limits, pipe.write.get());
+  if (copy == 0) work_there(work, limits, pipe.write);
   pipe.write.close();
   const auto until = std::chrono::steady_clock::now() + kPatience;
   Heading heading;

@@ -5,18 +5,16 @@
 
 #include <QApplication>
 #include <QEventLoop>
-#include <QFile>
 #include <QKeyEvent>
 #include <QSlider>
 #include <QTimer>
 #include <QWheelEvent>
 
-#include <unistd.h>
-
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
 #include "app/window/shell/main_window.h"
+#include "core/machine_memory.h"
 
 namespace kvscope {
 
@@ -24,13 +22,6 @@ namespace {
 
 constexpr int kAnswerTimeoutMs = 120'000;
 using Stage = Latency::Stage;
-
-double residentBytes() {
-  QFile file("/proc/self/statm");
-  if (!file.open(QIODevice::ReadOnly)) return 0;
-  const QList<QByteArray> words = file.readAll().split(' ');
-  return words.size() > 1 ? words[1].toDouble() * static_cast<double>(sysconf(_SC_PAGESIZE)) : 0;
-}
 
 double msSince(Latency::Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Latency::Clock::now() - begin).count();
@@ -89,7 +80,7 @@ void BenchPlayer::rest() {
 }
 
 void BenchPlayer::remember() {
-  m_most_resident = std::max(m_most_resident, residentBytes());
+  m_most_resident = std::max(m_most_resident, process_memory().resident);
   for (double ms : m_window.timing().latency().of(Stage::event).values()) m_stalls.add(ms);
   if (m_window.timing().latency().of(Stage::event).quantile(1) > 50)
     m_longest << m_playing + ": " + m_window.timing().latency().longestEvent();

@@ -4,33 +4,23 @@
 
 #include <QApplication>
 #include <QClipboard>
-#include <QFile>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
 #include <QToolButton>
 
-#include <unistd.h>
-
 #include "app/window/look/restyle.h"
 #include "app/window/look/style.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "core/machine_memory.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
 
 namespace {
-
-/// Resident memory of this process in bytes; 0 where the system does not say.
-double residentBytes() {
-  QFile file("/proc/self/statm");
-  if (!file.open(QIODevice::ReadOnly)) return 0;
-  const QList<QByteArray> words = file.readAll().split(' ');
-  return words.size() > 1 ? words[1].toDouble() * static_cast<double>(sysconf(_SC_PAGESIZE)) : 0;
-}
 
 QString keyCap(const viz::Theme& theme, const QString& key, const QString& what) {
   return QString("<span style='background:%1;font-family:\"Noto Sans Mono\",\"DejaVu Sans Mono\"'>&nbsp;%2&nbsp;</span> %3")
@@ -236,7 +226,7 @@ void StatusRow::refresh() {
   }
   m_run->setText(run);
   m_seed->setText(QString("seed %1").arg(m_controller.request().seed));
-  const double memory = residentBytes();
+  const double memory = process_memory().resident;
   m_memory->setText(memory > 0 ? QString("RAM %1").arg(QString::fromStdString(viz::format_bytes(memory))) : QString());
 }
 
