@@ -83,6 +83,20 @@ TEST_F(Gathered, AnyOtherArgumentOrShapeIsAnotherList) {
   EXPECT_EQ(graph_launches(), 5);
 }
 
+TEST_F(Gathered, OfManyListsThatComeInTurnEachBecomesAGraph) {
+  Buffer x = device->allocate(4000, "x"), y = device->allocate(4000, "y");
+  const int n = static_cast<int>(Graphs::kMost);
+  for (int time = 0; time < 3; ++time) {
+    for (int i = 0; i < n; ++i) {
+      copy_thrice(x, y, 1 + i);
+      device->work().start();
+    }
+    EXPECT_EQ(graphs(), time == 0 ? 0 : n);
+  }
+  EXPECT_EQ(launches(), 3 * n);
+  EXPECT_EQ(graph_launches(), 2 * n);
+}
+
 TEST_F(Gathered, TablesMayChangeAndTheGraphStays) {
   Buffer x = device->allocate(4000, "x"), y = device->allocate(4000, "y");
   std::vector<int> numbers(1000);

@@ -11,9 +11,12 @@ cudaGraphExec_t Graphs::of(const Launches& list) {
     graphs_.splice(graphs_.begin(), graphs_, known->second);
     return known->second->exec;
   }
-  std::uint64_t& seen = seen_[hash % seen_.size()];
-  if (seen != hash) {
-    seen = hash;
+  if (!seen_.contains(hash) && !seen_before_.contains(hash)) {
+    if (seen_.size() >= kSeen) {
+      seen_.swap(seen_before_);
+      seen_.clear();
+    }
+    seen_.insert(hash);
     return nullptr;
   }
   const cudaGraphExec_t exec = list.graph();

@@ -3,11 +3,11 @@
 
 #include <cuda_runtime.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "backend/cuda/launches.h"
 
@@ -16,8 +16,9 @@ namespace kvscope::cuda {
 /// Graphs of the lists of launches that come again and again, as those of a decode step do: a graph costs the host one call.
 class Graphs {
  public:
-  static constexpr std::size_t kMost = 256;  // kept; of more the one that was not used for the longest time goes
-  static constexpr std::size_t kFewest = 3;  // launches that are worth one
+  static constexpr std::size_t kMost = 256;   // kept; of more the one that was not used for the longest time goes
+  static constexpr std::size_t kFewest = 3;   // launches that are worth one
+  static constexpr std::size_t kSeen = 2048;  // lists that are remembered at least until they come again
 
   /// on: false: of() has none.
   explicit Graphs(bool on) : on_(on) {}
@@ -40,7 +41,9 @@ class Graphs {
   bool on_;
   std::list<Graph> graphs_;                                               // the one that was used last in front
   std::unordered_map<std::uint64_t, std::list<Graph>::iterator> places_;  // by hash
-  std::array<std::uint64_t, 4096> seen_ = {};  // hashes of lists without a graph; a newer one takes the place of an older one
+  // Hashes of lists without a graph: those that came last and those that came before them. All of a step must fit: one that a neighbour in
+  // the same step displaces again and again never becomes a graph.
+  std::unordered_set<std::uint64_t> seen_, seen_before_;
 };
 
 }  // namespace kvscope::cuda
