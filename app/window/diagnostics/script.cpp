@@ -189,7 +189,8 @@ bool waitUntilSettled(MainWindow& window, int timeout_ms) {
       if (timer.elapsed() > timeout_ms) return false;
       QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 20);
     }
-    turn(100);  // layouts and queued answers of the canvases
+    // Layouts and queued answers of the canvases: some rounds of them, however long the machine has others go first.
+    for (int round = 0; round < 10; ++round) turn(10);
     while (!settled() && timer.elapsed() <= timeout_ms) turn(10);
   } while (!answered() && !failed());  // a view that is shown may have asked for more to be measured
   return true;

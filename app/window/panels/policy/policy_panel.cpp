@@ -34,7 +34,8 @@ class WholeWords final : public QScrollArea {
   void keepWhole(PolicyCard* card, QWidget* below) {
     m_card = card;
     m_below = below;
-    for (QWidget* w : {static_cast<QWidget*>(card), static_cast<QWidget*>(this)}) w->installEventFilter(this);
+    for (QWidget* w : {static_cast<QWidget*>(card), static_cast<QWidget*>(this), static_cast<QWidget*>(&card->allocation())})
+      w->installEventFilter(this);
     connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this] { fit(); });
   }
 
@@ -47,7 +48,8 @@ class WholeWords final : public QScrollArea {
  private:
   void fit() {
     AllocationCurve& curve = m_card->allocation();
-    const int room = height(), given = curve.given();
+    // By its height and not by what it was asked to give: that may not have been laid out yet.
+    const int room = height(), given = curve.sizeHint().height() + curve.given() - curve.height();
     int over = 0, end = room;  // with the whole curve; as it is
     const auto look = [&](const QWidget& part, int moved, int lost) {
       const int top = part.mapTo(widget(), QPoint()).y(), bottom = top + part.height();
