@@ -37,7 +37,7 @@ class Interrupt(CliTest):
                 process = self.start("trace", *LONG, "--precision", "f64", "--out", self.path("trace.json"))
                 seconds, out, err = self.stop(process, after, number)
                 self.assertEqual((process.returncode, out, err), (130, b"", b"kvscope-cli: stopped\n"))
-                self.assertLess(seconds, 0.2 * slowness())
+                self.assertLess(seconds, 2 * slowness())  # the run would go on for longer, on any machine
                 self.leaves_nothing()
 
     def test_keeps_the_file_that_was_there(self):
@@ -54,10 +54,12 @@ class Interrupt(CliTest):
         self.addCleanup(os.close, reader)
         process = self.start("trace", *LONG[:3], "30", "--detail", "why", "--lane", "local:slots=9", "--out", self.path("pipe"))
         deadline = time.monotonic() + 60
-        waiting = b"\0" * 4
-        while int.from_bytes(waiting, sys.byteorder) < 65536 and time.monotonic() < deadline:  # what a pipe holds
+        waiting, rounds_alike = 0, 0
+        while rounds_alike < 10 and time.monotonic() < deadline:  # full: how much fits in depends on how large the parts were
             time.sleep(0.05)
-            waiting = fcntl.ioctl(reader, termios.FIONREAD, waiting)
+            before, waiting = waiting, int.from_bytes(fcntl.ioctl(reader, termios.FIONREAD, b"\0" * 4), sys.byteorder)
+            rounds_alike = rounds_alike + 1 if waiting == before > 32768 else 0
+        self.assertGreater(waiting, 32768, "it is being written")
         process.send_signal(signal.SIGINT)
         time.sleep(0.5)
         self.assertIsNone(process.poll(), "a file that is being written is finished")
