@@ -48,8 +48,7 @@ class WholeWords final : public QScrollArea {
  private:
   void fit() {
     AllocationCurve& curve = m_card->allocation();
-    // By its height and not by what it was asked to give: that may not have been laid out yet.
-    const int room = height(), given = curve.sizeHint().height() + curve.given() - curve.height();
+    const int room = height(), given = curve.given();
     int over = 0, end = room;  // with the whole curve; as it is
     const auto look = [&](const QWidget& part, int moved, int lost) {
       const int top = part.mapTo(widget(), QPoint()).y(), bottom = top + part.height();

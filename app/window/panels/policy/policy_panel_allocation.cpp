@@ -56,7 +56,9 @@ AllocationCurve::AllocationCurve(Workspace& workspace, QWidget* parent) : QWidge
   refresh();
 }
 
-QSize AllocationCurve::sizeHint() const { return {px(*this, 320), px(*this, 84) - m_given}; }
+int AllocationCurve::fullHeight() const { return px(*this, 84); }
+
+QSize AllocationCurve::sizeHint() const { return {px(*this, 320), fullHeight() - m_given}; }
 
 void AllocationCurve::give(int height) {
   if (height == m_given) return;

@@ -34,7 +34,8 @@ class AllocationCurve : public QWidget {
   QSize sizeHint() const override;
   /// To words of the card that would be cut; at most kMostGiven of the sizes that px() scales.
   void give(int height);
-  int given() const { return m_given; }
+  /// As it is laid out: what was asked for last may still be to come.
+  int given() const { return fullHeight() - height(); }
   static constexpr int kMostGiven = 26;
 
  Q_SIGNALS:
@@ -71,10 +72,11 @@ class AllocationCurve : public QWidget {
   bool editable() const;
   int selectedColumn() const;
   QString words(const AllocationColumn& c) const;
+  int fullHeight() const;
 
   Workspace& m_workspace;
   std::vector<AllocationColumn> m_columns;
-  int m_given = 0;
+  int m_given = 0;  // asked for
   bool m_by_layer = false;
   int m_hovered = -1, m_cursor = 0, m_selected = -1;
   std::optional<Drag> m_drag;
