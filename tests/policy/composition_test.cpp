@@ -97,7 +97,6 @@ TEST(Composition, WhateverGoesTogetherKeepsThePromises) {
     spec = lots.with_keys(spec);
     const PromptMode mode = lots.below(2) == 0 && test::works_in_stream(spec) ? PromptMode::stream : PromptMode::prefill;
     const int group = lots.below(2) == 0 ? 1 : 3;
-    SCOPED_TRACE(spec + (mode == PromptMode::stream ? " stream" : " prefill") + " G=" + std::to_string(group));
     test::expect_promises({spec, group, mode}, static_cast<unsigned>(taken));
     if (HasFailure()) return;
     ++taken;

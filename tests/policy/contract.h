@@ -162,6 +162,7 @@ inline void expect_consistent(const TinyHead& head, const StatNeeds& needs, int 
 }
 
 inline void expect_promises(const Case& c, unsigned seed) {
+  SCOPED_TRACE(c.spec + (c.mode == PromptMode::stream ? " stream" : " prefill") + " G=" + std::to_string(c.group));
   constexpr int n_prompt = 24, n_more = 14;
   const ModelConfig model = tiny_model(2, 2, c.group);
   TinyLane lane(c.spec, model, n_prompt, c.mode, seed);

@@ -62,7 +62,6 @@ TEST_P(Contract, HoldsAfterEveryStep) {
   for (const int group : {1, 3})
     for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
       if (mode == PromptMode::stream && !works_in_stream(GetParam())) continue;
-      SCOPED_TRACE("queries per KV head: " + std::to_string(group) + (mode == PromptMode::stream ? ", stream" : ", prefill"));
       for (unsigned seed = 1; seed <= 3; ++seed) expect_promises({GetParam(), group, mode}, seed);
     }
 }
