@@ -37,7 +37,7 @@ class Interrupt(CliTest):
                 process = self.start("trace", *LONG, "--precision", "f64", "--out", self.path("trace.json"))
                 seconds, out, err = self.stop(process, after, number)
                 self.assertEqual((process.returncode, out, err), (130, b"", b"kvscope-cli: stopped\n"))
-                self.assertLess(seconds, 2 * slowness())  # the run would go on for longer, on any machine
+                self.assertLess(seconds, 0.2 * slowness())
                 self.leaves_nothing()
 
     def test_keeps_the_file_that_was_there(self):
