@@ -14,8 +14,8 @@ namespace kvscope {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"nothing_removed", "only_newest_left", "frozen",        "not_finite",   "nan_scores",
-                                       "fallback",        "budget_raised",    "budget_missed", "figures_only", "as_if_stored"};
+constexpr std::string_view kNames[] = {"nothing_removed", "only_newest_left", "frozen",       "not_finite",   "nan_scores", "fallback",
+                                       "budget_raised",   "budget_missed",    "figures_only", "as_if_stored", "edits_idle"};
 
 std::string counted(double n, std::string_view one, std::string_view many) { return fmt::format("{:.0f} {}", n, n == 1 ? one : many); }
 
@@ -57,6 +57,9 @@ std::string text_of(const LaneWarning& w) {
       if (w.got >= w.asked && w.asked > 0)
         return fmt::format("nothing is stored smaller: all of this text, {}, is among what stays in full", size_text(w.got));
       return fmt::format("computed as if stored: {}; this program holds the numbers that would be read back in full", size_text(w.got));
+    case Kind::edits_idle:
+      return fmt::format("{:.0f} of {} changed nothing up to step {:.0f}: the step or token has not come, or there was nothing to change",
+                         w.count, counted(w.asked, "edit by hand", "edits by hand"), w.got);
   }
   return {};
 }
@@ -70,6 +73,7 @@ void WarningWatch::add(const StepRecord& step) {
     removals_ += static_cast<double>(record.events.size());
     for (const Event& e : record.events) {
       fallbacks_ += e.fallback;
+      if (e.by_hand) by_hand_.emplace(step.step, e.pos);
       not_finite_ += e.kind == Event::Kind::merge && !(std::isfinite(e.w_removed) && std::isfinite(e.w_target));
     }
     for (const double s : record.score) not_finite_ += std::isinf(s);
@@ -86,8 +90,13 @@ void WarningWatch::add(const StepRecord& step) {
       head.old_votes.assign(votes.begin(), votes.end());
     }
   }
+  step_ = step.step;
   position_ = step.position;
   ++n_steps_;
+}
+
+bool WarningWatch::changed_by_hand(int step, std::span<const int> positions) const {
+  return std::ranges::any_of(positions, [&](int pos) { return by_hand_.contains({step, pos}); });
 }
 
 std::vector<LaneWarning> WarningWatch::warnings(const WarningFacts& facts) const {
@@ -127,6 +136,7 @@ std::vector<LaneWarning> WarningWatch::warnings(const WarningFacts& facts) const
   if (facts.nan_scores > 0) add(Kind::nan_scores, facts.nan_scores);
   if (not_finite_ > 0) add(Kind::not_finite, not_finite_);
   if (!std::isnan(facts.bytes_as_if_stored)) add(Kind::as_if_stored, 0, facts.bytes_in_full, facts.bytes_as_if_stored);
+  if (facts.edits_idle > 0) add(Kind::edits_idle, facts.edits_idle, facts.edits, step_);
   return out;
 }
 

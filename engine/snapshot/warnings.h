@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "snapshot/step_record.h"
@@ -22,6 +25,7 @@ struct LaneWarning {
     budget_missed,     // `asked` slots per head, `got` slots per head on average
     figures_only,      // the first `count` steps keep no slots: recorded results reached `got` bytes
     as_if_stored,      // errors and bytes are those of keys and values that are stored otherwise; `got` bytes if they were, `asked` in full
+    edits_idle,        // `count` of `asked` edits by hand changed nothing up to step `got`
   };
   Kind kind = Kind::nothing_removed;
   double count = 0, asked = 0, got = 0;
@@ -43,6 +47,7 @@ struct WarningFacts {
   int nan_scores = 0;
   double bytes_as_if_stored = kNotAvailable;  // of the keys and values now, where they are stored otherwise
   double bytes_in_full = 0;                   // of the same, as they would be
+  int edits = 0, edits_idle = 0;              // by hand: those that are on, and of them those that changed nothing
 };
 
 /// Watches the steps of one lane as they come. Copyable (checkpoints).
@@ -52,6 +57,10 @@ class WarningWatch {
 
   int n_steps() const { return n_steps_; }
   void add(const StepRecord& step);
+  int step() const { return step_; }          // the last one, as traces count; -1: none
+  int position() const { return position_; }  // of the last token that came; -1: none
+  /// Some head's slots changed by hand after the compression of a step, at one of the positions (ascending).
+  bool changed_by_hand(int step, std::span<const int> positions) const;
   std::vector<LaneWarning> warnings(const WarningFacts& facts) const;
 
  private:
@@ -61,7 +70,8 @@ class WarningWatch {
     int slots = 0;
   };
   std::vector<Head> heads_;
-  int n_steps_ = 0, position_ = -1;
+  std::set<std::pair<int, int>> by_hand_;  // (step, position) that lost or got a slot
+  int n_steps_ = 0, step_ = -1, position_ = -1;
   double removals_ = 0, fallbacks_ = 0, not_finite_ = 0;
 };
 

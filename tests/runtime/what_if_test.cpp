@@ -308,5 +308,26 @@ TEST(WhatIf, WhatTheModelOrPolicyDoesNotHaveIsRefused) {
   }
 }
 
+/// How many edits of the second lane changed nothing, as its warnings say; -1: they do not.
+int idle_edits(const std::string& edits) {
+  Session session = open_session(tiny_model());
+  const Snapshot out = run(session, request_of({"h2o:slots=12" + edits}, PromptMode::prefill, 20, 3));  // positions 0-22, steps 0-3
+  const std::vector<LaneWarning>& warnings = out.lanes[1].warnings;
+  const auto said = std::ranges::find(warnings, LaneWarning::Kind::edits_idle, &LaneWarning::kind);
+  return said == warnings.end() ? -1 : static_cast<int>(said->count);
+}
+
+TEST(WhatIf, AnEditThatNothingCameOfIsSaid) {
+  for (const std::string idle : {"@pin=999", "@pin=3,step=77", "@evict=999,step=1", "@evict=3,step=77", "@restore=999,step=1",
+                                 "@merge=19,into=999,step=1", "@restore=19,step=1" /* it is there */}) {
+    EXPECT_EQ(idle_edits(idle), 1) << idle;
+  }
+  for (const std::string done :
+       {"@pin=3", "@pin=3,999", "@evict=19,step=1", "@evict=19,999,step=1", "@merge=19,into=18,step=1", "@restore=2-15,step=1"}) {
+    EXPECT_EQ(idle_edits(done), -1) << done;
+  }
+  EXPECT_EQ(idle_edits("@evict=19,step=1@evict=19,step=2@pin=3"), 1) << "it is gone already";
+}
+
 }  // namespace
 }  // namespace kvscope

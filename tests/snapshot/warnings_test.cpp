@@ -114,5 +114,22 @@ TEST(Warnings, KindsHaveNamesThatReadBack) {
   EXPECT_FALSE(parse_kind("anything", read));
 }
 
+TEST(Warnings, EditsThatChangedNothingAreCountedUpToTheLastStep) {
+  StepRecord step = step_of(4, {0, 1, 3, 4}, {2});
+  step.step = 2;
+  step.heads[0].events[0].by_hand = true;
+  WarningWatch watch;
+  watch.add(step);
+  EXPECT_TRUE(watch.changed_by_hand(2, std::vector{1, 2}));
+  EXPECT_FALSE(watch.changed_by_hand(2, std::vector{1, 3}));
+  EXPECT_FALSE(watch.changed_by_hand(1, std::vector{2}));
+  const auto w = watch.warnings({.edits = 3, .edits_idle = 2});
+  ASSERT_EQ(w.size(), 1u);
+  EXPECT_EQ(w[0].kind, Kind::edits_idle);
+  EXPECT_EQ(text_of(w[0]),
+            "2 of 3 edits by hand changed nothing up to step 2: the step or token has not come, or there was nothing to change");
+  EXPECT_TRUE(watch.warnings({.edits = 3}).empty());
+}
+
 }  // namespace
 }  // namespace kvscope

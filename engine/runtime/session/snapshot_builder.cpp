@@ -85,6 +85,12 @@ void name_forks(std::vector<LaneSnapshot>& lanes) {
     if (!edits_of(lane.spec).what_ifs.empty()) lane.title += "′";
 }
 
+/// An edit that nothing came of so far: nobody would tell it from one whose effect is nil.
+bool is_idle(const WhatIf& edit, const WarningWatch& watch) {
+  if (edit.kind != WhatIf::Kind::pin) return !watch.changed_by_hand(edit.step, edit.positions);
+  return edit.step >= watch.step() || edit.positions.front() > watch.position();
+}
+
 LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   const Policy& policy = lane.policy();
   const PolicyInfo& info = policy.info();
@@ -121,11 +127,15 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
       n_steps == static_cast<int>(lane.steps.size()) && lane.warning_watch.n_steps() <= n_steps ? lane.warning_watch : cut;
   while (watch.n_steps() < n_steps) watch.add(*lane.steps[watch.n_steps()]);
   const CacheSizes sizes = lane.sizes();
-  out.warnings = watch.warnings({.slots_requested = policy.slots_requested(),
-                                 .slots_asked = out.slots_asked,
-                                 .nan_scores = policy.nan_scores(),
-                                 .bytes_as_if_stored = policy.storage() ? sizes.kv_bytes : kNotAvailable,
-                                 .bytes_in_full = sizes.in_full});
+  const std::vector<WhatIf> edits = active_what_ifs(lane.setup().spec.edits);
+  out.warnings =
+      watch.warnings({.slots_requested = policy.slots_requested(),
+                      .slots_asked = out.slots_asked,
+                      .nan_scores = policy.nan_scores(),
+                      .bytes_as_if_stored = policy.storage() ? sizes.kv_bytes : kNotAvailable,
+                      .bytes_in_full = sizes.in_full,
+                      .edits = static_cast<int>(edits.size()),
+                      .edits_idle = static_cast<int>(std::ranges::count_if(edits, [&](const WhatIf& e) { return is_idle(e, watch); }))});
   out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), n_steps));
   if (policy.storage()) out.stored_as = policy.storage()->equation();
   out.kv_bytes = sizes.kv_bytes;
