@@ -32,16 +32,16 @@ int open_without_name(const std::string& folder) {
 
 }  // namespace
 
-SpillFile::SpillFile(const std::string& folder) : folder_(folder), file_(open_without_name(folder)) {}
+SpillFile::SpillFile(const std::string& folder) : name_(fmt::format("what is put aside in {}", folder)), file_(open_without_name(folder)) {}
 
-void SpillFile::append(std::string_view text) { write_all(file_, text, folder_); }
+void SpillFile::append(std::string_view text) { write_all(file_, text, name_); }
 
 void SpillFile::read(const std::function<void(std::string_view)>& take) const {
   std::vector<char> piece(kPiece);
   for (off_t at = 0;;) {
     const ssize_t got = ::pread(file_.get(), piece.data(), piece.size(), at);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw Error(fmt::format("{}: what was put aside there cannot be read: {}", folder_, std::strerror(errno)));
+    if (got < 0) throw Error(fmt::format("{}: cannot be read: {}", name_, std::strerror(errno)));
     if (got == 0) return;
     take({piece.data(), static_cast<std::size_t>(got)});
     at += got;

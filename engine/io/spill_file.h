@@ -19,7 +19,7 @@ class SpillFile {
   void read(const std::function<void(std::string_view piece)>& take) const;
 
  private:
-  std::string folder_;
+  std::string name_;  // for messages
   FileHandle file_;
 };
 
