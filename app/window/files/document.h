@@ -73,6 +73,7 @@ class Document : public QObject {
   void openGivenSession(const QString& path);  // of the command line: nothing but a session, a trace or kept tokens
   void openModel();                            // asks which
   void openModelFolder();
+  void openStoreIn(const QString& folder);
   void openStore();  // asks for its folder
   void openModelFile();
   void openSampleLecture();
@@ -108,7 +109,6 @@ class Document : public QObject {
   void offerBack(const QString& text, const SavedSession& before, const SeenFile& before_file);
   void offerWithoutModel(const SavedSession& session, const QString& path);
   void openModelAt(const QString& path);
-  void openStoreIn(const QString& folder);
   void sayNotOpened(const QString& why);  // until the next file opens
   void changed();
   void renamed(const QString& from, const QString& to);

@@ -186,7 +186,7 @@ void MainWindow::begin() {
     m_document->openGivenSession(QString::fromStdString(options.session));
   else if (m_model.settings && options.atStartOnly() && !m_pages->shows(Page::welcome))
     m_document->openLast();
-  if (!options.store.empty()) m_document->openFile(QString::fromStdString(options.store));
+  if (!options.store.empty()) m_document->openStoreIn(QString::fromStdString(options.store));
   m_document->offerRecovery();
   if (!options.not_opened.empty()) notices().show(QString::fromStdString(options.not_opened), {});
   if (const Lesson& lesson = m_lecture->guide().lesson(); m_lecture->on() && lesson.staged()) m_lecture->openLesson(qs(lesson.path));

@@ -12,6 +12,7 @@
 #include <QFileInfo>
 
 #include "app/assets.h"
+#include "app/lessons/lesson.h"
 #include "app/window/diagnostics/bench_ui.h"
 #include "app/window/diagnostics/latency.h"
 #include "app/window/diagnostics/script.h"
@@ -299,6 +300,13 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
 
 /// A manager of files shows nobody what goes to the terminal.
 StartState beginning(Options& options) {
+  try {
+    if (!options.scenes.empty()) read_lesson(options.scenes);
+  } catch (const Error& error) {
+    if (options.scripted()) throw;
+    options.not_opened = error.what();
+    options.scenes.clear();
+  }
   try {
     return startState(options);
   } catch (const Error& error) {

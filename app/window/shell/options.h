@@ -68,7 +68,7 @@ struct StartState {
   RunRequest request;
 };
 StartState startState(const Options& options);
-/// The same; a text that stands by itself and cannot be read is no failure where a window can say so (Options::not_opened).
+/// The same; a lesson, or a text that stands by itself, that cannot be read is no failure where a window can say so (Options::not_opened).
 StartState beginning(Options& options);
 /// Session of the sample lecture that comes with the program.
 std::string sampleLecture();

@@ -252,6 +252,25 @@ TEST_F(PictureTest, AFileByItselfIsOpenedForWhatItIs) {
   }
 }
 
+TEST_F(PictureTest, ALessonOrStoreThatCannotBeReadIsNoOtherOne) {
+  QFile f(file("none.json"));
+  ASSERT_TRUE(f.open(QIODevice::WriteOnly));
+  f.write(R"({"kvscope": "scenes", "version": 1, "scenes": []})");
+  f.close();
+  const std::pair<QStringList, const char*> wrong[] = {
+      {{"--scenes", file("none.json"), "--view", "lecture"}, "expected at least one scene"},
+      {{file("none.json")}, "expected at least one scene"},
+      {{"--scenes", file("missing.json")}, "missing.json"},
+      {{"--store", file("missing")}, "missing"},
+  };
+  for (const auto& [words, why] : wrong) {
+    const Result result = run(words + QStringList{"--generate", "0", "--picture", file("p.png")});
+    EXPECT_EQ(result.status, 1) << why;
+    EXPECT_TRUE(result.err.contains(why)) << result.err.toStdString();
+    EXPECT_FALSE(QFile::exists(file("p.png"))) << why;
+  }
+}
+
 TEST_F(PictureTest, WhatAnotherProgramKeptStandsBesideARunOfOurs) {
   QProcess cli;
   cli.start(KVSCOPE_CLI, {"trace", "--prompt", "Alice lives in Paris. Tom lives in Rome. Alice lives in", "--lane", "local:slots=7",

@@ -4,6 +4,8 @@
 #include <QMimeData>
 #include <QTemporaryDir>
 
+#include "app/window/lecture/lecture_guide.h"
+#include "app/window/lecture/lecture_mode.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
@@ -122,6 +124,20 @@ TEST_F(OpenTest, ATextThatCannotBeReadAtTheStartIsSaidInTheWindow) {
     script.prompt_file = script.file;
     EXPECT_THROW(beginning(script), Error) << "who asks for a picture asked for one of this text";
   }
+}
+
+TEST_F(OpenTest, ALessonThatCannotBeReadAtTheStartIsSaidBesideTheShippedOne) {
+  Options start;
+  start.scenes = file("lesson.json", R"({"kvscope": "scenes", "version": 1, "scenes": []})").toStdString();
+  start.view = "lecture";
+  start.journal = folder.path().toStdString();
+  const StartState state = beginning(start);
+  start.picture = "unused.png";  // no settings are read or written
+  MainWindow other(start, state);
+  other.show();
+  ASSERT_TRUE(waitUntilSettled(other, 60000));
+  EXPECT_TRUE(other.notices().text().contains("expected at least one scene")) << other.notices().text().toStdString();
+  EXPECT_GT(other.lectureMode().guide().nScenes(), 0) << "nobody stands before an empty page";
 }
 
 TEST_F(OpenTest, AFileKeepsTheLettersOfItsName) {
