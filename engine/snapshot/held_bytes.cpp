@@ -61,16 +61,22 @@ StepRecord figures_of(const StepRecord& step) {
   return out;
 }
 
+double held_bytes(std::span<const LaneSnapshot> lanes) {
+  std::unordered_set<const StepRecord*> counted;
+  double sum = 0;
+  for (const LaneSnapshot& lane : lanes)
+    for (const StepPtr& step : lane.steps)
+      if (step != nullptr && counted.insert(step.get()).second) sum += bytes_of(*step);
+  return sum;
+}
+
 double held_bytes(const Snapshot& snapshot) {
   std::unordered_set<const void*> counted;
   const auto first_time = [&counted](const void* what) { return counted.insert(what).second; };
-  double sum = sizeof(Snapshot) + bytes(snapshot.prompt) + bytes_of(snapshot.tokens) + bytes(snapshot.lanes);
+  double sum = sizeof(Snapshot) + bytes(snapshot.prompt) + bytes_of(snapshot.tokens) + bytes(snapshot.lanes) + held_bytes(snapshot.lanes);
   if (snapshot.vocabulary != nullptr) sum += bytes_of(*snapshot.vocabulary);
   for (const LaneSnapshot& lane : snapshot.lanes) {
     sum += bytes(lane.steps) + bytes(lane.fed);
-    for (const StepPtr& step : lane.steps) {
-      if (step != nullptr && first_time(step.get())) sum += bytes_of(*step);
-    }
     if (lane.fates == nullptr || !first_time(lane.fates.get())) continue;
     sum += bytes(lane.fates->heads);
     for (const HeadFates& head : lane.fates->heads) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
+
 #include "snapshot/snapshot.h"
 
 namespace kvscope {
@@ -10,6 +12,8 @@ namespace kvscope {
 double held_bytes(const Snapshot& snapshot);
 /// The same of one step.
 double held_bytes(const StepRecord& step);
+/// The same of what runs recorded.
+double held_bytes(std::span<const LaneSnapshot> lanes);
 
 /// A copy that keeps figures and events: no slots, nothing by token or by slot.
 StepRecord figures_of(const StepRecord& step);

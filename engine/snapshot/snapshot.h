@@ -94,7 +94,8 @@ struct Snapshot {
   std::string device;                                // "cpu, AVX-512, 2 threads"
   std::string precision;                             // "f32"
   double weight_bytes = 0;
-  std::string model_stamp;  // of the files that it was read from (arch/model_parts.h); empty: not known
+  double attention_bytes = 0;  // what is kept of the prompt's attention, for the runs that ask for it
+  std::string model_stamp;     // of the files that it was read from (arch/model_parts.h); empty: not known
   bool prefill_mode = true;
   std::string follow = "reference";  // reference | self | file
   bool shadow = true;                // false: local figures are not available

@@ -87,16 +87,10 @@ TEST(RecordLimit, TakesTheSlotsOutOfTheOldestStepsOfAllLanesAndSaysSo) {
   Session limited = open_session(tiny_model(), DType::f32), free = open_session(tiny_model(), DType::f32);
   const RunRequest request = request_of(300, PromptMode::stream);
   const Snapshot whole = run(free, request);
-  double bytes = 0;
-  for (const LaneSnapshot& lane : whole.lanes)
-    for (const StepPtr& step : lane.steps) bytes += held_bytes(*step);
-  const auto limit = static_cast<std::size_t>(0.7 * bytes);
+  const auto limit = static_cast<std::size_t>(0.7 * held_bytes(whole.lanes));
   limited.set_record_limit(limit);
   const Snapshot cut = run(limited, request);
-  double held = 0;
-  for (const LaneSnapshot& lane : cut.lanes)
-    for (const StepPtr& step : lane.steps) held += held_bytes(*step);
-  EXPECT_LE(held, static_cast<double>(limit));
+  EXPECT_LE(held_bytes(cut.lanes), static_cast<double>(limit));
   EXPECT_NE(cut.notice.find("older steps will keep only figures"), std::string::npos) << cut.notice;
   for (std::size_t l = 0; l < cut.lanes.size(); ++l) {
     const LaneSnapshot &a = cut.lanes[l], &b = whole.lanes[l];

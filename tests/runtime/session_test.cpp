@@ -207,6 +207,20 @@ TEST_P(Session_, ACacheTakesTheMemoryOfItsBudgetAndOneSlotMore) {
   EXPECT_GE(checked, 3);
 }
 
+TEST(Session, SaysWhatItKeepsOfAPromptsAttention) {
+  Session session = open_session(tiny_model());
+  RunRequest request;
+  request.prompt_ids = random_ids(40, 64, 5);
+  request.lanes = parse_lane_specs({"snapkv:slots=12,window=4"});
+  request.mode = PromptMode::prefill;
+  const double of_one = run(session, request).attention_bytes;
+  EXPECT_GE(of_one, 8.0 * 40 * 4 * session.config().n_layers) << "a double per token and row of the window, at least, in every layer";
+  request.lanes = parse_lane_specs({"snapkv:slots=12,window=4", "snapkv:slots=12,window=16"});
+  EXPECT_GT(run(session, request).attention_bytes, of_one) << "more rows, once for both";
+  request.mode = PromptMode::stream;
+  EXPECT_EQ(run(session, request).attention_bytes, 0) << "every step sees it once";
+}
+
 TEST(Session, WithoutAShadowLocalFiguresAreNotAvailable) {
   Session session = open_session(tiny_model());
   RunRequest request = request_of(random_ids(40, 64, 8), PromptMode::prefill, 3);

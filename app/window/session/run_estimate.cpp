@@ -4,31 +4,18 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include "app/window/session/run_queue.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "policy/catalog.h"
+#include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
 
 namespace {
-
-template <class T>
-double sizeOf(const std::vector<T>& v) {
-  return static_cast<double>(v.capacity() * sizeof(T));
-}
-
-double sizeOf(const HeadRecord& h) {
-  double out = sizeof(HeadRecord) + sizeOf(h.pinned) + sizeOf(h.pos) + sizeOf(h.votes) + sizeOf(h.score) + sizeOf(h.statistic) +
-               sizeOf(h.bias) + sizeOf(h.attended) + sizeOf(h.attention) + sizeOf(h.reference_attention) + sizeOf(h.agreement) +
-               sizeOf(h.events) + sizeOf(h.merges);
-  for (const Event& e : h.events) out += sizeOf(e.runner_ups) + sizeOf(e.spread);
-  for (const MergeDetail& m : h.merges)
-    out += sizeOf(m.members) + sizeOf(m.votes) + sizeOf(m.mu) + sizeOf(m.weights) + sizeOf(m.T) + sizeOf(m.m) + sizeOf(m.log_scores);
-  return out;
-}
 
 /// What a run of this policy would take beside those on screen, from theirs; NaN: none of them has it. A step of all runs is at least as
 /// long as one of a single run. The prompt itself has been computed already, its compression has not.
@@ -48,15 +35,6 @@ QString listed(const QStringList& names) {
 }
 
 }  // namespace
-
-double recordBytes(const LaneSnapshot& lane) {
-  double out = 0;
-  for (const StepPtr& step : lane.steps) {
-    out += sizeof(StepRecord) + sizeOf(step->logits_top) + sizeOf(step->top_tokens) + sizeOf(step->hidden_rel_l2);
-    for (const HeadRecord& head : step->heads) out += sizeOf(head);
-  }
-  return out;
-}
 
 std::string policyOf(const std::string& spec) { return spec.substr(0, spec.find_first_of(":@")); }
 
@@ -103,10 +81,8 @@ RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string
   }
   out.cache_bytes = caches;
   // Like the lanes that are there, each of which has as many steps.
-  double records = 0;
-  const std::size_t first = snapshot.lanes.size() > 1 ? 1 : 0;
-  for (std::size_t i = first; i < snapshot.lanes.size(); ++i) records += recordBytes(snapshot.lanes[i]);
-  out.record_bytes = records / static_cast<double>(snapshot.lanes.size() - first) * (keep ? n : std::min(n, 1.0));
+  const std::span lanes = std::span(snapshot.lanes).subspan(snapshot.lanes.size() > 1 ? 1 : 0);
+  out.record_bytes = held_bytes(lanes) / static_cast<double>(lanes.size()) * (keep ? n : std::min(n, 1.0));
   return out;
 }
 

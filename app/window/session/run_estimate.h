@@ -32,8 +32,6 @@ struct RunTime {
 RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, const std::map<std::string, RunTime>& times,
                          bool keep);
 
-/// Bytes that the records of a lane hold.
-double recordBytes(const LaneSnapshot& lane);
 /// Name of the policy of a specification.
 std::string policyOf(const std::string& spec);
 /// Slots per head that a specification asks for; -1: no limit or unreadable.

@@ -565,6 +565,8 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   out.device = backend->name();
   out.precision = name_of(backend->dtype());
   out.weight_bytes = static_cast<double>(model.files.weight_bytes);
+  if (mode == PromptMode::prefill)
+    out.attention_bytes = prompt.needs().bytes_of_rows(model.config(), backend->dtype(), static_cast<int>(ids.size()));
   out.model_stamp = model.files.stamp;
   out.prefill_mode = mode == PromptMode::prefill;
   out.follow = name_of(request.follow);

@@ -16,6 +16,8 @@
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/rows/rows.h"
+#include "snapshot/held_bytes.h"
+#include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
@@ -111,7 +113,14 @@ TEST_F(WindowTest, JobsCanBeCancelledInTheirListAndRefusalsAreLogged) {
   EXPECT_TRUE(jobs.log().contains("refused: ")) << jobs.log().toStdString();
   EXPECT_FALSE(window->notices().isHidden()) << "and it is said where people look";
   EXPECT_EQ(jobs.table().item(0, 3)->text(), "refused");
-  EXPECT_TRUE(jobs.memoryText().contains("weights "));
+  const Snapshot& s = snapshot();
+  double caches = 0;
+  for (const LaneSnapshot& lane : s.lanes) caches += lane.bytes;
+  EXPECT_GT(s.attention_bytes, 0);
+  QString said = "weights %1 · caches %2 · prompt's attention %3 · records %4";
+  for (const double bytes : {s.weight_bytes, caches, s.attention_bytes, held_bytes(s.lanes)})
+    said = said.arg(QString::fromStdString(viz::format_bytes(bytes)));
+  EXPECT_EQ(jobs.memoryText(), said);
 }
 
 TEST_F(WindowTest, TheListOfJobsSaysThatTheRunsOnScreenAreComputed) {

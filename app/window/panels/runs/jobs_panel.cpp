@@ -12,11 +12,11 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "app/window/session/run_estimate.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
+#include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -183,12 +183,15 @@ void JobsPanel::refresh() {
       note("refused: " + run.failure);
     }
   }
-  double caches = 0, records = 0;
+  double caches = 0;
   const Snapshot& s = m_workspace.snapshot();
-  for (const LaneSnapshot& lane : s.lanes) caches += lane.bytes, records += recordBytes(lane);
-  m_memory->setText(QString("weights %1 · caches %2 · records %3")
-                        .arg(qs(viz::format_bytes(s.weight_bytes)), qs(viz::format_bytes(caches)), qs(viz::format_bytes(records))));
-  m_memory->setToolTip("Held by the engine: the model's weights, keys and values of all runs, and what the pictures read");
+  for (const LaneSnapshot& lane : s.lanes) caches += lane.bytes;
+  const auto words = [](double bytes) { return qs(viz::format_bytes(bytes)); };
+  m_memory->setText(QString("weights %1 · caches %2 · prompt's attention %3 · records %4")
+                        .arg(words(s.weight_bytes), words(caches), words(s.attention_bytes), words(held_bytes(s.lanes))));
+  m_memory->setToolTip(
+      "Held by the engine: the model's weights, keys and values of all runs, what runs ask of the attention that the prompt "
+      "paid, and what the pictures read");
   m_cancel_all->setEnabled(m_queue.busy() || computing(m_workspace));
   m_cancel->setEnabled(m_queue.busy());
   m_clear->setEnabled(static_cast<int>(runs.size()) > m_queue.nOpen());
