@@ -73,8 +73,8 @@ struct ModelConfig {
   double logit_cap = 0;        // then they become cap * tanh(logit / cap); 0: they stay
   bool tied_embeddings = false;
   bool qkv_bias = false, out_bias = false, mlp_bias = false;  // projections of queries, keys and values, of outputs, of the MLP have biases
-  int bos_id = 1;  // -1: none
-  int eos_id = 2;  // -1: none
+  int bos_id = 1;                                             // -1: none
+  int eos_id = 2;                                             // -1: none
 
   int group() const { return n_heads / n_kv_heads; }  // query heads that share one KV head
   int q_dim() const { return n_heads * head_dim; }
