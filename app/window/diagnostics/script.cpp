@@ -8,6 +8,7 @@
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QEventLoop>
+#include <QTimer>
 
 #include "app/window/canvas/canvas_widget.h"
 #include "app/window/diagnostics/scene_dump.h"
@@ -35,10 +36,9 @@ double median(std::vector<double> values) {
 }
 
 void turn(int ms) {
-  QElapsedTimer timer;
-  timer.start();
-  do QApplication::processEvents(QEventLoop::AllEvents, 5);
-  while (timer.elapsed() < ms);
+  bool over = false;
+  QTimer::singleShot(ms, Qt::PreciseTimer, qApp, [&over] { over = true; });
+  while (!over) QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents);
 }
 
 struct Samples {

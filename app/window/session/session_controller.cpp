@@ -56,6 +56,8 @@ struct SessionController::Private {
   bool unsent = false;                   // an edit waits for the end of the pause
   QTimer typing_pause;
   std::map<std::string, QString> refusals;  // of runs whose files were read; empty: none, or they are being read
+  std::shared_ptr<RunFiles> files;          // of refusals_of; its reader's
+  std::string refusals_of;                  // the model's folder
   QThreadPool file_reader;                  // one thread; ends before the rest goes
   std::unique_ptr<Engine> engine;           // last: joins its thread before the rest goes
 };
@@ -146,22 +148,29 @@ void SessionController::deliverGuest(const SnapshotPtr& snapshot) {
 QString SessionController::refusalOf(const LaneSpec& spec) {
   const Snapshot& s = m_workspace.snapshot();
   if (s.model.n_layers == 0 || s.n_prompt == 0) return {};
-  const std::string folder = m_model_folder.toStdString();
-  const auto refusal = [spec, folder, model = s.model, n_prompt = s.n_prompt, mode = m_request.mode, seed = m_request.seed]() -> QString {
+  const auto refusal = [spec, model = s.model, n_prompt = s.n_prompt, mode = m_request.mode, seed = m_request.seed](RunFiles& files) {
     try {
-      Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .seed = seed, .files = RunFiles(folder).of(spec)});
-      return {};
+      Policy::make({.spec = spec, .model = &model, .n_prompt = n_prompt, .mode = mode, .seed = seed, .files = files.of(spec)});
+      return QString();
     } catch (const Error& error) {
       return QString::fromUtf8(error.what());
     }
   };
-  if (files_named_by(spec).empty()) return refusal();
-  if (computesElsewhere()) return {};  // the files are there, and so is who says what is wrong with them
+  const std::string folder = m_model_folder.toStdString();
+  if (files_named_by(spec).empty()) {
+    RunFiles none(folder);
+    return refusal(none);
+  }
+  if (computesElsewhere()) return {};           // the files are there, and so is who says what is wrong with them
+  if (!d->files || d->refusals_of != folder) {  // what one run's files say of the model's, a hash of its weights, holds for the next
+    d->files = std::make_shared<RunFiles>(folder);
+    d->refusals_of = folder;
+  }
   const std::string key = fmt::format("{} {} {} {} {}", s.model.name, folder, s.n_prompt, static_cast<int>(m_request.mode), spec.text);
   const auto [known, is_new] = d->refusals.try_emplace(key);
   if (!is_new) return known->second;
-  d->file_reader.start([this, key, refusal] {
-    const auto tell = [this, key, why = refusal()] {
+  d->file_reader.start([this, key, refusal, files = d->files] {
+    const auto tell = [this, key, why = refusal(*files)] {
       d->refusals[key] = why;
       if (!why.isEmpty()) Q_EMIT refusalsChanged();
     };
