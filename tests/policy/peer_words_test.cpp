@@ -121,6 +121,10 @@ TEST(PeerWords, WhatHasNoCounterpartIsRefusedWithWhatHas) {
     EXPECT_THAT(refusal((std::string("h2o:compression_ratio=") + share).c_str()), HasSubstr("expected the share that is removed")) << share;
   EXPECT_THAT(refusal("KVzapPress:compression_ratio=0.5"), HasSubstr("KVzapPress"));
   EXPECT_NE(refusal("SnapKVPress"), "") << "no budget";
+  EXPECT_THAT(refusal("AdaKVPress:compression_ratio=0.5"),
+              AllOf(HasSubstr("counterpart here: AdaKVPress(SnapKVPress) AdaKVPress(ExpectedAttentionPress), got 'AdaKVPress'")));
+  EXPECT_THAT(refusal("ChunkKVPress(TOVAPress):compression_ratio=0.5"), HasSubstr("ChunkKVPress(KnormPress)"));
+  EXPECT_THAT(refusal("ComposedPress:compression_ratio=0.5"), AllOf(HasSubstr("KnormPress"), HasSubstr("ThinKPress")));
 }
 
 }  // namespace

@@ -136,6 +136,18 @@ void set(LaneSpec& spec, std::string_view key, std::string_view value) {
       fmt::format("{}: expected arguments of {} that have a counterpart here ({}), got {}", where, press.name, known, quoted(key)));
 }
 
+/// A class that wraps another one means nothing alone; of others all are named.
+[[noreturn]] void refuse_press(std::string_view name, const std::string& where) {
+  const std::string_view outer = name.substr(0, name.find('('));
+  std::string alike, all;
+  for (const Press& press : kPresses) {
+    all += fmt::format(" {}", press.name);
+    if (press.name.starts_with(outer)) alike += fmt::format(" {}", press.name);
+  }
+  throw UsageError(
+      fmt::format("{}: expected a press that has a counterpart here:{}, got {}", where, alike.empty() ? all : alike, quoted(name)));
+}
+
 /// `theirs` has our budget keys already.
 LaneSpec of_press(const Press& press, const LaneSpec& theirs, const std::string& where) {
   LaneSpec out = split_lane_spec(press.ours);
@@ -159,8 +171,9 @@ std::optional<std::string> in_own_words(std::string_view text) {
   const std::string_view name = head.substr(0, head.find(':'));
   const auto press =
       std::ranges::find_if(kPresses, [&](const Press& p) { return !name.empty() && (p.name == name || p.short_name == name); });
-  if (press == kPresses.end() && head.find(kRemoved) == head.npos) return std::nullopt;
   const std::string where = "run " + quoted(text);
+  if (press == kPresses.end() && name.find("Press") != name.npos) refuse_press(name, where);
+  if (press == kPresses.end() && head.find(kRemoved) == head.npos) return std::nullopt;
   LaneSpec spec = split_lane_spec(head);
   const auto removed = std::ranges::find(spec.given, kRemoved, [](const auto& g) { return std::string_view(g.first); });
   if (press == kPresses.end() && removed == spec.given.end()) return std::nullopt;
