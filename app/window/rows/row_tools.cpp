@@ -19,6 +19,7 @@
 #include "app/window/panels/policy/policy_items.h"
 #include "app/window/rows/budget_box.h"
 #include "app/window/rows/rows.h"
+#include "app/window/session/run_estimate.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -53,17 +54,6 @@ QLabel* caption(const QString& text, QWidget* parent) {
   auto* label = new QLabel(text, parent);
   label->setObjectName("secondary");
   return label;
-}
-
-/// What remains of a specification when only its budget is kept.
-QString specOf(const QString& policy, const QString& old_spec) {
-  try {
-    for (const auto& [key, value] : parse_lane_spec(old_spec.toStdString()).given)
-      if (key == "slots" || key == "ratio") return QString::fromStdString(with_param(policy.toStdString(), key, value));
-  } catch (const Error&) {
-    // an old specification that cannot be read has no budget to keep
-  }
-  return policy;
 }
 
 }  // namespace
@@ -310,14 +300,16 @@ void ToolRow::applyTheme() {
 
 void ToolRow::policyChosen(int index) {
   const int lane = m_workspace.selection().lane;
-  const QStringList specs = m_controller.laneSpecs();
-  if (m_refreshing || lane < 1 || lane >= specs.size()) return;
-  m_controller.setLaneSpec(lane, specOf(m_policy->itemData(index).toString(), specs[lane]));
+  const std::vector<LaneSpec>& lanes = m_controller.request().lanes;
+  if (m_refreshing || lane < 1 || lane >= static_cast<int>(lanes.size())) return;
+  m_controller.setLaneSpec(lane, qs(specLike(m_policy->itemData(index).toString().toStdString(), lanes[static_cast<std::size_t>(lane)])));
+  refresh();  // where it was refused, the box says what holds
 }
 
 void ToolRow::addChosen(const QString& policy) {
-  const QString like = m_controller.laneSpecs().value(m_workspace.selection().lane);
-  Q_EMIT runWanted(specOf(policy, m_workspace.selection().lane > 0 ? like : policy + ":ratio=0.25"));
+  const std::vector<LaneSpec>& lanes = m_controller.request().lanes;
+  const auto lane = static_cast<std::size_t>(std::max(0, m_workspace.selection().lane));
+  Q_EMIT runWanted(qs(specLike(policy.toStdString(), lane < lanes.size() ? lanes[lane] : LaneSpec{})));
 }
 
 void ToolRow::budgetChosen(int nSlots, const std::optional<double>& share) {

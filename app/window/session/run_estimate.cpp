@@ -38,6 +38,18 @@ QString listed(const QStringList& names) {
 
 std::string policyOf(const std::string& spec) { return spec.substr(0, spec.find_first_of(":@")); }
 
+std::string specLike(const std::string& policy, const LaneSpec& like) {
+  if (!find_policy(policy).takes_budget) return policy;
+  for (const auto& [key, value] : like.given) {
+    if (key != "slots" && key != "ratio" && key != "bytes") continue;
+    try {
+      return with_param(policy, key, value);
+    } catch (const UsageError&) {  // memory, of a policy that counts slots
+    }
+  }
+  return with_param(policy, "ratio", "0.25");
+}
+
 int slotsAsked(const std::string& spec, int n_prompt) {
   try {
     for (const auto& [key, value] : parse_lane_spec(spec).given) {

@@ -8,6 +8,7 @@
 #include <QString>
 #include <QStringList>
 
+#include "policy/lane_spec.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope {
@@ -34,6 +35,8 @@ RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string
 
 /// Name of the policy of a specification.
 std::string policyOf(const std::string& spec);
+/// The specification of a policy with the budget of another run; where that has none, as of the full cache, a quarter of the prompt.
+std::string specLike(const std::string& policy, const LaneSpec& like);
 /// Slots per head that a specification asks for; -1: no limit or unreadable.
 int slotsAsked(const std::string& spec, int n_prompt);
 /// "12 runs · about 0.42 s (measured on 3 runs) · caches 3.1 MiB, records 9.0 MiB"

@@ -166,11 +166,12 @@ void RunQueue::next() {
   if (m_controller.hasGuest() || current() || !ready) return;
   const auto it = std::find_if(m_runs.begin(), m_runs.end(), [](const QueuedRun& r) { return r.state == QueuedRun::State::waiting; });
   if (it == m_runs.end()) return;
-  m_controller.runGuest(QString::fromStdString(it->spec));
-  if (!m_controller.hasGuest()) return;
-  m_clock.start();
+  // Before it starts: what refuses it at once is about this run.
   it->state = QueuedRun::State::running;
   it->progress = 0;
+  m_clock.start();
+  m_controller.runGuest(QString::fromStdString(it->spec));
+  if (QueuedRun* run = current(); run && !m_controller.hasGuest()) run->state = QueuedRun::State::waiting;  // not now
   publish();
 }
 

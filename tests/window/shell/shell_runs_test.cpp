@@ -123,6 +123,41 @@ TEST_F(WindowTest, JobsCanBeCancelledInTheirListAndRefusalsAreLogged) {
   EXPECT_EQ(jobs.memoryText(), said);
 }
 
+TEST_F(WindowTest, ARunThatCannotBeReadFailsAloneAndTheQueueGoesOn) {
+  const std::size_t before = snapshot().lanes.size();
+  window->model().runs.add({"finch", "nosuch:slots=3", "knorm:slots=9"}, QueuedRun::Purpose::lane);
+  ASSERT_TRUE(settle());
+  const std::vector<QueuedRun>& runs = window->model().runs.runs();
+  ASSERT_EQ(runs.size(), 3u);
+  EXPECT_EQ(runs[0].state, QueuedRun::State::failed) << "no budget";
+  EXPECT_EQ(runs[1].state, QueuedRun::State::failed);
+  EXPECT_EQ(runs[2].state, QueuedRun::State::done);
+  EXPECT_EQ(snapshot().lanes.size(), before + 1);
+}
+
+TEST_F(WindowTest, APolicyChosenForARunWithoutABudgetGetsOne) {
+  const auto choose = [this](const QString& policy) {
+    QComboBox* const box = window->rows().tools().policyBox();
+    const int row = box->findData(policy);
+    ASSERT_GE(row, 0);
+    box->setCurrentIndex(row);
+    Q_EMIT box->activated(row);
+    ASSERT_TRUE(settle());
+  };
+  const auto chosen = [this] { return window->rows().tools().policyBox()->currentData().toString(); };
+  const auto lane = static_cast<std::size_t>(window->workspace().selection().lane);
+  ASSERT_GE(lane, 1u);
+  choose("quest");
+  EXPECT_EQ(snapshot().lanes[lane].spec, "quest");
+  choose("finch");
+  EXPECT_EQ(snapshot().lanes[lane].spec, "finch:ratio=0.25");
+  EXPECT_EQ(chosen(), "finch");
+  window->controller().setLaneSpec(static_cast<int>(lane), QString("h2o:bytes=64KiB"));
+  ASSERT_TRUE(settle());
+  choose("snapkv");
+  EXPECT_EQ(snapshot().lanes[lane].spec.rfind("snapkv:", 0), 0u) << snapshot().lanes[lane].spec;
+}
+
 TEST_F(WindowTest, TheListOfJobsSaysThatTheRunsOnScreenAreComputed) {
   press(Qt::Key_J, Qt::ControlModifier);
   JobsPanel& jobs = window->runActions().jobs();

@@ -16,6 +16,7 @@
 #include "app/window/panels/policy/budget_slider.h"
 #include "app/window/panels/policy/policy_form_field.h"
 #include "app/window/panels/policy/policy_items.h"
+#include "app/window/session/run_estimate.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -27,8 +28,6 @@
 namespace kvscope {
 
 namespace {
-
-constexpr double kFirstBudget = 0.25;  // ratio of a lane that is added from nothing
 
 std::string given(const LaneSpec& spec, std::string_view key) {
   for (const auto& [k, value] : spec.given) {
@@ -349,40 +348,21 @@ void PolicyForm::setSlots(int slots_per_head) {
 
 void PolicyForm::setPolicy(const QString& name) {
   if (m_lane < 1) return;
-  std::string wanted = name.toStdString();
-  try {
-    for (const char* key : {"slots", "ratio"}) {
-      if (const std::string value = given(spec(), key); !value.empty()) wanted = with_param(wanted, key, value);
-    }
-    parse_lane_spec(wanted);
-  } catch (const Error&) {
-    wanted = name.toStdString();  // a policy without a budget of its own
-  }
   m_message->hide();
-  m_controller.setLaneSpec(m_lane, qs(wanted));
+  m_controller.setLaneSpec(m_lane, qs(specLike(name.toStdString(), spec())));
+  refresh();  // where it was refused, the box says what holds
 }
 
 void PolicyForm::addLane() {
-  std::string wanted;
-  if (m_lane == 0) {
-    const auto all = policies();
-    const auto it = std::find_if(all.begin(), all.end(), [](const PolicyInfo& p) { return p.takes_budget; });
-    if (it == all.end()) return;
-    wanted = with_param(it->name, "ratio", QString::number(kFirstBudget).toStdString());
-  } else {  // the next policy of the catalog at the same budget
-    int next = m_policies->currentIndex();
-    const auto* items = m_policies->model();
-    const auto suits = [&](int row) {
-      return items->flags(items->index(row, 0)).testFlag(Qt::ItemIsEnabled) &&
-             find_policy(m_policies->itemData(row).toString().toStdString()).takes_budget;
-    };
-    do next = (next + 1) % std::max(1, m_policies->count());
-    while (!suits(next));
-    wanted = m_policies->itemData(next).toString().toStdString();
-    for (const char* key : {"slots", "ratio"}) {
-      if (const std::string value = given(spec(), key); !value.empty()) wanted = with_param(wanted, key, value);
-    }
-  }
+  int next = m_lane == 0 ? -1 : m_policies->currentIndex();  // the first policy, or the next one, of the catalog at the same budget
+  const auto* items = m_policies->model();
+  const auto suits = [&](int row) {
+    return items->flags(items->index(row, 0)).testFlag(Qt::ItemIsEnabled) &&
+           find_policy(m_policies->itemData(row).toString().toStdString()).takes_budget;
+  };
+  do next = (next + 1) % std::max(1, m_policies->count());
+  while (!suits(next));
+  const std::string wanted = specLike(m_policies->itemData(next).toString().toStdString(), spec());
   m_wanted_lane = static_cast<int>(m_controller.request().lanes.size());
   m_controller.addLane(qs(wanted));
 }
