@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/normalizer.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 
+#include "core/error.h"
 #include "tokenizer/regex.h"
 
 namespace kvscope {
 namespace {
 
-MappedText replaced(const MappedText& text, const Finder& find, const std::string& by) {
+// Of a text, in bytes: published ones write three for a blank, NFKC at most eleven for one.
+constexpr std::size_t kMostTimes = 16, kMostBeside = 1 << 16;
+
+/// Stops once more than `most` bytes were put in.
+MappedText replaced(const MappedText& text, const Finder& find, const std::string& by, std::size_t most) {
   auto match = find(text.text, 0);
   if (!match) return text;
   Rewriter out(text);
-  std::size_t kept = 0;
-  for (std::size_t at = 0; match;) {
+  std::size_t kept = 0, put = 0;
+  for (std::size_t at = 0; match && put <= most; put += by.size()) {
     out.keep({kept, match->begin});
     out.put(by, *match);
     kept = match->end;
@@ -28,14 +35,16 @@ MappedText replaced(const MappedText& text, const Finder& find, const std::strin
   return out.finish();
 }
 
+using Step = std::function<MappedText(MappedText, std::size_t)>;
+
 struct Ready {
   const std::string& where;
 
-  std::function<MappedText(MappedText)> operator()(const Normalize& n) const {
-    return [form = n.form](MappedText text) { return normalized(std::move(text), form); };
+  Step operator()(const Normalize& n) const {
+    return [form = n.form](MappedText text, std::size_t) { return normalized(std::move(text), form); };
   }
-  std::function<MappedText(MappedText)> operator()(const Prepend& p) const {
-    return [before = p.text](MappedText text) {
+  Step operator()(const Prepend& p) const {
+    return [before = p.text](MappedText text, std::size_t) {
       if (text.text.empty()) return text;
       Rewriter out(text);
       out.put(before, {0, 0});
@@ -43,8 +52,8 @@ struct Ready {
       return out.finish();
     };
   }
-  std::function<MappedText(MappedText)> operator()(const Replace& r) const {
-    return [find = finder_of(r.pattern, where), by = r.text](MappedText text) { return replaced(text, find, by); };
+  Step operator()(const Replace& r) const {
+    return [find = finder_of(r.pattern, where), by = r.text](MappedText text, std::size_t most) { return replaced(text, find, by, most); };
   }
 };
 
@@ -62,12 +71,17 @@ Finder finder_of(const Pattern& pattern, const std::string& where) {
   };
 }
 
-NormalizerChain::NormalizerChain(const std::vector<Normalizer>& steps, const std::string& where) {
+NormalizerChain::NormalizerChain(const std::vector<Normalizer>& steps, const std::string& where) : where_(where) {
   for (const Normalizer& step : steps) steps_.push_back(std::visit(Ready{where}, step));
 }
 
 MappedText NormalizerChain::apply(MappedText text) const {
-  for (const auto& step : steps_) text = step(std::move(text));
+  const std::size_t n = text.text.size(), most = kMostTimes * n + kMostBeside;
+  for (const auto& step : steps_) {
+    text = step(std::move(text), most);
+    if (text.text.size() > most)
+      throw Error(fmt::format("{}: normalizer: expected steps that make at most {} bytes of a text of {}, got more", where_, most, n));
+  }
   return text;
 }
 

@@ -16,10 +16,12 @@ Finder finder_of(const Pattern& pattern, const std::string& where);
 class NormalizerChain {
  public:
   NormalizerChain(const std::vector<Normalizer>& steps, const std::string& where);
+  /// Throws Error where the steps make much more of a text than it is: what they are comes out of a file.
   MappedText apply(MappedText text) const;
 
  private:
-  std::vector<std::function<MappedText(MappedText)>> steps_;
+  std::string where_;
+  std::vector<std::function<MappedText(MappedText, std::size_t most)>> steps_;  // bytes; more is cut, and refused by apply()
 };
 
 }  // namespace kvscope

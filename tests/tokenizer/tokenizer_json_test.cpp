@@ -123,6 +123,22 @@ TEST(TokenizerJson, APatternThatNeverEndsIsAnError) {
   EXPECT_THAT(message_of<Error>([&] { tokenizer->encode(std::string(200, 'a')); }), HasSubstr("needs too many steps"));
 }
 
+TEST(TokenizerJson, StepsThatMakeTooMuchOfATextAreAnError) {
+  json document = json::parse(read_text(own("byte_words.json")));
+  const json tenfold = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(10, 'a')}};
+  const auto encoded = [&](int times, const std::string& text) {
+    document["normalizer"] = {{"type", "Sequence"}, {"normalizers", json(times, tenfold)}};
+    document["added_tokens"] = json::array();
+    return parse_tokenizer_json(document.dump(), "t")->encode(text);
+  };
+  EXPECT_FALSE(encoded(2, "a b").empty());
+  for (const int times : {5, 12})  // 100 kB, 1 TB
+    EXPECT_THAT(message_of<Error>([&] { encoded(times, "a b"); }), HasSubstr("normalizer: expected steps that make at most")) << times;
+  document["normalizer"] = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(1 << 20, 'b')}};
+  EXPECT_THAT(message_of<Error>([&] { parse_tokenizer_json(document.dump(), "t")->encode(std::string(100000, 'a')); }),
+              HasSubstr("got more"));
+}
+
 TEST(ChatTemplate, WritesConversations) {
   const ChatTemplate chat(
       "{{ bos_token }}{% for m in messages %}{% if m['role'] not in ['user', 'system'] %}{{ raise_exception('no ' + m['role']) }}{% endif %}"
