@@ -23,6 +23,7 @@ namespace {
 
 constexpr int kMostGenerated = 256;
 constexpr std::size_t kMostRuns = 8, kMostScenes = 1000, kMostVariants = 100, kMostBytes = 1u << 20;
+constexpr std::size_t kMostName = 255, kMostCaption = 4096;  // bytes
 
 /// The place of the text under `key` among `names`.
 template <std::size_t n>
@@ -135,9 +136,9 @@ void check_facts(const Scene& scene, const JsonCursor& where) {
 
 Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesson) {
   Scene s;
-  s.id = o.text_or("id", "");
+  s.id = o.given("id") ? o.at("id").text(kMostName) : "";
   if (s.id.empty()) o.fail("a scene with an \"id\"");
-  s.name = o.text_or("name", s.id);
+  s.name = o.given("name") ? o.at("name").text(kMostName) : s.id;
   s.stage = stage_of(o, stage, lesson);
   s.run = run_of(o);
   s.answer = count_of(o, "answer", 1, kMostGenerated);
@@ -149,7 +150,8 @@ Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesso
   const JsonCursor variants = o.at("variants");
   for (std::size_t i = 0; i < variants.size(kMostVariants); ++i) {
     const JsonCursor v = variants.at(i);
-    s.variants.push_back({texts_under(v, "if"), v.text_or("message", ""), v.text_or("text", "")});
+    const auto words = [&v](const char* key) { return v.given(key) ? v.at(key).text(kMostCaption) : std::string(); };
+    s.variants.push_back({texts_under(v, "if"), words("message"), words("text")});
     if (s.variants.back().message.empty()) v.fail("a variant with a \"message\"");
   }
   if (s.variants.empty() || !s.variants.back().conditions.empty()) variants.fail("a last variant that holds always, without \"if\"");
@@ -189,7 +191,11 @@ Lesson read_lesson(const std::string& path) {
   Lesson lesson{path, o.text_or("name", name_of_file(path)), o.text_or("about", ""), {}};
   const Stage stage = stage_of(o, {}, path);
   const JsonCursor scenes = o.at("scenes");
-  for (std::size_t i = 0; i < scenes.size(kMostScenes); ++i) lesson.scenes.push_back(scene_of(scenes.at(i), stage, path));
+  for (std::size_t i = 0; i < scenes.size(kMostScenes); ++i) {
+    Scene scene = scene_of(scenes.at(i), stage, path);
+    if (std::ranges::find(lesson.scenes, scene.id, &Scene::id) != lesson.scenes.end()) scenes.at(i).at("id").fail("an id of its own");
+    lesson.scenes.push_back(std::move(scene));
+  }
   if (lesson.scenes.empty()) scenes.fail("at least one scene");
   return lesson;
 }

@@ -54,6 +54,12 @@ TEST(LessonFiles, WhatIsWrongIsSaidWithItsPlace) {
     expect_said(with_scene(std::string(R"("stage":{"text":")") + outside + R"("},)"), "beside the lesson");
   expect_said(with_scene(R"("stage":{"text":"missing.txt"},)"), "missing.txt");
   expect_said(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"if":["sinks"],"message":"m"}]}]})", "always");
+  expect_said(
+      R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"message":"m"}]},{"id":"a","variants":[{"message":"m"}]}]})",
+      "scenes[1].id: expected an id of its own");
+  expect_said(with_scene("\"name\":\"" + std::string(1000, 'W') + "\","), "name: expected a text of at most 255 bytes");
+  expect_said(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"message":")" + std::string(5000, 'W') + R"("}]}]})",
+              "message: expected a text of at most 4096 bytes");
   EXPECT_EQ(
       reading_fails(with_scene(R"("look":"habit:retrieval","run":"B","answer":2,"notes":"n","needs":["sinks"],"stage":{"prompt":"x"},)")),
       "");

@@ -44,9 +44,7 @@ CommandPalette::CommandPalette(QWidget& window)
   m_list->setFocusPolicy(Qt::NoFocus);  // the line keeps it
   m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   m_list->header()->setStretchLastSection(false);
-  m_list->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
   m_list->header()->setSectionResizeMode(1, QHeaderView::Stretch);
-  m_list->header()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(10, 10, 10, 10);
   column->setSpacing(8);
@@ -63,10 +61,11 @@ void CommandPalette::open() {
   if (isVisible()) return dismiss();
   m_focus_before = QApplication::focusWidget();
   m_line->clear();
-  collect();
   place();
+  collect();
   show();
   raise();
+  m_window.activateWindow();  // a floating panel may have the keys
   m_line->setFocus();
 }
 
@@ -85,8 +84,17 @@ void CommandPalette::dismiss() {
     m_window.setFocus();
 }
 
+/// What a command is called comes first: where it stands and its keys take what they need of the rest.
+void CommandPalette::shareWidth() {
+  for (const auto& [column, part] : {std::pair(0, 0.3), std::pair(2, 0.25)}) {
+    m_list->resizeColumnToContents(column);
+    m_list->header()->resizeSection(column, std::min(m_list->header()->sectionSize(column), static_cast<int>(part * width())));
+  }
+}
+
 void CommandPalette::place() {
-  const int width = std::min(620, m_window.width() - 40), height = std::min(420, m_window.height() - 120);
+  const int wanted = std::max(620, 75 * m_list->fontMetrics().averageCharWidth());  // a lecture's letters are larger
+  const int width = std::min(wanted, m_window.width() - 40), height = std::min(420, m_window.height() - 120);
   setGeometry((m_window.width() - width) / 2, 78, width, height);
 }
 
@@ -107,7 +115,8 @@ void CommandPalette::filter() {
     const std::optional<int> own = fuzzyScore(m_line->text(), text), whole = fuzzyScore(m_line->text(), commandArea(*action) + ' ' + text);
     if (!own && !whole) continue;
     // The words as they were typed before letters that stand here and there.
-    const int literal = !typed.isEmpty() && text.contains(typed, Qt::CaseInsensitive) ? kLiteral : 0;
+    const bool has_it = !typed.isEmpty() && text.contains(typed, Qt::CaseInsensitive);
+    const int literal = !has_it ? 0 : text.startsWith(typed, Qt::CaseInsensitive) ? 2 * kLiteral : kLiteral;
     found.push_back({std::max(own.value_or(-100000) + 8, whole.value_or(-100000)) + literal, action, static_cast<qsizetype>(i)});
     any_literal = any_literal || literal > 0;
   }
@@ -132,6 +141,7 @@ void CommandPalette::filter() {
   } else {
     m_list->setCurrentItem(m_list->topLevelItem(0));
   }
+  shareWidth();
   m_line->setAccessibleDescription(QString("%1 commands").arg(found.size()));
 }
 

@@ -34,6 +34,7 @@ class CommandPalette : public QFrame {
   void collect();
   void filter();
   void place();
+  void shareWidth();
   void run();
 
   QWidget& m_window;
