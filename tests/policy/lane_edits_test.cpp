@@ -70,7 +70,7 @@ TEST(LaneEdits, WhatIsWrongIsSaid) {
   says("h2o:slots=4@evict=3-1,step=1", "got '3-1'");
   says("h2o:slots=4@evict=-1,step=1", "got '-1'");
   says("h2o:slots=4@evict=,step=1", "expected numbers");
-  says("h2o:slots=4@evict=0-99999999,step=1", "expected numbers");
+  says("h2o:slots=4@evict=0-99999999,step=1", "expected at most 1000000 numbers in all");
   says("h2o:slots=4@merge=3,step=1", "into=POSITION");
   says("h2o:slots=4@merge=3,into=3,step=1", "got 3 as both");
   says("h2o:slots=4@evict=3,into=4,step=1", "only a merge");

@@ -130,7 +130,7 @@ TEST(Spec, AValueInQuotesMayHoldCommas) {
   EXPECT_THAT(refusal(R"(headkv:scores="a"b,slots=4)"), HasSubstr("after the closing quote, got 'b,slots=4'"));
   EXPECT_THAT(refusal(R"(headkv:scores="",slots=4)"), HasSubstr("expected a value between the quotes"));
   EXPECT_THAT(refusal(R"(headkv:slots=4,scores=")"), HasSubstr("closing quote"));
-  EXPECT_THAT(refusal(R"(headkv:scores="a",)"), HasSubstr("expected key=value between commas"));
+  EXPECT_THAT(refusal(R"(headkv:scores="a",)"), HasSubstr("expected key=value behind the last comma"));
   EXPECT_THROW(with_param("headkv:slots=4", "scores", "a\"b"), UsageError);
 }
 

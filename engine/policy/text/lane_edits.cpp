@@ -70,7 +70,8 @@ std::vector<int> list_of(const Field& field, const std::string& where) {
     const auto first = number_in<int>(std::string_view(value).substr(0, dash));
     const auto last = dash == std::string::npos ? first : number_in<int>(std::string_view(value).substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last > kMaxPosition) refuse(value);
-    if (*last - *first + static_cast<int>(out.size()) >= kMaxListed) refuse(value);
+    if (*last - *first + static_cast<int>(out.size()) >= kMaxListed)
+      throw UsageError(fmt::format("{}: {}: expected at most {} numbers in all, got {}", where, field.key, kMaxListed, quoted(value)));
     for (int i = *first; i <= *last; ++i) out.push_back(i);
   }
   std::ranges::sort(out);

@@ -113,7 +113,9 @@ LaneSpec split_lane_spec(std::string_view text) {
     const std::size_t end = end_of_item(rest, spec), equals = rest.find('=');
     const bool last = end == rest.size();
     const std::string_view item = rest.substr(0, end);
-    if (equals >= end || equals == 0 || equals + 1 == end || (!last && end + 1 == rest.size()))
+    if (!last && end + 1 == rest.size())
+      throw UsageError(fmt::format("run {}: expected key=value behind the last comma, got nothing", quoted(spec)));
+    if (equals >= end || equals == 0 || equals + 1 == end)
       throw UsageError(fmt::format("run {}: expected key=value between commas, got {}", quoted(spec), quoted(item)));
     const std::string_view key = item.substr(0, equals);
     std::string_view value = item.substr(equals + 1);
