@@ -11,7 +11,7 @@ namespace kvscope {
 namespace {
 
 constexpr double kNearZero = 1e-9;  // below it a figure is noise of rounding
-constexpr std::string_view kThinSpace = "\u2009", kMinus = "\u2212", kNotAvailableText = "n/a";
+constexpr std::string_view kThinSpace = "\u2009";
 
 std::string signed_text(std::string digits, bool negative) { return negative ? std::string(kMinus) + digits : digits; }
 

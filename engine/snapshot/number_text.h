@@ -11,6 +11,9 @@ namespace kvscope {
 // number. One figure, one function: KL, nll and errors format_number, shares format_percent, p format_probability, bytes format_bytes, mean
 // slots format_mean.
 
+inline constexpr std::string_view kMinus = "\u2212";
+inline constexpr std::string_view kNotAvailableText = "n/a";
+
 /// 33554432 -> "33 554 432", 4056 -> "4 056", with thin spaces.
 std::string format_count(std::int64_t n);
 /// "1 token", "2 tokens"

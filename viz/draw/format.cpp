@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "snapshot/number_text.h"
-
 namespace kvscope::viz {
 namespace {
 
@@ -71,28 +69,6 @@ std::string visible(std::string_view bytes) {
 }
 
 }  // namespace
-
-std::string format_count(std::int64_t n) { return kvscope::format_count(n); }
-
-std::string count_of(int n, std::string_view one, std::string_view many) { return kvscope::count_of(n, one, many); }
-
-std::string format_number(double v, int digits) { return kvscope::format_number(v, digits); }
-
-std::string format_percent(double fraction) { return kvscope::format_percent(fraction); }
-
-std::string format_probability(double p) { return kvscope::format_probability(p); }
-
-std::string format_probability_short(double p) { return kvscope::format_probability_short(p); }
-
-std::string format_delta(double v, int decimals) { return kvscope::format_delta(v, decimals); }
-
-std::string format_change(double v) { return kvscope::format_change(v); }
-
-std::string format_mean(double v) { return kvscope::format_mean(v); }
-
-std::string format_bytes(double bytes) { return kvscope::format_bytes(bytes); }
-
-std::string format_ms(double ms) { return kvscope::format_ms(ms); }
 
 std::string format_plain(double v) { return std::isfinite(v) ? fmt::format("{}", v) : std::string(kNotAvailableText); }
 
