@@ -50,6 +50,10 @@ std::string text_of(const LaneWarning& w) {
     case Kind::budget_raised:
       return fmt::format("budget raised from {:.0f} to {:.0f} slots, to hold what is protected", w.asked, w.got);
     case Kind::budget_missed:
+      // One that compresses once, or every so many tokens, keeps what came since.
+      if (w.count > 0 && std::abs(w.got - w.asked - w.count) < 0.05)
+        return fmt::format("{:.0f} slots per head: the {:.0f} asked, and {} after the last compression", w.got, w.asked,
+                           counted(w.count, "token", "tokens"));
       return fmt::format("{:.1f} slots per head on average, {:.0f} asked", w.got, w.asked);
     case Kind::figures_only:
       return fmt::format("steps 0-{:.0f} keep only figures: recorded results reached {}", w.count - 1, size_text(w.got));
@@ -71,6 +75,7 @@ void WarningWatch::add(const StepRecord& step) {
     Head& head = heads_[h];
     head.slots = record.n_slots;
     removals_ += static_cast<double>(record.events.size());
+    if (!record.events.empty()) last_removal_ = step.position;
     for (const Event& e : record.events) {
       fallbacks_ += e.fallback;
       if (e.by_hand) by_hand_.emplace(step.step, e.pos);
@@ -128,7 +133,7 @@ std::vector<LaneWarning> WarningWatch::warnings(const WarningFacts& facts) const
   if (limited && removals_ == 0) {
     add(Kind::nothing_removed, 0, facts.slots_asked, position_ + 1);
   } else if (limited && reached && std::abs(slots - facts.slots_asked) >= 0.5) {
-    add(Kind::budget_missed, 0, facts.slots_asked, slots);
+    add(Kind::budget_missed, removals_ > 0 ? position_ - last_removal_ : 0, facts.slots_asked, slots);
   }
   if (removals_ > 0 && alone > 0) add(Kind::only_newest_left, alone);
   if (frozen > 0) add(Kind::frozen, frozen, 0, longest);

@@ -22,7 +22,7 @@ struct LaneWarning {
     nan_scores,        // `count` scores were not a number and ranked below all others
     fallback,          // `count` merges done in another form than the one asked for
     budget_raised,     // `asked` slots were too few for what is protected: `got` slots
-    budget_missed,     // `asked` slots per head, `got` slots per head on average
+    budget_missed,     // `asked` slots per head, `got` slots per head on average, `count` tokens after the last removal
     figures_only,      // the first `count` steps keep no slots: recorded results reached `got` bytes
     as_if_stored,      // errors and bytes are those of keys and values that are stored otherwise; `got` bytes if they were, `asked` in full
     edits_idle,        // `count` of `asked` edits by hand changed nothing up to step `got`
@@ -70,8 +70,8 @@ class WarningWatch {
     int slots = 0;
   };
   std::vector<Head> heads_;
-  std::set<std::pair<int, int>> by_hand_;  // (step, position) that lost or got a slot
-  int n_steps_ = 0, step_ = -1, position_ = -1;
+  std::set<std::pair<int, int>> by_hand_;                            // (step, position) that lost or got a slot
+  int n_steps_ = 0, step_ = -1, position_ = -1, last_removal_ = -1;  // the last two: positions
   double removals_ = 0, fallbacks_ = 0, not_finite_ = 0;
 };
 

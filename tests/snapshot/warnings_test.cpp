@@ -114,6 +114,14 @@ TEST(Warnings, KindsHaveNamesThatReadBack) {
   EXPECT_FALSE(parse_kind("anything", read));
 }
 
+TEST(Warnings, WhatCameAfterTheLastCompressionIsNoMissedBudget) {
+  const auto w = after({step_of(5, {0, 1, 4, 5}, {2, 3}), step_of(6, {0, 1, 4, 5, 6}, {}), step_of(7, {0, 1, 4, 5, 6, 7}, {})},
+                       {.slots_requested = 4, .slots_asked = 4});
+  ASSERT_EQ(w.size(), 1u);
+  EXPECT_EQ(w[0].kind, Kind::budget_missed);
+  EXPECT_EQ(text_of(w[0]), "6 slots per head: the 4 asked, and 2 tokens after the last compression");
+}
+
 TEST(Warnings, EditsThatChangedNothingAreCountedUpToTheLastStep) {
   StepRecord step = step_of(4, {0, 1, 3, 4}, {2});
   step.step = 2;

@@ -598,6 +598,8 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
 Snapshot Session::Impl::partial(const RunRequest& request, int n_steps) {
   Snapshot out = snapshot(request, n_steps);
   out.phase = RunPhase::computing;
+  for (LaneSnapshot& lane : out.lanes)  // their steps are still to come
+    std::erase_if(lane.warnings, [](const LaneWarning& w) { return w.kind == LaneWarning::Kind::edits_idle; });
   return out;
 }
 
