@@ -9,7 +9,6 @@
 #include "app/window/session/run_queue.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
-#include "policy/catalog.h"
 #include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 

@@ -8,7 +8,7 @@
 #include <QString>
 #include <QStringList>
 
-#include "policy/lane_spec.h"
+#include "policy/catalog.h"
 #include "snapshot/snapshot.h"
 
 namespace kvscope {
