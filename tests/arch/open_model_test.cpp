@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "arch/model_files.h"
 #include "arch/model_folder.h"
@@ -171,6 +172,12 @@ TEST(OpenModel, NamesWhatIsMissingFromAFolder) {
   EXPECT_THAT(error_of(empty / "none"), HasSubstr("expected a model folder with config.json, got nothing there"));
   EXPECT_THAT(error_of(empty.write("file", "x")), HasSubstr("something that is neither a folder nor a GGUF file"));
   EXPECT_THAT(error_of(empty.path()), AllOf(HasSubstr("got a folder without it"), HasSubstr("Hugging Face layout")));
+  for (const char* target : {"gone.json", "config.json"}) {  // the second one leads to itself
+    const TempFolder links;
+    std::filesystem::create_symlink(target, links / "config.json");
+    EXPECT_THAT(error_of(links.path()), HasSubstr("config.json: expected the configuration of a model, got a link that leads nowhere"))
+        << target;
+  }
   const ModelFolder folder;
   folder.write_config();
   EXPECT_THAT(error_of(folder.path()), HasSubstr("expected model.safetensors or model.safetensors.index.json, got neither"));
