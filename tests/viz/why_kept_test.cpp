@@ -220,6 +220,7 @@ TEST_F(CutOnce, WhatWentIntoTheHeadsStateSaysSoAndWhatItGets) {
   }
   EXPECT_NE(text.find("It went into the head's state\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("Nothing takes it over"), std::string::npos) << text;
+  EXPECT_EQ(text.find("lost"), std::string::npos) << text;
   EXPECT_NE(text.find("The state stands for 2 tokens now\nthe query of step 1 gave it 25"), std::string::npos) << text;
   EXPECT_NE(head_facts(pick_).find(" · state of 2 evicted tokens: 25"), std::string::npos) << head_facts(pick_);
 }

@@ -213,11 +213,14 @@ std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, c
                                          why.event.spread.back()));
       out.push_back(std::move(spread));
     }
+    if (why.pooled_tokens > 0) {  // nothing of it is lost: the state stands for it
+      out.push_back(state_step(pick));
+      return out;
+    }
     WhyStep lost;
     lost.title = why.removed_votes == 1 ? "Its vote is lost" : fmt::format("Its {} are lost", votes_text(why.removed_votes));
     lost.lines.push_back(fmt::format("{} lost in this head up to step {}", votes_text(pick.values->evicted_votes), pick.step));
     out.push_back(std::move(lost));
-    if (why.pooled_tokens > 0) out.push_back(state_step(pick));
     return out;
   }
   if (std::isfinite(why.event.w_removed) || why.detail) out.push_back(averaged(why));
