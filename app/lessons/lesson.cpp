@@ -136,9 +136,9 @@ void check_facts(const Scene& scene, const JsonCursor& where) {
 
 Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesson) {
   Scene s;
-  s.id = o.given("id") ? o.at("id").text(kMostName) : "";
+  s.id = o.text_or("id", "", kMostName);
   if (s.id.empty()) o.fail("a scene with an \"id\"");
-  s.name = o.given("name") ? o.at("name").text(kMostName) : s.id;
+  s.name = o.text_or("name", s.id, kMostName);
   s.stage = stage_of(o, stage, lesson);
   s.run = run_of(o);
   s.answer = count_of(o, "answer", 1, kMostGenerated);
@@ -150,8 +150,7 @@ Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesso
   const JsonCursor variants = o.at("variants");
   for (std::size_t i = 0; i < variants.size(kMostVariants); ++i) {
     const JsonCursor v = variants.at(i);
-    const auto words = [&v](const char* key) { return v.given(key) ? v.at(key).text(kMostCaption) : std::string(); };
-    s.variants.push_back({texts_under(v, "if"), words("message"), words("text")});
+    s.variants.push_back({texts_under(v, "if"), v.text_or("message", "", kMostCaption), v.text_or("text", "", kMostCaption)});
     if (s.variants.back().message.empty()) v.fail("a variant with a \"message\"");
   }
   if (s.variants.empty() || !s.variants.back().conditions.empty()) variants.fail("a last variant that holds always, without \"if\"");

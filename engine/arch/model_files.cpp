@@ -126,12 +126,13 @@ ModelFiles open_files(const std::string& folder, ReadWeights read) {
                             something ? "something that is neither a folder nor a GGUF file" : "nothing there", kWhatOpens));
   }
   const std::string config_path = in_folder(folder, "config.json");
-  if (!fs::exists(config_path, error) && fs::is_symlink(config_path, error))
-    throw Error(
-        fmt::format("{}: expected the configuration of a model, got a link that leads nowhere; copy the folder with what its links lead to",
-                    config_path));
-  if (!fs::exists(config_path, error))
+  if (!fs::exists(config_path, error)) {
+    if (fs::is_symlink(config_path, error))
+      throw Error(fmt::format(
+          "{}: expected the configuration of a model, got a link that leads nowhere; copy the folder with what its links lead to",
+          config_path));
     throw Error(fmt::format("{}: expected a model folder with config.json, got a folder without it; {}", folder, kWhatOpens));
+  }
   const JsonDocument json = JsonDocument::read(config_path, {.bytes = kMaxConfigBytes, .values = kJsonLimits.values});
   return model_of(
       folder, json, [&] { return Weights::open(folder); }, [&] { return open_tokenizer_file(folder); },

@@ -108,8 +108,8 @@ std::vector<double> JsonCursor::reals_or_null() const {
   return out;
 }
 
-std::string JsonCursor::text_or(std::string_view key, std::string_view otherwise) const {
-  return given(key) ? at(key).text() : std::string(otherwise);
+std::string JsonCursor::text_or(std::string_view key, std::string_view otherwise, std::size_t max_bytes) const {
+  return given(key) ? at(key).text(max_bytes) : std::string(otherwise);
 }
 
 bool JsonCursor::flag_or(std::string_view key, bool otherwise) const { return given(key) ? at(key).flag() : otherwise; }

@@ -48,7 +48,8 @@ class JsonCursor {
   std::vector<int> wholes(int min, int max) const;
   std::vector<double> reals_or_null() const;
   // The value under a key, or something else where it is not given.
-  std::string text_or(std::string_view key, std::string_view otherwise) const;
+  std::string text_or(std::string_view key, std::string_view otherwise,
+                      std::size_t max_bytes = std::numeric_limits<std::size_t>::max()) const;
   bool flag_or(std::string_view key, bool otherwise) const;
   double real_or(std::string_view key, double min, double max, double otherwise) const;
   int whole_or(std::string_view key, int min, int max, int otherwise) const;

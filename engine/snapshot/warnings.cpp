@@ -133,7 +133,7 @@ std::vector<LaneWarning> WarningWatch::warnings(const WarningFacts& facts) const
   if (limited && removals_ == 0) {
     add(Kind::nothing_removed, 0, facts.slots_asked, position_ + 1);
   } else if (limited && reached && std::abs(slots - facts.slots_asked) >= 0.5) {
-    add(Kind::budget_missed, removals_ > 0 ? position_ - last_removal_ : 0, facts.slots_asked, slots);
+    add(Kind::budget_missed, position_ - last_removal_, facts.slots_asked, slots);
   }
   if (removals_ > 0 && alone > 0) add(Kind::only_newest_left, alone);
   if (frozen > 0) add(Kind::frozen, frozen, 0, longest);

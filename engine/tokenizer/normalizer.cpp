@@ -35,15 +35,13 @@ MappedText replaced(const MappedText& text, const Finder& find, const std::strin
   return out.finish();
 }
 
-using Step = std::function<MappedText(MappedText, std::size_t)>;
-
 struct Ready {
   const std::string& where;
 
-  Step operator()(const Normalize& n) const {
+  NormalizerStep operator()(const Normalize& n) const {
     return [form = n.form](MappedText text, std::size_t) { return normalized(std::move(text), form); };
   }
-  Step operator()(const Prepend& p) const {
+  NormalizerStep operator()(const Prepend& p) const {
     return [before = p.text](MappedText text, std::size_t) {
       if (text.text.empty()) return text;
       Rewriter out(text);
@@ -52,7 +50,7 @@ struct Ready {
       return out.finish();
     };
   }
-  Step operator()(const Replace& r) const {
+  NormalizerStep operator()(const Replace& r) const {
     return [find = finder_of(r.pattern, where), by = r.text](MappedText text, std::size_t most) { return replaced(text, find, by, most); };
   }
 };

@@ -12,7 +12,10 @@ namespace kvscope {
 using Finder = std::function<std::optional<Span>(std::string_view, std::size_t)>;
 Finder finder_of(const Pattern& pattern, const std::string& where);
 
-/// The steps of a tokenizer's normalizer, made ready.
+/// One step, made ready. What it would make beyond `most` bytes need not be whole: the chain refuses it.
+using NormalizerStep = std::function<MappedText(MappedText, std::size_t most)>;
+
+/// The steps of a tokenizer's normalizer.
 class NormalizerChain {
  public:
   NormalizerChain(const std::vector<Normalizer>& steps, const std::string& where);
@@ -21,7 +24,7 @@ class NormalizerChain {
 
  private:
   std::string where_;
-  std::vector<std::function<MappedText(MappedText, std::size_t most)>> steps_;  // bytes; more is cut, and refused by apply()
+  std::vector<NormalizerStep> steps_;
 };
 
 }  // namespace kvscope

@@ -44,9 +44,9 @@ void measure(Detail detail, const char* name, int n_tokens) {
                                           .statistic = !full,
                                           .agreement = request.measures.agreement,
                                           .detail = detail});
-    fmt::print("| {} | {} | {} | {:.2f} | {:.2f} |\n", name, n_tokens, lane.policy, held_bytes(std::span(&lane, 1)) / seen,
-               computed / seen);
-    records += held_bytes(std::span(&lane, 1));
+    const double held = held_bytes(std::span(&lane, 1));
+    fmt::print("| {} | {} | {} | {:.2f} | {:.2f} |\n", name, n_tokens, lane.policy, held / seen, computed / seen);
+    records += held;
   }
   fmt::print("| {} | {} | all that lives, of it not records | {} | {} |\n", name, n_tokens, size_text(all), size_text(all - records));
 }

@@ -120,8 +120,7 @@ LectureMode::LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvase
       m_handout(new Handout(
           *m_guide, model, [this] { return picture(); }, this)) {
   build();
-  takeLesson(builtInLesson(0));
-  if (!model.options.scenes.empty()) takeLesson(qs(model.options.scenes));
+  takeLesson(model.options.scenes.empty() ? builtInLesson(0) : qs(model.options.scenes));
   m_enlarged = {m_row, m_page, m_caption, &rows.search(), &rows.notices(), &rows.messages(), &rows.passing(), pages.widget(Page::compare)};
   connectGuide();
   connect(m_row, &LectureRow::leaveRequested, this, [this] { m_pages.show(Page::inspect); });

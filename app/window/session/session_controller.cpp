@@ -56,10 +56,9 @@ struct SessionController::Private {
   bool unsent = false;                   // an edit waits for the end of the pause
   QTimer typing_pause;
   std::map<std::string, QString> refusals;  // of runs whose files were read; empty: none, or they are being read
-  std::shared_ptr<RunFiles> files;          // of refusals_of; its reader's
-  std::string refusals_of;                  // the model's folder
-  QThreadPool file_reader;                  // one thread; ends before the rest goes
-  std::unique_ptr<Engine> engine;           // last: joins its thread before the rest goes
+  std::shared_ptr<RunFiles> files;  // the file reader's: what it knows of the model's, a hash of the weights, holds for the next run
+  QThreadPool file_reader;          // one thread; ends before the rest goes
+  std::unique_ptr<Engine> engine;   // last: joins its thread before the rest goes
 };
 
 SessionController::SessionController(Workspace& workspace, QObject* parent)
@@ -157,15 +156,9 @@ QString SessionController::refusalOf(const LaneSpec& spec) {
     }
   };
   const std::string folder = m_model_folder.toStdString();
-  if (files_named_by(spec).empty()) {
-    RunFiles none(folder);
-    return refusal(none);
-  }
-  if (computesElsewhere()) return {};           // the files are there, and so is who says what is wrong with them
-  if (!d->files || d->refusals_of != folder) {  // what one run's files say of the model's, a hash of its weights, holds for the next
-    d->files = std::make_shared<RunFiles>(folder);
-    d->refusals_of = folder;
-  }
+  if (!d->files || d->files->folder() != folder) d->files = std::make_shared<RunFiles>(folder);
+  if (files_named_by(spec).empty()) return refusal(*d->files);  // which reads none then
+  if (computesElsewhere()) return {};                           // the files are there, and so is who says what is wrong with them
   const std::string key = fmt::format("{} {} {} {} {}", s.model.name, folder, s.n_prompt, static_cast<int>(m_request.mode), spec.text);
   const auto [known, is_new] = d->refusals.try_emplace(key);
   if (!is_new) return known->second;

@@ -19,6 +19,7 @@ class RunFiles {
   /// folder: the model's, the second place to look after the working directory, and the only one for a model's own file.
   explicit RunFiles(std::string folder) : folder_(std::move(folder)) {}
 
+  const std::string& folder() const { return folder_; }
   /// What the files of a specification hold. Throws UsageError that names the key: not found (and where it was looked for), not of the
   /// format, too large, not what the key wants.
   GivenFiles of(const LaneSpec& spec);
