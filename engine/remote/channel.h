@@ -33,8 +33,6 @@ class MessageReader {
   /// The next one; nullopt: the other side has ended between two messages, or `wake` is readable. Throws Error: it ended within one, sent
   /// something else, or nothing within `patience` (0: for ever).
   std::optional<Message> next(std::chrono::milliseconds patience = {});
-  /// What came instead of a message, as far as it can be shown; empty: nothing.
-  const std::string& strange() const { return strange_; }
   std::uint64_t n_bytes() const { return n_bytes_; }
 
  private:
@@ -42,7 +40,7 @@ class MessageReader {
   Got fill(std::string& bytes, std::size_t n, std::chrono::steady_clock::time_point until);
 
   int fd_, wake_;
-  std::string strange_;
+  std::string strange_;  // what came instead of a message, as far as it can be shown; empty: nothing
   std::uint64_t n_bytes_ = 0;
 };
 

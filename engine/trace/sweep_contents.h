@@ -30,7 +30,6 @@ struct SweepContents {
 
   std::vector<std::size_t> beside() const;  // of each run
   const Text& text_of(std::size_t item) const { return texts[item / runs.size() / seeds.size()]; }
-  std::uint64_t seed_of(std::size_t item) const { return seeds[item / runs.size() % seeds.size()]; }
 };
 
 /// JSON, schema kvscope.sweep-contents/1.

@@ -171,11 +171,6 @@ TEST(Ticks, AreRoundAndCoverTheRange) {
   EXPECT_TRUE(nice_ticks(0, std::nan(""), 5).empty());
 }
 
-TEST(Ticks, OfARootScaleStandApart) {
-  EXPECT_EQ(sqrt_ticks(1), (std::vector<double>{0, 0.1, 0.5, 1}));
-  EXPECT_EQ(sqrt_ticks(0), (std::vector<double>{0}));
-}
-
 TEST(Scale, TwoDecadesAskForARoot) {
   EXPECT_TRUE(spans_two_decades(0.00144, 729));
   EXPECT_FALSE(spans_two_decades(8, 729));

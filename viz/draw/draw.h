@@ -185,8 +185,6 @@ void draw_token_axis(Painter& painter, const Rect& strip, const TokenAxis& axis,
 
 /// 1-2-5 ticks that cover [lo, hi], at most max_count.
 std::vector<double> nice_ticks(double lo, double hi, int max_count);
-/// Ticks for a square-root axis from 0 to hi: 0 and up to three of 1, .5, .1, .05, .01, ... that lie apart.
-std::vector<double> sqrt_ticks(double hi);
 /// True where positive values span more than two decades: such scales are square roots, and say so.
 bool spans_two_decades(double lowest_positive, double highest);
 

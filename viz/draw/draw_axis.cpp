@@ -113,20 +113,4 @@ std::vector<double> nice_ticks(double lo, double hi, int max_count) {
   return ticks;
 }
 
-std::vector<double> sqrt_ticks(double hi) {
-  std::vector<double> ticks = {0};
-  if (!(hi > 0) || !std::isfinite(hi)) return ticks;
-  const double power = std::pow(10, std::floor(std::log10(hi)));
-  std::vector<double> down;
-  for (double v : {5 * power, power, 0.5 * power, 0.1 * power}) {
-    if (v > hi * (1 + 1e-9)) continue;
-    // A tick is worth a label if it stands at least 15 % of the height from its neighbours.
-    const double height = std::sqrt(v / hi);
-    if (height < 0.15 || (!down.empty() && std::sqrt(down.back() / hi) - height < 0.15)) continue;
-    down.push_back(v);
-  }
-  ticks.insert(ticks.end(), down.rbegin(), down.rend());
-  return ticks;
-}
-
 }  // namespace kvscope::viz

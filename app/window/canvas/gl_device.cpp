@@ -48,6 +48,4 @@ void GlDevice::doneCurrent() { m_context->doneCurrent(); }
 
 QOpenGLExtraFunctions& GlDevice::gl() const { return *m_context->extraFunctions(); }
 
-bool GlDevice::isSoftware() const { return m_renderer.contains("llvmpipe") || m_renderer.contains("softpipe"); }
-
 }  // namespace kvscope

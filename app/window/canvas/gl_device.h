@@ -26,7 +26,6 @@ class GlDevice {
   void doneCurrent();
   QOpenGLExtraFunctions& gl() const;
   const QString& renderer() const { return m_renderer; }
-  bool isSoftware() const;
 
  private:
   GlDevice();

@@ -34,7 +34,6 @@ class LectureRow : public QFrame {
   void takeMenus(const QMenuBar& menus);
   QSlider* budgetSlider() const { return m_slider; }
   QToolButton* menuButton() const { return m_menu; }
-  QToolButton* ghostButton() const { return m_ghosts; }
 
  Q_SIGNALS:
   void leaveRequested();

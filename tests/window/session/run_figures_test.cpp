@@ -18,7 +18,6 @@
 #include "app/window/panels/runs/sweep_data.h"
 #include "snapshot/number_text.h"
 #include "tests/paths.h"
-#include "trace/csv.h"
 #include "trace/trace_reader.h"
 #include "viz/headless.h"
 #include "viz/reduce/lecture.h"
@@ -158,24 +157,21 @@ TEST_P(RunFiguresEverywhere, TheCommandLinesJsonAndTableSayWhatTheTraceComesTo) 
   }
 }
 
-TEST_P(RunFiguresEverywhere, SoDoTheRowsOfASweepAndOfTheCsv) {
+TEST_P(RunFiguresEverywhere, SoDoTheRowsOfASweep) {
   const auto sweep =
       rows_of(cli(QStringList{"sweep", "--policies", "streaming,h2o,snapkv,keepkv", "--ratios", "0.2"} + common).toStdString());
-  const auto csv = rows_of(lanes_csv(snapshot()));
   ASSERT_EQ(sweep.size(), want.size());
-  ASSERT_EQ(csv.size(), want.size());
-  for (const auto* rows : {&sweep, &csv})
-    for (std::size_t l = 0; l < want.size(); ++l) {
-      const auto number = [&](const char* name) { return std::stod((*rows)[l].at(name)); };
-      EXPECT_EQ((*rows)[l].at("spec"), kSpecs[l]);
-      near(number("kl"), want[l].kl, kSpecs[l]);
-      near(number("nll"), want[l].nll, kSpecs[l]);
-      near(number("top1_same"), want[l].top1, kSpecs[l]);
-      near(number("attention_loss"), want[l].attention_loss, kSpecs[l]);
-      near(number("local_rel_l2"), want[l].local, kSpecs[l]);
-      near(number("slots"), want[l].slots, kSpecs[l]);
-      near(number("kv_bytes"), want[l].used, kSpecs[l]);
-    }
+  for (std::size_t l = 0; l < want.size(); ++l) {
+    const auto number = [&](const char* name) { return std::stod(sweep[l].at(name)); };
+    EXPECT_EQ(sweep[l].at("spec"), kSpecs[l]);
+    near(number("kl"), want[l].kl, kSpecs[l]);
+    near(number("nll"), want[l].nll, kSpecs[l]);
+    near(number("top1_same"), want[l].top1, kSpecs[l]);
+    near(number("attention_loss"), want[l].attention_loss, kSpecs[l]);
+    near(number("local_rel_l2"), want[l].local, kSpecs[l]);
+    near(number("slots"), want[l].slots, kSpecs[l]);
+    near(number("kv_bytes"), want[l].used, kSpecs[l]);
+  }
 }
 
 TEST_P(RunFiguresEverywhere, SoDoTheComparisonAndTheReport) {

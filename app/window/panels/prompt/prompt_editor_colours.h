@@ -27,8 +27,6 @@ class TokenColours {
 
   /// The ink of text that was not read yet at the shown step: no fill, as without a run, and not the grey of what left.
   static QColor unreadInk(const Workspace& workspace);
-  bool allHeads() const { return m_head < 0; }
-  int nHeads() const { return m_n_heads; }
   /// Category in the selected head; unseen without one.
   Category category(int token) const;
   /// Heads in which some slot still stands for the token; -1: not known (no lane, or not read yet at this step).
