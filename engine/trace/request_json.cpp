@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/request_json.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
-#include <optional>
 #include <string>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "core/error.h"
 #include "core/from_chars.h"
@@ -27,6 +28,11 @@ constexpr MeasureName kMeasures[] = {{"local_error", &MeasureSet::local, true}, 
                                      {"hidden", &MeasureSet::hidden, true},          {"prediction", &MeasureSet::prediction, true},
                                      {"runner_ups", &MeasureSet::runner_ups, false}, {"agreement", &MeasureSet::agreement, false}};
 
+constexpr std::array<std::string_view, 2> kModeNames = {"prefill", "stream"};  // in the order of PromptMode
+constexpr std::array<std::string_view, 15> kKeys = {"prompt",      "prompt_text", "prompt_ids", "lanes",    "prompt_mode",
+                                                    "follow",      "follow_ids",  "given_ids",  "generate", "ignore_end",
+                                                    "temperature", "seed",        "logits",     "shadow",   "measures"};
+
 std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
 
 [[noreturn]] void refuse(const JsonCursor& f, const char* key, const std::string& expected, const std::string& got) {
@@ -35,6 +41,17 @@ std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text)
 
 std::vector<int> ids_of(const JsonCursor& f, const char* key) {
   return f.given(key) ? f.at(key).wholes(0, std::numeric_limits<int>::max()) : std::vector<int>();
+}
+
+/// The place of the word among those that are known; of another one, if it may be noted, the first.
+template <std::size_t N>
+std::size_t word_of(const JsonCursor& f, const char* key, const std::array<std::string_view, N>& words, std::vector<std::string>* notes) {
+  const std::string word = f.text_or(key, words.front());
+  const auto known = std::ranges::find(words, std::string_view(word));
+  if (known != words.end()) return static_cast<std::size_t>(known - words.begin());
+  if (!notes) refuse(f, key, fmt::format("one of {}", fmt::join(words, ", ")), quoted(word));
+  notes->push_back(fmt::format("{}: {} \"{}\" is not known here: {} is used", f.where(), key, word, words.front()));
+  return 0;
 }
 
 Detail detail_of(const JsonCursor& f) {
@@ -70,28 +87,29 @@ void write_request(JsonText& out, const RunRequest& r) {
   out.end_object();
 }
 
-RunRequest read_request(const JsonCursor& f) {
+bool is_request_key(std::string_view key) { return std::ranges::find(kKeys, key) != kKeys.end(); }
+
+RunRequest read_request(const JsonCursor& f, std::vector<std::string>* notes) {
   if (!f.is_object()) f.fail("what a run is asked to be, an object");
   RunRequest r;
   r.prompt = f.text_or("prompt", "");
-  const std::string text = f.text_or("prompt_text", "plain");
-  const std::optional<PromptText> kind = prompt_text_of(text);
-  if (!kind) refuse(f, "prompt_text", "plain, names or chat", quoted(text));
-  r.prompt_text = *kind;
+  r.prompt_text = static_cast<PromptText>(word_of(f, "prompt_text", kPromptTextNames, notes));
   r.prompt_ids = ids_of(f, "prompt_ids");
   r.follow_ids = ids_of(f, "follow_ids");
   r.given_ids = ids_of(f, "given_ids");
   if (f.given("lanes") && f.at("lanes").size() > kMostLanesOfAFile)
     refuse(f, "lanes", fmt::format("at most {} entries", kMostLanesOfAFile), fmt::format("{}", f.at("lanes").size()));
   for (std::size_t i = 0; f.given("lanes") && i < f.at("lanes").size(); ++i) {
-    r.lanes.push_back(parse_lane_spec(f.at("lanes").at(i).view()));  // says what is wrong before a model is opened
+    const std::string_view lane = f.at("lanes").at(i).view();
+    try {
+      r.lanes.push_back(parse_lane_spec(lane));  // says what is wrong before a model is opened
+    } catch (const UsageError& error) {
+      if (!notes) throw;
+      notes->push_back(fmt::format("run \"{}\" was left out: {}", lane, error.what()));
+    }
   }
-  const std::string mode = f.text_or("prompt_mode", "prefill"), follow = f.text_or("follow", "reference");
-  if (mode != "prefill" && mode != "stream") refuse(f, "prompt_mode", "prefill or stream", quoted(mode));
-  const std::optional<Follow> whose = follow_of(follow);
-  if (!whose) refuse(f, "follow", "reference, self or file", quoted(follow));
-  r.mode = mode == "stream" ? PromptMode::stream : PromptMode::prefill;
-  r.follow = *whose;
+  r.mode = static_cast<PromptMode>(word_of(f, "prompt_mode", kModeNames, notes));
+  r.follow = static_cast<Follow>(word_of(f, "follow", kFollowNames, notes));
   r.n_generate = f.whole_or("generate", -1, 1 << 20, 0);
   r.ignore_end = f.flag_or("ignore_end", r.ignore_end);
   r.temperature = f.real_or("temperature", 0, 100, 0);
@@ -101,8 +119,13 @@ RunRequest read_request(const JsonCursor& f) {
   r.detail = detail_of(f);
   r.n_logits = f.whole_or("logits", 0, std::numeric_limits<int>::max(), r.n_logits);
   r.shadow = f.flag_or("shadow", true);
-  if (f.given("measures"))
-    for (const MeasureName& m : kMeasures) r.measures.*m.asked = f.at("measures").flag_or(m.name, r.measures.*m.asked);
+  if (f.given("measures")) {
+    const JsonCursor measures = f.at("measures");
+    for (const MeasureName& m : kMeasures) r.measures.*m.asked = measures.flag_or(m.name, r.measures.*m.asked);
+    for (std::size_t i = 0; notes && i < measures.n_members(); ++i)
+      if (std::ranges::none_of(kMeasures, [&](const MeasureName& m) { return measures.member_name(i) == m.name; }))
+        notes->push_back(measures.member(i).where() + " is not known here and was left out");
+  }
   return r;
 }
 

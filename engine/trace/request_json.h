@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "io/json_cursor.h"
 #include "runtime/session/run_request.h"
 #include "trace/json_text.h"
@@ -13,7 +17,10 @@ inline constexpr int kMostLanesOfAFile = 64;
 /// is made is left out where sessions of the first version know nothing of it.
 void write_request(JsonText& out, const RunRequest& request);
 /// The request in an object that may have other members; what is not given is as a request is made. Throws Error or UsageError: a value of
-/// the wrong type or out of range, a run that this build does not know.
-RunRequest read_request(const JsonCursor& object);
+/// the wrong type or out of range, a run that this build does not know. With notes, words and runs that this build does not know are noted
+/// and left out instead: a newer program may have written them.
+RunRequest read_request(const JsonCursor& object, std::vector<std::string>* notes = nullptr);
+/// True of the names under which write_request() writes.
+bool is_request_key(std::string_view key);
 
 }  // namespace kvscope

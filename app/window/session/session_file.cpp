@@ -19,7 +19,6 @@
 #include "io/files.h"
 #include "io/json_cursor.h"
 #include "io/result_files.h"
-#include "policy/catalog.h"
 #include "runtime/model/run_files.h"
 #include "trace/json_text.h"
 #include "trace/request_json.h"
@@ -33,13 +32,6 @@ constexpr qsizetype kMostNotes = 20;
 constexpr const char *kResultsSchema = "kvscope.trace/1", *kResultsPacking = "zlib, base64";
 constexpr const char* kCopyAgain = "copy the file again from where it was saved";
 constexpr int kLargest = std::numeric_limits<int>::max();
-
-template <std::size_t N>
-QStringList wordsOf(const std::array<std::string_view, N>& names) {
-  QStringList out;
-  for (const std::string_view name : names) out << QString::fromUtf8(name);
-  return out;
-}
 
 QString typeName(const JsonCursor& value) {
   return value.is_null()     ? "null"
@@ -138,10 +130,11 @@ class Fields {
     if (ends.size() != 2 || ends[0] > ends[1]) refuse(at(key), "[first, last]", QString("%1 numbers").arg(ends.size()));
     return std::pair(ends[0], ends[1]);
   }
-  void noteOthers(QStringList& notes) const {
+  /// of_request: what a run is asked to be stands among them, and has been read.
+  void noteOthers(QStringList& notes, bool of_request = false) const {
     for (std::size_t i = 0; i < m_object.n_members(); ++i) {
       const std::string_view key = m_object.member_name(i);
-      if (m_asked.contains(key)) continue;
+      if (m_asked.contains(key) || (of_request && is_request_key(key))) continue;
       if (notes.size() >= kMostNotes) return;
       notes << at(QString::fromUtf8(key.data(), static_cast<qsizetype>(std::min<std::size_t>(key.size(), 100)))) +
                    " is not known here and was left out";
@@ -276,19 +269,6 @@ QJsonObject requestJson(const RunRequest& request) {
   return QJsonDocument::fromJson(QByteArray::fromStdString(text.text())).object();
 }
 
-void readLanes(Fields& f, RunRequest& request, QStringList& notes) {
-  const auto lanes = f.list("lanes", kMostLanesOfAFile);
-  for (std::size_t i = 0; lanes && i < lanes->size(); ++i) {
-    const JsonCursor value = lanes->at(i);
-    if (!value.is_string()) refuse(f.at("lanes"), "texts", typeName(value));
-    try {
-      request.lanes.push_back(parse_lane_spec(value.view()));
-    } catch (const Error& error) {  // a policy of a newer program
-      notes << QString("run \"%1\" was left out: %2").arg(textOf(value), QString::fromUtf8(error.what()));
-    }
-  }
-}
-
 }  // namespace
 
 QByteArray sessionJson(const SavedSession& session) {
@@ -336,7 +316,6 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
                        .arg(version)
                        .arg(kSessionVersion);
     SavedSession& s = out.session;
-    RunRequest& r = s.request;
     if (const auto where = f.get("model")) {
       Fields model(*where, "session.model");
       const bool built_in = model.boolean("built_in", false);
@@ -344,32 +323,9 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
       if (!built_in && s.model.isEmpty()) refuse("session.model", "a \"folder\", or \"built_in\": true", "neither");
       model.noteOthers(out.notes);
     }
-    r.prompt = f.text("prompt", {}, 16 << 20).toStdString();
-    r.prompt_text = prompt_text_of(f.word("prompt_text", wordsOf(kPromptTextNames), out.notes).toStdString()).value_or(PromptText::plain);
-    r.prompt_ids = f.integers("prompt_ids");
-    r.follow_ids = f.integers("follow_ids");
-    r.given_ids = f.integers("given_ids");
-    r.ignore_end = f.boolean("ignore_end", r.ignore_end);
-    r.n_logits = f.integer("logits", r.n_logits, 0, kLargest);
-    readLanes(f, r, out.notes);
-    r.mode = f.word("prompt_mode", {"prefill", "stream"}, out.notes) == "stream" ? PromptMode::stream : PromptMode::prefill;
-    r.follow = follow_of(f.word("follow", wordsOf(kFollowNames), out.notes).toStdString()).value_or(Follow::reference);
-    r.n_generate = f.integer("generate", 0, -1, 1 << 20);
-    r.temperature = f.number("temperature", 0, 0, 100);
-    bool digits = true;
-    r.seed = f.get("seed") ? f.text("seed").toULongLong(&digits) : 0;
-    if (!digits) refuse("session.seed", "digits", "\"" + f.text("seed") + "\"");
-    r.shadow = f.boolean("shadow", true);
-    if (const auto asked = f.get("measures")) {
-      Fields measures(*asked, "session.measures");
-      r.measures.local = measures.boolean("local_error", r.measures.local);
-      r.measures.theta = measures.boolean("theta", r.measures.theta);
-      r.measures.hidden = measures.boolean("hidden", r.measures.hidden);
-      r.measures.prediction = measures.boolean("prediction", r.measures.prediction);
-      r.measures.runner_ups = measures.boolean("runner_ups", r.measures.runner_ups);
-      r.measures.agreement = measures.boolean("agreement", r.measures.agreement);
-      measures.noteOthers(out.notes);
-    }
+    std::vector<std::string> remarks;
+    s.request = read_request(root, &remarks);
+    for (const std::string& remark : remarks) out.notes << QString::fromStdString(remark);
     s.selection = selectionOf(f.get("selection"), "session.selection", out.notes);
     s.page = f.word("page", pageNames(), out.notes);
     if (const auto sweep = f.get("sweep")) s.sweep = sweepOf(*sweep, out.notes);
@@ -380,7 +336,7 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     const auto bookmarks = f.list("bookmarks", kMostBookmarks);
     for (std::size_t i = 0; bookmarks && i < bookmarks->size(); ++i)
       s.bookmarks.push_back(bookmarkOf(bookmarks->at(i), QString("session.bookmarks[%1]").arg(i), out.notes));
-    f.noteOthers(out.notes);
+    f.noteOthers(out.notes, /*of_request=*/true);
     return out;
   } catch (const Error& error) {
     throw Error(name.toStdString() + ": " + error.what());

@@ -195,7 +195,7 @@ TEST_F(PictureTest, OfASessionThatCannotBeOpenedIsNotOfSomethingElse) {
   const std::pair<QString, const char*> cases[] = {
       {written("cut.kvscope", session.left(60)), "cut short"},
       {file("missing.kvscope"), "missing.kvscope"},
-      {written("type.kvscope", QByteArray(session).replace("\"Once\"", "7")), "session.prompt: expected a text"},
+      {written("type.kvscope", QByteArray(session).replace("\"Once\"", "7")), "session: prompt: expected a text"},
       {written("model.kvscope", QByteArray(session).replace("\"built_in\": true", "\"folder\": \"/no/such/model\"")), "/no/such/model"},
       {written("broken.kvscope", QByteArray(session).replace("\"built_in\": true", "\"folder\": \"" + file("empty").toUtf8() + "\"")),
        "config.json"},
