@@ -74,6 +74,9 @@ STATISTIC_NAMES = re.compile(r'kText\{"\w+"')
 TOP = {"app", "assets", "build", "cmake", "engine", "tests", "viz", "CITATION.cff", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE",
        "README.md", "SECURITY.md", "check", "run"}
 
+# A folder is looked through, a README read to its end.
+FOLDER_FILES, README_WORDS = 45, 1800
+
 # A class is one idea, a function one thing (sizes.py says what counts).
 CLASS_LINES, CLASS_FILES, FUNCTION_LINES = 600, 3, 80
 # Functions that are longer today. Ceilings: these can only shrink, and nothing comes to them.
@@ -196,6 +199,20 @@ def document_errors(root):
             yield f"engine/README.md: says that {folder} may include {sorted(told.get(folder, []))}; the rule is {ENGINE.get(folder, 'not there')}"
 
 
+def size_errors(root, files):
+    """Too many files of code in one folder; too many words on the first page, whose tables' bars are none."""
+    folders = {}
+    for file, _ in files:
+        folders.setdefault(file.rpartition("/")[0], []).append(file)
+    for folder, inside in sorted(folders.items()):
+        if len(inside) > FOLDER_FILES:
+            yield f"{folder}: {len(inside)} files of code, at most {FOLDER_FILES}; part it by what its files are about"
+    page = root / "README.md"
+    words = re.findall(r"[^\s|]*[^\s|-][^\s|]*", page.read_text(encoding="utf-8")) if page.exists() else []
+    if len(words) > README_WORDS:
+        yield f"README.md: {len(words)} words, at most {README_WORDS}; move what a first reader does not need"
+
+
 TEXTS = re.compile(r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
 SCOPES = re.compile(r"\bnamespace\s*(?P<space>[\w:]*)\s*\{|\b(?:struct|class|union|enum(?:\s+class)?)\s+(?P<type>[\w:]+)\s*(?:final\s*)?(?::[^;{}()=]*)?\{|\{|\}")
 
@@ -236,6 +253,7 @@ def check(root, policies=(), long_functions=None):
         errors += policy_errors(file, text, patterns)
         errors += standard_library_errors(file, text)
     errors += type_errors(files)
+    errors += size_errors(Path(root), files)
     found = sizes.check(files, (CLASS_LINES, CLASS_FILES), FUNCTION_LINES, long_functions or {})
     errors += found[0]
     warnings += found[1]

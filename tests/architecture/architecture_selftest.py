@@ -103,6 +103,14 @@ class Arrows(unittest.TestCase):
         self.assertEqual(errors(good), [])
         self.assertEqual(errors({**good, "imgui.ini": ""}), ["imgui.ini: does not belong at the root"])
 
+    def test_a_folder_and_the_first_page_have_a_size(self):
+        folder = {f"engine/core/a{i}.h": "" for i in range(45)}
+        self.assertEqual(errors(folder), [])
+        self.assertEqual([e.split(";")[0] for e in errors({**folder, "engine/core/b.cpp": ""})], ["engine/core: 46 files of code, at most 45"])
+        page = {"engine/core/a.h": "", "README.md": "| word | \n|---|\n" * 1800}
+        self.assertEqual(errors(page), [])
+        self.assertEqual([e.split(";")[0] for e in errors({**page, "README.md": page["README.md"] + "more"})], ["README.md: 1801 words, at most 1800"])
+
     def test_the_document_tells_the_arrows_as_they_are(self):
         table = "".join(f"| `{folder}/` | {', '.join(may) or '–'} | words |\n" for folder, may in architecture.ENGINE.items())
         good = {"engine/core/a.h": "", "engine/README.md": table}
