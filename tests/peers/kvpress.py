@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Which positions kvpress 0.5.5 and kvscope keep after a prompt, per layer and KV head, both in float64 on the same weights.
 
-kvpress.py CLI [--model FOLDER] [--only TEXT] [--write RESULTS.md]
+kvpress.py CLI [--model FOLDER]... [--only TEXT] [--write RESULTS.md]
+
+Without --model: the embedded one, and tiny ones with random weights in the shape of Llama 3 (scaled RoPE) and Qwen 3 (normed queries and keys).
 
 A model without a tokenizer gets random ids, and is asked in no words where a press would put a question. --chat: the model gets a chat
 template of its own, in a copy of its folder.
@@ -44,6 +46,8 @@ except ImportError as missing:
 TIE = 1e-9
 PROMPTS = ("facts.txt", "needle.txt")
 RATIOS = (0.2, 0.5)                                                    # share kept
+EMBEDDED = os.path.join(ROOT, "assets", "models", "kvmini")
+SHAPES = ("llama3", "qwen3")                                           # of random weights, made here
 
 
 # ---- transformers keeps norms, angles and softmax in float32 also in a model of doubles
@@ -68,12 +72,15 @@ def rope64(self, x, position_ids):
     return angle.cos(), angle.sin()
 
 
+recorded = [False]                                                     # attention is given to the presses, some of which refuse it
+
+
 def attention64(module, query, key, value, attention_mask, scaling, dropout=0.0, **kwargs):
     key, value = (llama.repeat_kv(x, module.num_key_value_groups) for x in (key, value))
     n = key.shape[-2]
     seen = torch.ones(query.shape[-2], n, dtype=torch.bool).tril(n - query.shape[-2])
     weights = torch.softmax((query @ key.transpose(2, 3) * scaling).masked_fill(~seen, -torch.inf), -1)
-    return (weights @ value).transpose(1, 2).contiguous(), None        # no press here reads recorded attention
+    return (weights @ value).transpose(1, 2).contiguous(), weights if recorded[0] else None
 
 
 def masking64(module, query, key, value, attention_mask, dropout=0.0, scaling=None, **kwargs):
@@ -266,6 +273,45 @@ def cases(width, filters, path):
     ]
 
 
+# Read by both sides as they stand: kvpress makes the press, kvscope the run that it is an alias of.
+ALIASES = (
+    "KnormPress(compression_ratio={r})",
+    "KeyDiffPress(compression_ratio={r})",
+    "StreamingLLMPress(compression_ratio={r})",
+    "SnapKVPress(compression_ratio={r}, window_size=16)",
+    "SnapKVPress(compression_ratio={r}, window_size=8, kernel_size=3)",
+    "TOVAPress(compression_ratio={r})",
+    "ObservedAttentionPress(compression_ratio={r})",
+    "LagKVPress(compression_ratio={r}, lag_size=16)",
+    "NonCausalAttnPress(compression_ratio={r})",
+    "CURPress(compression_ratio={r})",
+    "ExpectedAttentionPress(compression_ratio={r}, epsilon=1e-2)",
+    "AdaKVPress(ExpectedAttentionPress(compression_ratio={r}))",
+    "AdaKVPress(ExpectedAttentionPress(compression_ratio={r}, epsilon=1e-2), alpha_safeguard=0.5)",
+    "AdaKVPress(SnapKVPress(compression_ratio={r}, window_size=16))",
+    "AdaKVPress(SnapKVPress(compression_ratio={r}, window_size=8), alpha_safeguard=0.6)",
+    "AdaKVPress(KnormPress(compression_ratio={r}))",
+    "AdaKVPress(KeyDiffPress(compression_ratio={r}), alpha_safeguard=0.1)",
+    "AdaKVPress(CURPress(compression_ratio={r}))",
+    "AdaKVPress(NonCausalAttnPress(compression_ratio={r}))",
+    "CriticalKVPress(SnapKVPress(compression_ratio={r}, window_size=16))",
+    "CriticalKVPress(SnapKVPress(compression_ratio={r}, window_size=8), first_stage_ratio=0.25)",
+    "CriticalKVPress(ExpectedAttentionPress(compression_ratio={r}, use_vnorm=False))",
+    "CriticalAdaKVPress(SnapKVPress(compression_ratio={r}, window_size=16))",
+    "CriticalAdaKVPress(SnapKVPress(compression_ratio={r}, window_size=8), alpha_safeguard=0.5, first_stage_ratio=0.25)",
+    "CriticalAdaKVPress(ExpectedAttentionPress(compression_ratio={r}, use_vnorm=False))",
+    "ChunkKVPress(SnapKVPress(compression_ratio={r}, window_size=16), chunk_length=10)",
+    "ChunkKVPress(ExpectedAttentionPress(compression_ratio={r}))",
+    "ChunkKVPress(KeyDiffPress(compression_ratio={r}), chunk_length=7)",
+    "DMSPress(KeyDiffPress(), threshold=-0.9, sliding_window_size=24)",
+)
+
+
+def aliases():
+    for text in ALIASES:
+        yield text.format(r="c"), lambda r, n, text=text: eval(text.format(r=r), vars(kvpress).copy()), lambda kept, text=text: text.format(r=1 - kept)
+
+
 def dims(width):
     """(name, press, lane) of presses that leave every position and part of its key. Compared is what the model says: logits after the prompt and
     after further tokens, within 1e-9 of the largest."""
@@ -322,7 +368,7 @@ def recording(press):
 
 def kvpress_keeps(model, tokens, more, press):
     """[layer][head] -> set of positions after the prompt and these further tokens, by the rows of keys that are left or by what is masked; and the press's scores."""
-    masks = isinstance(press, (kvpress.KVzipPress, kvpress.DMSPress, kvpress.DuoAttentionPress))
+    masks = isinstance(press, (kvpress.KVzipPress, kvpress.DMSPress, kvpress.DuoAttentionPress, kvpress.AdaKVPress, kvpress.CriticalAdaKVPress))
     model.config._attn_implementation = "sdpa" if masks else "eager"
     caches, scores = [], {}
     # of two presses the first one alone, too: what it took changes the keys of what follows, which the second one keeps or takes
@@ -425,77 +471,126 @@ def prompts_of(o, words, vocabulary):
             yield prompt, words.ids(text)
 
 
+class Count:
+    """Heads of one case in one model."""
+
+    def __init__(self):
+        self.equal = self.ties = self.different = 0
+
+    def __str__(self):
+        parts = [f"{n} {word}" for n, word in ((self.equal, "equal"), (self.ties, "tied"), (self.different, "**different**")) if n]
+        return ", ".join(parts)
+
+
+def compare_sets(o, model, words, case, folder):
+    name, press_of, lane = case
+    count = Count()
+    recorded[0] = "ObservedAttention" in name
+    for prompt, tokens in prompts_of(o, words, model.config.vocab_size):
+        words.text_ids = tokens
+        for ratio in RATIOS:
+            n = int(len(tokens) * ratio)
+            removed = 1 - (n + 0.5) / len(tokens)                      # so that kvpress keeps int(n + 0.5)
+            if name.startswith("KVzip"):
+                removed = 1 - n / len(tokens) + 1e-12                  # it counts what goes, over all heads
+            press = press_of(removed if not callable(lane) else 1 - ratio, n)
+            more = tokens[:EVERY] if not callable(lane) and "cadence=every" in lane else []
+            theirs, scores = kvpress_keeps(model, tokens, more, press)
+            spec = lane(ratio) if callable(lane) else lane.replace("{n}", str(n)) if "{n}" in lane else f"{lane}{',' if ':' in lane else ':'}slots={n}"
+            ours = kvscope_keeps(o.cli, folder, tokens, more, spec)
+            alike = name.startswith("KVzip") and exchanged_alike(scores, ours, theirs)
+            for l, layer in enumerate(theirs):
+                of_layer = name.startswith("AdaKV") and l in scores and exchanged_alike([scores[l]], [ours[l]], [layer])
+                for h, b in enumerate(layer):
+                    a = ours[l][h]
+                    if a == b:
+                        count.equal += 1
+                    elif alike or of_layer or (l in scores and tied(scores[l][h], a, b)):
+                        count.ties += 1
+                    else:
+                        count.different += 1
+                        print(f"{name} {prompt} {ratio} layer {l} head {h}: only kvscope {sorted(a - b)[:6]}, only kvpress {sorted(b - a)[:6]}")
+    return count
+
+
+def compare_logits(o, model, words, case, folder):
+    name, press, lane = case
+    worst = 0.0
+    for _, tokens in prompts_of(o, words, model.config.vocab_size):
+        more = tokens[:EVERY]
+        theirs, ours = kvpress_says(model, tokens, more, press), kvscope_says(o.cli, folder, tokens, more, lane)
+        worst = max(worst, float((theirs - ours).abs().max() / theirs.abs().max()))
+    return worst
+
+
+def random_model(shape, work):
+    """Two layers, eight query heads, four KV heads; the same weights every time."""
+    torch.manual_seed(5)
+    sizes = dict(hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=8, num_key_value_heads=4, head_dim=16, vocab_size=512,
+                 max_position_embeddings=512, initializer_range=0.3, bos_token_id=1, eos_token_id=2)
+    if shape == "llama3":
+        scaling = dict(rope_type="llama3", rope_theta=5e5, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=64)
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes, rope_parameters=scaling))
+    else:
+        model = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**sizes, rope_parameters=dict(rope_type="default", rope_theta=1e6), tie_word_embeddings=True))
+    folder = os.path.join(work, shape)
+    model.save_pretrained(folder)
+    return folder
+
+
+def with_chat(folder, work):
+    copy = shutil.copytree(folder, os.path.join(work, "with-chat"), ignore=shutil.ignore_patterns("train"))
+    with open(os.path.join(copy, "chat_template.jinja"), "w", encoding="utf-8") as f:
+        f.write("Somebody says:\n{% for m in messages %}{{ m.content }}\nThat was {{ m.role }}.\n{% endfor %}"
+                "{% if add_generation_prompt %}And the answer is:\n{% endif %}")
+    return copy
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ap.add_argument("cli")
-    ap.add_argument("--model", default=os.path.join(ROOT, "assets", "models", "kvmini"))
+    ap.add_argument("--model", action="append", default=[])
     ap.add_argument("--chat", action="store_true")
     ap.add_argument("--only", default="", help="cases whose name contains this")
     ap.add_argument("--write", default="")
     o = ap.parse_args()
-    if o.chat:
-        copy = tempfile.TemporaryDirectory()
-        o.model = shutil.copytree(o.model, os.path.join(copy.name, "with-chat"), ignore=shutil.ignore_patterns("train"))
-        with open(os.path.join(o.model, "chat_template.jinja"), "w", encoding="utf-8") as f:
-            f.write("Somebody says:\n{% for m in messages %}{{ m.content }}\nThat was {{ m.role }}.\n{% endfor %}"
-                    "{% if add_generation_prompt %}And the answer is:\n{% endif %}")
-    model, words = load(o.model), Words(o.cli, o.model)
-    kvzip_press.AutoTokenizer = duo_attention_press.AutoTokenizer = type("", (), {"from_pretrained": staticmethod(lambda name: words)})
-    width = getattr(model.config, "head_dim", None) or model.config.hidden_size // model.config.num_attention_heads
-    rows, bad = [], 0
-    folder = tempfile.TemporaryDirectory()
-    for name, press_of, lane in cases(width, *filter_file(model.config, width, folder.name)):
-        if o.only not in name:
-            continue
-        equal = ties = different = 0
-        for prompt, tokens in prompts_of(o, words, model.config.vocab_size):
-            words.text_ids = tokens
-            for ratio in RATIOS:
-                n = int(len(tokens) * ratio)
-                removed = 1 - (n + 0.5) / len(tokens)                  # so that kvpress keeps int(n + 0.5)
-                if name.startswith("KVzip"):
-                    removed = 1 - n / len(tokens) + 1e-12              # it counts what goes, over all heads
-                press = press_of(removed if not callable(lane) else 1 - ratio, n)
-                more = tokens[:EVERY] if not callable(lane) and "cadence=every" in lane else []
-                theirs, scores = kvpress_keeps(model, tokens, more, press)
-                spec = lane(ratio) if callable(lane) else lane.replace("{n}", str(n)) if "{n}" in lane else f"{lane}{',' if ':' in lane else ':'}slots={n}"
-                ours = kvscope_keeps(o.cli, o.model, tokens, more, spec)
-                heads = [(l, h) for l, layer in enumerate(theirs) for h in range(len(layer))]
-                alike = name.startswith("KVzip") and exchanged_alike(scores, ours, theirs)
-                for l, h in heads:
-                    a, b = ours[l][h], theirs[l][h]
-                    if a == b:
-                        equal += 1
-                    elif alike or (l in scores and tied(scores[l][h], a, b)):
-                        ties += 1
-                    else:
-                        different += 1
-                        print(f"{name} {prompt} {ratio} layer {l} head {h}: only kvscope {sorted(a - b)[:6]}, only kvpress {sorted(b - a)[:6]}")
-        bad += different
-        shown = (lane(RATIOS[0]) if callable(lane) else lane).replace(folder.name + os.sep, '')
-        rows.append(f"| `{name}` | `{shown}` | {equal} | {ties} | {different} |")
-        print(rows[-1], flush=True)
-    said = []
-    for name, press, lane in dims(width):
-        if o.only not in name:
-            continue
-        worst = 0.0
-        for _, tokens in prompts_of(o, words, model.config.vocab_size):
-            more = tokens[:EVERY]
-            theirs, ours = kvpress_says(model, tokens, more, press), kvscope_says(o.cli, o.model, tokens, more, lane)
-            worst = max(worst, float((theirs - ours).abs().max() / theirs.abs().max()))
-        bad += worst > TIE
-        said.append(f"| `{name}` | `{lane}` | {worst:.1e} |")
-        print(said[-1], flush=True)
+    work = tempfile.TemporaryDirectory()
+    models = o.model or [EMBEDDED, *(random_model(shape, work.name) for shape in SHAPES)]
+    rows, said, bad = {}, {}, 0                                        # by name: the lane, and of each model what came out
+    for place, folder in enumerate(models):
+        folder = with_chat(folder, work.name) if o.chat else folder
+        model, words = load(folder), Words(o.cli, folder)
+        kvzip_press.AutoTokenizer = duo_attention_press.AutoTokenizer = type("", (), {"from_pretrained": staticmethod(lambda name, words=words: words)})
+        width = getattr(model.config, "head_dim", None) or model.config.hidden_size // model.config.num_attention_heads
+        for case in [*cases(width, *filter_file(model.config, width, work.name)), *aliases()]:
+            if o.only not in case[0]:
+                continue
+            count = compare_sets(o, model, words, case, folder)
+            bad += count.different
+            shown = "as it stands" if case[0] in {name for name, _, _ in aliases()} else (case[2](RATIOS[0]) if callable(case[2]) else case[2]).replace(work.name + os.sep, "")
+            rows.setdefault(case[0], [shown if place == 0 or case[0] not in rows else rows[case[0]][0]]).append(str(count))
+            print(f"{os.path.basename(os.path.abspath(folder))}: {case[0]}: {count}", flush=True)
+        for case in dims(width):
+            if o.only not in case[0]:
+                continue
+            worst = compare_logits(o, model, words, case, folder)
+            bad += worst > TIE
+            said.setdefault(case[0], [case[2]]).append(f"{worst:.1e}")
+            print(f"{os.path.basename(os.path.abspath(folder))}: {case[0]}: {worst:.1e}", flush=True)
     if o.write:
-        with open(o.write, "w", encoding="utf-8") as f:
-            f.write("# kvscope beside kvpress 0.5.5\n\nWritten by kvpress.py: sets of positions that each (layer, KV head) keeps after the prompt, both sides in float64,\n"
-                    f"where `every` is given after {EVERY} further tokens; filters drawn at random, a question of {QUESTION} tokens;\n"
-                    f"model {os.path.basename(os.path.abspath(o.model))}, prompts {' and '.join(PROMPTS)}, shares kept {' and '.join(map(str, RATIOS))}. A tie: what was exchanged scores alike, within 1e-9.\n\n"
-                    "| kvpress | kvscope | equal | tie | different |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n\n"
-                    f"Presses that leave every position and part of its key: largest difference of logits after the prompt and {EVERY} further tokens, over the largest logit.\n\n"
-                    "| kvpress | kvscope | difference |\n|---|---|---|\n" + "\n".join(said) + "\n")
+        write_results(o.write, [os.path.basename(os.path.abspath(m)) for m in models], rows, said)
     return 1 if bad else 0
+
+
+def write_results(path, models, rows, said):
+    head = f"| kvpress | kvscope | {' | '.join(models)} |\n|---|---|{'---|' * len(models)}\n"
+    table = lambda of: head + "\n".join(f"| `{name}` | {cells[0] if cells[0] == 'as it stands' else f'`{cells[0]}`'} | {' | '.join(cells[1:])} |" for name, cells in of.items())
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("# kvscope beside kvpress 0.5.5\n\nWritten by kvpress.py: sets of positions that each (layer, KV head) keeps after the prompt, both sides in float64,\n"
+                f"where `every` is given after {EVERY} further tokens; filters drawn at random, a question of {QUESTION} tokens;\n"
+                f"prompts {' and '.join(PROMPTS)} (of models without a tokenizer random ids), shares kept {' and '.join(map(str, RATIOS))}. A tie: what was exchanged scores alike, within 1e-9.\n"
+                "`as it stands`: both programs read the same words, `c` the share removed.\n\n" + table(rows) + "\n\n"
+                f"Presses that leave every position and part of its key: largest difference of logits after the prompt and {EVERY} further tokens, over the largest logit.\n\n" + table(said) + "\n")
 
 
 if __name__ == "__main__":
