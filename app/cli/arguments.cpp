@@ -76,6 +76,9 @@ void add_prompt(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--prompt-ids", a.prompt_ids, "prompt as token ids, 1,300,17 (nothing is put before them)")->type_name("IDS");
   app.add_option("--tokens-file", a.tokens_file, "prompt as token ids: a JSON list, or an object with the list under \"tokens\"")
       ->type_name("FILE.json");
+  app.add_option("--question", a.question,
+                 "what is asked about the prompt: put behind it, and its tokens are the window of policies that look at a question")
+      ->type_name("TEXT");
   CLI::Option* special = app.add_flag("--special-tokens", a.special_names,
                                       "names of special tokens (<|end|>) in the prompt are those tokens; default: text like any other");
   app.add_flag("--no-start-token", a.no_start, "with --special-tokens: the prompt begins itself, as a chat template's text does")

@@ -40,6 +40,7 @@ struct Arguments {
   bool trust_files = false;            // with a session: files that its runs name may lie anywhere
   std::optional<std::string> session;  // file of the window: prompt, lanes, modes, seed; --model and --generate come before what it says
   std::optional<std::string> kept;     // file of kept tokens: its prompt, what it read then, and its runs beside those of --lane
+  std::string question;                // behind the prompt
   bool no_start = false;               // no start token is put before the prompt
   bool special_names = false;          // in the text of the prompt are the tokens, not text; tokens too
   bool chat = false;                   // the prompt is what the user says, written as the model's chat template wants
@@ -60,7 +61,7 @@ struct Arguments {
 
   // sweep; prompt, follow, generate, seed and out as above
   std::vector<std::string> policies;
-  std::vector<double> ratios;
+  std::vector<double> ratios, bytes;                // one of them
   std::string texts;                                // file of texts with questions, instead of a prompt
   bool hidden_numbers = false;                      // texts in which a number is hidden, instead: contexts, depths, samples, text as below
   int seeds = 1;                                    // so many, from `seed` on

@@ -56,9 +56,12 @@ void add_sweep(CLI::App& app, Arguments& a) {
       ->type_name("NAME,...")
       ->delimiter(',')
       ->expected(1, 1000);
-  checked(app.add_option("--ratios", a.ratios, "budgets, as shares of the prompt's tokens"), "R,...", number_in(0.0, 1.0, "0..1"))
-      ->delimiter(',')
-      ->expected(1, 1000);
+  const auto budgets = [&app](const char* name, std::vector<double>& shares, const char* help) {
+    return checked(app.add_option(name, shares, help), "R,...", number_in(0.0, 1.0, "0..1"))->delimiter(',')->expected(1, 1000);
+  };
+  CLI::Option* ratios = budgets("--ratios", a.ratios, "budgets, as shares of the prompt's tokens");
+  budgets("--bytes", a.bytes, "instead: budgets as shares of the bytes of its keys and values, also for what stores them in less")
+      ->excludes(ratios);
   app.add_option(
          "--texts", a.texts,
          "texts with questions instead of a prompt, a JSON object per line in RULER's columns: context, question, answer (a text or "
@@ -103,8 +106,11 @@ void add_ppl(CLI::App& app, Arguments& a) {
 }
 
 void check_evaluation(const Arguments& a) {
-  if (a.command == Command::sweep && (a.policies.empty() || a.ratios.empty()))
-    throw UsageError(fmt::format("sweep: expected --policies and --ratios, got no {}", a.policies.empty() ? "policies" : "ratios"));
+  if (a.command == Command::sweep && (a.policies.empty() || (a.ratios.empty() && a.bytes.empty())))
+    throw UsageError(
+        fmt::format("sweep: expected --policies, and --ratios or --bytes, got no {}", a.policies.empty() ? "policies" : "ratios"));
+  if (a.command == Command::sweep && !a.question.empty())
+    throw UsageError("sweep: --question: expected questions in a file of texts (--texts), got one beside a prompt");
   if (a.command == Command::sweep && a.store.empty() && a.shard.second > 1)
     throw UsageError("--shard: expected --store DIR, in which the parts come together, got none");
   if (a.command == Command::sweep && a.mpi && (a.store.empty() || a.shard.second > 1))

@@ -47,7 +47,7 @@ std::string run_help(const std::string& command) {
   const std::string lane = example_policy();
   const std::string out = command == "trace" ? " --out trace.json" : command == "share" ? " --out run.html" : "";
   return fmt::format(
-      "A run is given as NAME[:key=value[,key=value]...]; slots=N or ratio=R (of the prompt's tokens) is its budget per head, the other keys are "
+      "A run is given as NAME[:key=value[,key=value]...]; slots=N, ratio=R (of the prompt's tokens) or bytes=R (of their keys' and values') is its budget per head, the other keys are "
       "the\n"
       "policy's own (kvscope-cli info --policies). A value with a decimal point where a count is meant is a fraction of the budget.\n"
       "Keys that only the merge of one head reads may be given for a head or a layer: threshold[L2H1]=0.6, threshold[L2]=0.6.\n"

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/policy.h"
+#include "policy/policy_words.h"
 #include "runtime/model/devices.h"
 #include "snapshot/number_text.h"
 
@@ -50,15 +51,31 @@ std::vector<PolicyInfo> all_policies() {
   return out;
 }
 
+/// Without keys. Throws UsageError: it needs a file.
+std::unique_ptr<Policy> made_for_a_small_model(const PolicyInfo& policy) {
+  static const ModelConfig model = [] {
+    ModelConfig m;
+    m.n_layers = m.n_heads = m.n_kv_heads = 1;
+    m.head_dim = m.dim = 32;
+    return m;
+  }();
+  return Policy::make(
+      {.spec = parse_lane_spec(policy.takes_budget ? policy.name + ":slots=64" : policy.name), .model = &model, .n_prompt = 256});
+}
+
+std::string looks_at(const PolicyInfo& policy) {
+  try {
+    return kvscope::looks_at(*made_for_a_small_model(policy));
+  } catch (const Error&) {
+    return "a file made for the model";
+  }
+}
+
 /// What every decode step brings from a device to the host, which keeps the statistics of slots and chooses among them: of every slot and
 /// query head one number each. Of a policy as it is without keys. nullopt: it needs a file.
 std::optional<std::vector<std::string>> step_reads(const PolicyInfo& policy) {
-  ModelConfig model;
-  model.n_layers = model.n_heads = model.n_kv_heads = 1;
-  model.head_dim = model.dim = 32;
   try {
-    const auto made = Policy::make(
-        {.spec = parse_lane_spec(policy.takes_budget ? policy.name + ":slots=64" : policy.name), .model = &model, .n_prompt = 256});
+    const auto made = made_for_a_small_model(policy);
     std::vector<std::string> out;
     if (made->every_step() && made->needs().reads_a()) out.emplace_back("attention");
     if (made->every_step() && made->needs().reads_z()) out.emplace_back("logits");
@@ -80,7 +97,10 @@ Json policies_json() {
   Json list = Json::array();
   for (const PolicyInfo& p : all_policies()) {
     Json keys = Json::array();
-    for (const ParamInfo& k : p.params) {
+    std::vector<ParamInfo> params = p.params;
+    for (const ParamInfo& budget : budget_params())
+      if (budget.key == "bytes" && p.takes_bytes) params.push_back(budget);  // slots and ratio: takes_budget
+    for (const ParamInfo& k : params) {
       Json key{{"key", k.key}, {"kind", kind_name(k.kind)}, {"default", k.default_text}};
       if (k.kind == ParamInfo::Kind::choice) {
         key["choices"] = k.choices;
@@ -100,6 +120,7 @@ Json policies_json() {
                     {"ranking", p.ranking},
                     {"merging", p.merging},
                     {"statistic", p.statistic},
+                    {"looks_at", looks_at(p)},
                     {"sees_question_in_prefill", p.sees_question_in_prefill},
                     {"takes_budget", p.takes_budget},
                     {"keys", std::move(keys)}});
@@ -125,6 +146,7 @@ std::string policies_text() {
       for (const auto& [word, help] : k.described) rows.push_back({"   ", "", "", "  " + word, help});
     }
     if (!p.computed.empty()) out += fmt::format("  computed {}\n", p.computed);
+    if (p.name != reference_policy()) out += fmt::format("  looks at {}\n", looks_at(p));
     out += "  " + step_reads_text(p) + "\n";
     if (!rows.empty()) out += aligned(rows, 5);
   }

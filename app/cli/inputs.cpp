@@ -13,6 +13,7 @@
 #include "io/files.h"
 #include "io/json_cursor.h"
 #include "io/kept_file_reader.h"
+#include "policy/catalog.h"
 #include "runtime/session/kept_request.h"
 
 namespace kvscope::cli {
@@ -114,6 +115,21 @@ std::vector<int> read_ids(const std::string& path, int vocab_size) {
   return ids;
 }
 
+namespace {
+
+/// Puts the question behind the text, and tells the runs that ask for it how long it is.
+void ask(RunRequest& request, const std::string& question, const ModelFiles& model) {
+  if (request.prompt.empty()) throw UsageError("--question: expected a prompt as text (--prompt or --prompt-file) before it, got none");
+  const std::vector<int> before = encode(model, request.prompt);
+  request.prompt += question;
+  const std::vector<int> all = encode(model, request.prompt);
+  const int n = static_cast<int>(all.size() - common_prefix(all, before));
+  for (LaneSpec& lane : request.lanes)
+    if (const auto asked = with_question(lane, n)) lane = *asked;
+}
+
+}  // namespace
+
 RunRequest make_request(const Arguments& a, const ModelFiles& model) {
   RunRequest request;
   if (a.session) {
@@ -124,6 +140,8 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model) {
   }
   if (a.prompt) request.prompt = need_text(model, *a.prompt, "--prompt", "--prompt-ids", false);
   if (a.prompt_file) request.prompt = need_text(model, *a.prompt_file, "--prompt-file", "--tokens-file", true);
+  request.lanes = a.lanes;
+  if (!a.question.empty()) ask(request, a.question, model);
   if (a.prompt_ids) request.prompt_ids = parse_ids(*a.prompt_ids, model.config.vocab_size);
   if (a.tokens_file) {
     request.prompt_ids = read_ids(*a.tokens_file, model.config.vocab_size);
@@ -138,7 +156,6 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model) {
   }
   if ((a.prompt || a.prompt_file) && request.prompt.empty())
     throw UsageError(fmt::format("{}: expected a text, got an empty one", a.prompt ? "--prompt" : *a.prompt_file));
-  request.lanes = a.lanes;
   if (a.kept) take_kept(request, read_kept_file(*a.kept), model.config.vocab_size);
   request.mode = a.prompt_mode;
   request.follow = a.follow;

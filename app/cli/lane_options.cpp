@@ -15,18 +15,20 @@ namespace kvscope::cli {
 
 namespace {
 
-/// Takes `lane=N` out of an edit's text.
+/// Takes `run=N`, or as it was once called `lane=N`, out of an edit's text.
 std::size_t take_lane(std::string& text, std::size_t n_lanes, const std::string& where) {
   std::size_t lane = std::min<std::size_t>(1, n_lanes - 1);
-  const std::string key = "lane=";
-  std::size_t begin = text.starts_with(key) ? 0 : text.find("," + key);
+  std::string key;
+  std::size_t begin = std::string::npos;
+  for (const char* name : {"run=", "lane="})
+    if (begin == std::string::npos) begin = text.starts_with(key = name) ? 0 : text.find("," + key);
   if (begin == std::string::npos) return lane;
   const std::size_t from = begin == 0 ? key.size() : begin + 1 + key.size();
   const std::size_t end = std::min(text.find(',', from), text.size());
   const auto [stop, error] = from_chars(text.data() + from, text.data() + end, lane);
   if (error != std::errc() || stop != text.data() + end || lane >= n_lanes)
     throw UsageError(
-        fmt::format("{}: lane: expected 0 (the full cache) to {}, got '{}'", where, n_lanes - 1, text.substr(from, end - from)));
+        fmt::format("{}: run: expected 0 (the full cache) to {}, got '{}'", where, n_lanes - 1, text.substr(from, end - from)));
   text.erase(begin, begin == 0 && end < text.size() ? end + 1 : end - begin);
   return lane;
 }
@@ -52,7 +54,7 @@ std::vector<LaneSpec> lanes_of(const std::vector<std::string>& texts, const std:
   const std::size_t n_lanes = lanes.size();
   for (const auto& [lane, added] : edits_by_lane(budgets, n_lanes, "--budget")) {
     if (!added.what_ifs.empty()) throw UsageError("--budget: expected slots=N or factor=X, got what --what-if takes");
-    if (lane == 0) throw UsageError("--budget: lane: expected a run with a budget (1 is the first --lane), got 0, the full cache");
+    if (lane == 0) throw UsageError("--budget: run: expected a run with a budget (1 is the first --lane), got 0, the full cache");
     LaneEdits edits = lanes[lane].edits;
     edits.budgets.insert(edits.budgets.end(), added.budgets.begin(), added.budgets.end());
     lanes[lane] = with_edits(lanes[lane], edits);

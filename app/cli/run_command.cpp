@@ -111,6 +111,7 @@ std::string run_json(const Snapshot& s, const Decoder& decode) {
                      {"top1_same", number(f.top1_share())},
                      {"bytes", count(f.allocated)},
                      {"kv_bytes", count(f.bytes)},
+                     {"read_bytes", count(f.read.mean())},
                      {"slots", count(f.slots)},
                      {"tokens_per_s", number(f.tokens_per_s())},
                      {"ended_after", lane.text_end < 0 ? Json(nullptr) : Json(lane.text_end)},
@@ -128,16 +129,19 @@ std::string steps_that_count(const Snapshot& snapshot) {
 std::string summary_table(const Snapshot& snapshot) {
   std::vector<std::vector<std::string>> rows = {{"policy", "run", "slots", "KV bytes", "mean KL", "top-1 same", "nll", "tokens/s"}};
   bool parted = false;
+  std::string read;
   for (const LaneSnapshot& lane : snapshot.lanes) {
     const RunFigures f = run_figures(snapshot, lane);
     parted = parted || f.compared < f.n_steps;
+    if (f.read.n > 0)
+      read += fmt::format("{}: a step reads {} of its keys and values, bounds of pages included\n", lane.spec, format_bytes(f.read.mean()));
     rows.push_back({lane.policy, lane.spec, format_mean(f.slots), format_bytes(f.bytes), format_number(f.kl.mean()),
                     format_percent(f.top1_share()), format_number(f.nll.mean()), format_number(f.tokens_per_s())});
   }
   std::string warnings;
   for (const LaneSnapshot& lane : snapshot.lanes)
     for (const LaneWarning& w : lane.warnings) warnings += fmt::format("{}: {}\n", lane.spec, text_of(w));
-  return aligned(rows, 2) + warnings +
+  return aligned(rows, 2) + read + warnings +
          fmt::format("{}{}\n", steps_that_count(snapshot),
                      parted ? "; KL and top-1 same: only before a run's text parts from the full cache's" : "");
 }

@@ -41,6 +41,7 @@ std::vector<PolicyInfo> make_infos() {
     infos.push_back(row.info);
     infos.back().params = params_with_any_base(row);
     infos.back().takes_budget = row.has_budget;
+    infos.back().takes_bytes = row.has_budget || !row.key_of_bytes.empty();
     if (row.info.statistic.empty() || !row.reads_attention)
       std::erase_if(infos.back().params, [](const ParamInfo& p) { return p.key == "group"; });  // without effect there
   }

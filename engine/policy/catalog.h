@@ -23,6 +23,7 @@ struct ParamInfo {
   std::string default_text;          // "" where it must be given or depends on the run
   double min = 0, max = 0;           // numbers and counts; for fractions 0..1 (or more) applies to the count
   bool odd = false;                  // count: only odd numbers
+  bool of_question = false;          // count: tokens of the question at the end of the prompt
   std::vector<std::string> choices;  // choice; text: words that stand beside a number from min to max, empty: any text
   std::string help;                  // one line, with unit
   std::string why = {};              // said with a refused value: why there are no more
@@ -46,8 +47,9 @@ struct PolicyInfo {
   std::string
       statistic;  // name of the policy's own statistic as shown in the inspector: "EMA share", "accumulated attention", ...; "" none
   bool sees_question_in_prefill = false;  // selection looks at the last prompt queries
-  std::vector<ParamInfo> params;          // without slots and ratio; with the keys of every base and every choice it can have
-  bool takes_budget = true;               // slots or ratio
+  std::vector<ParamInfo> params;          // without those of the budget; with the keys of every base and every choice it can have
+  bool takes_budget = true;               // one of slots, ratio and bytes
+  bool takes_bytes = true;                // also without a budget: of what lets nothing go, but stores it in less
   std::string computed;                   // where and how, if that is to be known; empty: as the backend does it
   bool keys_follow_choices = false;       // only params_of() says which of them a specification takes
 };
@@ -76,12 +78,16 @@ std::vector<LaneSpec> parse_lane_specs(const std::vector<std::string>& texts);
 void check_lane_spec(const LaneSpec& spec);
 /// Of a stored result, which another build may have made: where this one cannot read it, its text without a name.
 LaneSpec lane_spec_of_result(std::string_view text);
-/// The keys that a lane takes, slots and ratio excluded: where a policy selects like a base, those of the base it was given.
+/// The keys that a lane takes, those of its budget excluded: where a policy selects like a base, those of the base it was given.
 std::vector<ParamInfo> params_of(const LaneSpec& spec);
 /// Words and keys of the policy of a specification; where its keys choose the parts, those of this choice.
 PolicyInfo info_of(const LaneSpec& spec);
-/// A specification with one key set (or removed when value is empty); slots and ratio replace each other. Where keys choose parts, the keys
-/// of a part that is not chosen any more go. Only this key is checked. Throws UsageError.
+/// The same run, where the last n_tokens of the prompt are its question. Nothing where its policy does not ask how long that is.
+std::optional<LaneSpec> with_question(const LaneSpec& spec, int n_tokens);
+/// True of slots, ratio and bytes: the keys that say how large a run's cache may be.
+bool is_budget_key(std::string_view key);
+/// A specification with one key set (or removed when value is empty); the keys of the budget replace each other. Where keys choose parts,
+/// the keys of a part that is not chosen any more go. Only this key is checked. Throws UsageError.
 LaneSpec with_param(const LaneSpec& spec, std::string_view key, std::string_view value);
 /// The same of a text, of which only the name need be there.
 std::string with_param(std::string_view spec, std::string_view key, std::string_view value);

@@ -13,6 +13,7 @@ namespace kvscope {
 struct HeadDecision {
   HeadView view;
   std::optional<int> budget;       // slots; nullopt: unlimited
+  int safe = 0;                    // the best slots, the protected ones first, that stay whatever else a selection looks at
   bool due = false;                // a compression happens here in this step
   std::vector<char> is_protected;  // [n]
   std::vector<double> score;       // [n] as ranked; empty: not ranked in this step
@@ -27,6 +28,7 @@ struct HeadDecision {
   void begin(const HeadView& head) {
     view = head;
     budget.reset();
+    safe = 0;
     due = false;
     score.clear();
     tie_break.clear();

@@ -11,6 +11,8 @@
 
 namespace kvscope {
 
+struct ScoreTerm;
+
 /// The slot of most similar key, and that cosine.
 struct Nearest {
   int target = -1;
@@ -87,11 +89,16 @@ struct HeadView {
   const KeyGeometry* keys = nullptr;
   int layer = 0;
   int kv_head = 0;
-  int slots_at_most = 0;                   // budget of the head, where it has one
-  std::span<const int> pinned = {};        // original positions that must not be selected for removal (ascending); slots or not
-  const Hindsight* hindsight = nullptr;    // where the policy needs coming queries
-  const PromptQueries* queries = nullptr;  // right after the prompt, where the policy needs its queries
-  const QueryCenters* centers = nullptr;   // from then on, where its ranking reads them; the policy fills this in
+  int slots_at_most = 0;                    // budget of the head, where it has one
+  std::span<const int> pinned = {};         // original positions that must not be selected for removal (ascending); slots or not
+  const Hindsight* hindsight = nullptr;     // where the policy needs coming queries
+  const PromptQueries* queries = nullptr;   // right after the prompt, where the policy needs its queries
+  const QueryCenters* centers = nullptr;    // from then on, where its ranking reads them; the policy fills this in
+  bool explains = false;                    // what scores are made of is wanted
+  std::vector<ScoreTerm>* terms = nullptr;  // where that is noted, if it is; the policy fills this in
+
+  /// Notes a term of the slots from `first` on; nothing where none is wanted.
+  void note(const char* name, std::span<const double> values, std::size_t first = 0) const;
 };
 
 /// How keys meet positions (POLICIES.md section 3).

@@ -48,11 +48,18 @@ struct Merge {
   double value_change = kNotAvailable, error_before = kNotAvailable, error_after = kNotAvailable;
 };
 
+/// One of the numbers that a score is made of, of every slot; not available where a slot has none.
+struct ScoreTerm {
+  const char* name = "";       // as the ranking's equation has it
+  std::vector<double> values;  // [n]
+};
+
 /// What one compression of one (layer, KV head) does. The runtime applies it; policies change nothing themselves.
 struct Plan {
   std::vector<Removal> removals;  // in the order of the trace's events
   std::vector<Merge> merges;
   std::vector<double> score;     // ranking score of every slot before removal; NaN: not ranked. Empty: no ranking in this step
+  std::vector<ScoreTerm> terms;  // of the same slots, where HeadView::explains asks for them and the score is made of several
   std::vector<int> to_residual;  // slots that from now on collect others instead of being ranked away (ascending); they stay
   double theta = kNotAvailable;  // cosine above which keys went together, where a policy finds it anew in every compression
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "core/place.h"
@@ -13,8 +14,42 @@
 namespace kvscope {
 namespace {
 
+/// down: the share removed is what kvpress is told, and it takes its difference from 1 to the letter.
+int slots_of_ratio(double ratio, int n_prompt, bool down) {
+  const double slots = down ? std::floor(n_prompt * (1 - (1 - ratio))) : ratio * n_prompt;
+  return round_half_up(std::min(slots, 1e8));
+}
+
 GroupReduce group_reduce(std::string_view text) {
   return text == "max" ? GroupReduce::max : text == "sum" ? GroupReduce::sum : GroupReduce::mean;
+}
+
+/// What `share` of the bytes of the prompt is in a head, with what rounding takes from a share like 0.29 of 100.
+double room_of(double share, const Policy::Setup& setup) {
+  return share * (1 + 1e-12) * setup.n_prompt * 2 * setup.model->head_dim * setup.number_bytes;
+}
+
+/// The value of the storage's key with which the prompt takes this share of its bytes. Throws UsageError where none does.
+std::string stored_within(const Storage& storage, double share, const Policy::Setup& setup) {
+  const std::optional<double> value = storage.fitting(room_of(share, setup), setup.n_prompt, setup.model->head_dim, setup.number_bytes);
+  if (value) return fmt::format("{}", *value);
+  const double least = storage.least_bytes(setup.n_prompt, setup.model->head_dim, setup.number_bytes) / room_of(1, setup);
+  throw UsageError(fmt::format("run {}: bytes: expected at least {:.3f} of the prompt's {} tokens for this storage, got {:g}",
+                               quoted(setup.spec.text), std::ceil(1000 * least) / 1000, setup.n_prompt, share));
+}
+
+/// The most slots of a head that take `share` of the bytes of the prompt in full precision.
+int slots_within(double share, const Storage* storage, const FeatureMaps* maps, const Policy::Setup& setup) {
+  const int head_dim = setup.model->head_dim;
+  const double number = setup.number_bytes, of_sums = maps ? number * maps->width * (head_dim + 1) : 0;
+  const auto bytes = [&](int n) {
+    if (storage) return storage->bytes(storage->of_prompt(n), head_dim, number);
+    return 2 * number * head_dim * n + (n < setup.n_prompt ? of_sums : 0);
+  };
+  const double room = room_of(share, setup);
+  int c = setup.n_prompt;  // not by halves: a slot more may take fewer bytes, when a group of keys becomes full with it
+  while (c > 0 && bytes(c) > room) --c;
+  return c;
 }
 
 }  // namespace
@@ -35,8 +70,15 @@ Policy::Policy(const Setup& setup)
                      .files = setup.files,
                      .model = *setup.model};
   };
-  if (row.storage) storage_ = row.storage(parts_with(lane_.params));  // says how many slots there are room for
-  resolve_budget(setup);
+  if (row.maps) maps_ = row.maps(parts_with(lane_.params));
+  const bool fills = row.storage && !row.has_budget && lane_.params.has("bytes");
+  if (fills) lane_.params.set(row.key_of_bytes, "0");  // whatever its default: that need not suit the other keys
+  if (row.storage) storage_ = row.storage(parts_with(lane_.params));
+  if (fills) {
+    lane_.params.set(row.key_of_bytes, stored_within(*storage_, lane_.params.number("bytes"), setup));
+    storage_ = row.storage(parts_with(lane_.params));
+  }
+  resolve_budget(setup);  // maps and storage say how many slots there is room for
   const std::string& positions = lane_.params.text("positions");
   positions_ = positions.empty()        ? row.positions
                : positions == "cache"   ? Positions::cache
@@ -54,7 +96,6 @@ Policy::Policy(const Setup& setup)
   selection_ = (row.selection ? row.selection : selecting.selection)(parts);
   allocation_ = selecting.allocation(parts);
   if (row.reading) reading_ = row.reading(parts);
-  if (row.maps) maps_ = row.maps(parts);
   const auto merger_with = [&](const Params& params) { return row.merger(parts_with(params)); };
   merger_.emplace(lane_, *setup.model, merger_with, "run " + quoted(setup.spec.text));
   needs_.group = group_reduce(lane_.params.text("group"));
@@ -87,14 +128,14 @@ void Policy::resolve_budget(const Setup& setup) {
   if (!lane_.parts.row->has_budget) return;
   const Params& params = lane_.params;
   const int n_prompt = setup.n_prompt;
-  const bool by_bytes = !params.has("slots") && !params.has("ratio") && params.has("bytes") && params.text("bytes") != kAnyBytes;
+  const bool by_bytes = params.has("bytes");
   if (!by_bytes && lane_.parts.row->budget_may_lack && !params.has("slots") && !params.has("ratio")) {
     slots_ = n_prompt;  // what shares are of
     return;
   }
-  int c = by_bytes              ? slots_within(params.number("bytes"), setup)
+  int c = by_bytes              ? slots_within(params.number("bytes"), storage_.get(), maps_.get(), setup)
           : params.has("slots") ? params.count("slots", 0)
-                                : round_half_up(std::min(params.number("ratio") * n_prompt, 1e8));
+                                : slots_of_ratio(params.number("ratio"), n_prompt, params.has("round") && params.text("round") == "down");
   requested_ = c;
   c = std::max(c, 1);
   if (lane_.parts.selecting->observes) {
@@ -102,14 +143,6 @@ void Policy::resolve_budget(const Setup& setup) {
     observed_ = std::min(params.count("window", c), lane_.parts.selecting->observes_more ? c - 1 : c / 2);
   }
   slots_ = with_minimum(c);
-}
-
-int Policy::slots_within(double share, const Setup& setup) const {
-  const auto bytes = [&](int n) { return storage_->bytes(storage_->of_prompt(n), setup.model->head_dim, setup.number_bytes); };
-  const double room = share * setup.n_prompt * 2 * setup.model->head_dim * setup.number_bytes;
-  int c = setup.n_prompt;  // not by halves: a slot more may take fewer bytes, when a group of keys becomes full with it
-  while (c > 0 && bytes(c) > room) --c;
-  return c;
 }
 
 /// The protected slots, and those that the policy needs beside them, must have room.

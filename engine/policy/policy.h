@@ -57,6 +57,8 @@ class Policy {
   bool compresses() const { return limits() || storage_ || reading_ || next_; }
   /// False: no slot ever goes.
   bool limits() const { return allocation_->limits(); }
+  const Ranking& ranking() const { return *ranking_; }
+  const Selection& selection() const { return *selection_; }
   /// How keys and values stand in the cache; null: as they are.
   const Storage* storage() const { return storage_.get(); }
   /// What a query reads of the slots; null: all of them.
@@ -166,8 +168,6 @@ class Policy {
   bool nothing_to_distribute() const { return allocation_->limits() && !allocation_->distributes_always() && slots_ >= shape_.n_prompt; }
   std::vector<std::optional<int>> raised(std::vector<std::optional<int>> budgets) const;
   void resolve_budget(const Setup& setup);
-  /// The most slots of a head that take `share` of the bytes of the prompt in full precision.
-  int slots_within(double share, const Setup& setup) const;
   void allocate(std::vector<std::optional<int>> budgets);
   int with_minimum(int c) const;
   void read_edits(const Setup& setup);
@@ -226,6 +226,7 @@ class Policy {
   struct Surveyed {
     std::vector<char> is_protected;
     std::vector<double> score, tie_break;
+    std::vector<ScoreTerm> terms;
   };
   std::vector<Surveyed> surveyed_;                            // of every head, which its first plan takes; empty: there was no survey
   std::vector<HeadNotes> notes_;                              // the same, until after_survey()

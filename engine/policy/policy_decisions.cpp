@@ -10,6 +10,14 @@
 #include "policy/rules.h"
 
 namespace kvscope {
+
+void HeadView::note(const char* name, std::span<const double> values, std::size_t first) const {
+  if (!terms) return;
+  std::vector<double> all(slots->pos.size(), kNotAvailable);
+  std::ranges::copy(values, all.begin() + static_cast<std::ptrdiff_t>(first));
+  terms->push_back({name, std::move(all)});
+}
+
 bool Policy::is_due(double n, int c, Moment now) const {
   switch (cadence()) {
     case Cadence::every_step:
@@ -83,6 +91,7 @@ void Policy::survey(std::span<const HeadView> heads) {
     HeadDecision& d = decisions[h];
     d.begin(heads[h]);
     d.view.slots_at_most = slots_;
+    if (d.view.explains) d.view.terms = &d.plan.terms;
     if (!ranking_->by_position()) score(d, slots_);
   }
   finish_scores(decisions);
@@ -90,7 +99,7 @@ void Policy::survey(std::span<const HeadView> heads) {
     notes_[place(d.view)] = allocation_->note(d);
     if (ranking_->by_position()) continue;
     surveyed_.resize(budgets_.size());
-    surveyed_[place(d.view)] = {std::move(d.is_protected), std::move(d.score), std::move(d.tie_break)};
+    surveyed_[place(d.view)] = {std::move(d.is_protected), std::move(d.score), std::move(d.tie_break), std::move(d.plan.terms)};
   }
 }
 
@@ -108,6 +117,8 @@ void Policy::recall(HeadDecision& d, const HeadView& head) {
   d.is_protected = std::move(known.is_protected);
   d.score = std::move(known.score);
   d.tie_break = std::move(known.tie_break);
+  d.plan.terms = std::move(known.terms);
+  if (d.view.explains) d.view.terms = &d.plan.terms;
 }
 
 void Policy::finish_scores(std::span<HeadDecision> heads) const {
@@ -128,6 +139,7 @@ void Policy::keep_centers(std::span<const HeadView> heads) {
 
 void Policy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, Moment now) const {
   d.begin(head);
+  if (d.view.explains) d.view.terms = &d.plan.terms;
   d.budget = budget(head.layer, head.kv_head);
   if (!d.budget && !selection_->sets_size()) return;
   const bool alone = !layer_is_due || overridden(head.layer, head.kv_head);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,7 @@ enum class Cadence : std::uint8_t { every_step, once, every };
 /// has one).
 struct PolicyRow {
   PolicyInfo info;
+  std::string parts, keys;  // of a preset: as given to it
   std::unique_ptr<Ranking> (*ranking)(const PartSetup&) = nullptr;
   std::unique_ptr<Selection> (*selection)(const PartSetup&) = nullptr;
   std::unique_ptr<Allocation> (*allocation)(const PartSetup&) = nullptr;
@@ -58,10 +60,11 @@ struct PolicyRow {
   bool observes = false;       // the last w = min(window, floor(C/2)) queries are observed and their slots protected
   bool observes_more = false;  // the observed queries may be more: as long as one other slot has room in the budget
   int (*least_free)(const Params&, int slots) = nullptr;  // slots besides sinks and recent that the budget must have room for; none: 1
-  bool has_budget = true;                                 // takes slots or ratio
-  std::string_view default_ratio = {};                    // budget where neither is given; empty: one of them must be
-  bool budget_may_lack = false;                           // neither need be given: what stays is an outcome
-  bool takes_group = true;                                // has the key group, with all its choices
+  bool has_budget = true;                                 // takes slots, ratio or bytes
+  std::string_view key_of_bytes = {};            // without a budget: the key of the storage that bytes stands for; empty: takes no bytes
+  std::string_view default_ratio = {};           // budget where neither is given; empty: one of them must be
+  bool budget_may_lack = false;                  // neither need be given: what stays is an outcome
+  bool takes_group = true;                       // has the key group, with all its choices
   bool reads_attention = true;                   // false: the key group is taken, but nothing changes with it, so nobody is asked for it
   bool whole_layer = false;                      // one decision for all heads of a layer, by the mean of their scores
   bool from_file = false;                        // decides nothing itself: it comes with a file, and is offered nowhere
@@ -82,8 +85,9 @@ const PolicyRow& find_row(std::string_view name, bool with_bases = false);
 /// What a key that wants a file says by default: the file that `kvscope-cli heads` writes for a model, in the model's own folder.
 inline constexpr std::string_view kOfModel = "model";
 
-/// What a key that names a share of bytes says by default: slots or a ratio are given instead.
-inline constexpr std::string_view kAnyBytes = "any";
+/// What a run's key block=N makes of a policy that frees slots one by one: the composition of its parts that frees whole pages of N
+/// tokens, the heads of a layer alike. Nothing where the key is not there, or is the policy's own. Throws UsageError: no such composition.
+std::optional<LaneSpec> by_pages(const LaneSpec& spec);
 
 /// The key group, which rows that decide per KV head take.
 ParamInfo group_param();
@@ -93,14 +97,14 @@ struct ResolvedRow {
   std::shared_ptr<const PolicyRow> composed;  // where the keys chose the parts
   const PolicyRow* row = nullptr;
   const PolicyRow* selecting = nullptr;  // the base, or the row itself: whose ranking, selection, allocation and protection hold
-  std::vector<ParamInfo> params;         // what it takes, slots and ratio excluded
+  std::vector<ParamInfo> params;         // what it takes, the keys of the budget excluded
 };
 ResolvedRow resolve_row(const PolicyRow& row, std::string_view base);
 
 /// A checked lane specification with all its values.
 struct ResolvedLane {
   ResolvedRow parts;
-  Params params;                   // slots or ratio included
+  Params params;                   // the budget included
   std::vector<HeadKey> head_keys;  // in the order of the text
 };
 /// Throws UsageError.

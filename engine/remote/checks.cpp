@@ -84,6 +84,9 @@ void check_numbers(const HeadRecord& h, int position) {
   expect(none_or(h.score, n) && none_or(h.statistic, n) && none_or(h.key_error, n) && none_or(h.value_error, n), "a number for each slot");
   expect(ascend(h.attended, position) && none_or(h.attention, h.attended.size()), "attention on tokens that were read");
   expect(h.reference_attention.size() <= n_tokens && h.agreement.size() <= n_tokens, "attention on tokens that were read");
+  expect(ascend(h.parts.pos, position) &&
+             std::ranges::all_of(h.parts.parts, [&](const ScoreParts::Part& part) { return part.values.size() == h.parts.pos.size(); }),
+         "parts of the scores of tokens that were read");
   for (const MergeDetail& m : h.merges) {
     const std::size_t k = m.members.size();
     expect(m.into >= 0 && m.into <= position && among(m.members, position), "merges of tokens that were read");

@@ -124,6 +124,18 @@ static void fields(Archive& a, Is<TopToken> auto& t) {
 }
 
 template <class Archive>
+static void fields(Archive& a, Is<ScoreParts::Part> auto& p) {
+  auto& [name, values] = p;
+  a(name, values);
+}
+
+template <class Archive>
+static void fields(Archive& a, Is<ScoreParts> auto& p) {
+  auto& [pos, parts] = p;
+  a(pos, parts);
+}
+
+template <class Archive>
 static void fields(Archive& a, Is<MergeDetail> auto& m) {
   auto& [into, members, votes, mu, weights, T, m_, extra, gamma, log_scores, value_change, error_before, error_after] = m;
   a(into, members, votes, mu, weights, T, m_, extra, gamma, log_scores, value_change, error_before, error_after);
@@ -147,10 +159,11 @@ void step_fields(Archive& a, Is<StepRecord> auto& s) {
 
 template <class Archive>
 void lane_fields(Archive& a, Is<LaneSnapshot> auto& l) {
-  [[maybe_unused]] auto& [spec, policy, title, fork_of, params, head_params, sinks, slots_asked, sees_question, statistic, half_life, steps,
-                          fates, fed, warnings, text_end, stored_as, kv_bytes, bytes, slots, compress_ms, prompt_compress_ms] = l;
-  a(spec, policy, title, fork_of, params, head_params, sinks, slots_asked, sees_question, statistic, half_life, fed, warnings, text_end,
-    stored_as, kv_bytes, bytes, slots, compress_ms, prompt_compress_ms);
+  [[maybe_unused]] auto& [spec, policy, title, fork_of, params, head_params, sinks, slots_asked, sees_question, looks_at, statistic,
+                          half_life, steps, fates, fed, warnings, text_end, score_equation, stored_as, kv_bytes, bytes, slots, compress_ms,
+                          prompt_compress_ms] = l;
+  a(spec, policy, title, fork_of, params, head_params, sinks, slots_asked, sees_question, looks_at, statistic, half_life, fed, warnings,
+    text_end, score_equation, stored_as, kv_bytes, bytes, slots, compress_ms, prompt_compress_ms);
 }
 
 template <class Archive>
@@ -274,12 +287,12 @@ void event_numbers(Archive& a, Is<std::vector<Event>> auto& events) {
 /// What the two below do with each member; they name every one between them.
 template <class Archive>
 void head_fields(Archive& a, Is<HeadRecord> auto& h, bool numbers) {
-  auto& [layer, kv_head, budget, overridden, pinned, recent, n_slots, pos, votes, score, statistic, bias, kv_bytes, unread, page,
+  auto& [layer, kv_head, budget, overridden, pinned, recent, n_slots, pos, votes, score, parts, statistic, bias, kv_bytes, unread, page,
          page_scores, read_bytes, stored_block, key_error, value_error, pooled_tokens, pooled_share, attended, attention,
          reference_attention, agreement, events, merges, evicted_votes, merge_theta, cutoff, compress_rel_l2, local_rel_l2, local_l1_wo,
          attention_loss, theta, predictor_error, predictor_rel_error] = h;
   if (numbers) {
-    a(score, statistic, page_scores, key_error, value_error, attended, attention, agreement, merges);
+    a(score, parts, statistic, page_scores, key_error, value_error, attended, attention, agreement, merges);
     event_numbers(a, events);
     bool same = false;  // as what the full cache gives, where nothing has left
     if constexpr (!Archive::kReads) same = same_bits(reference_attention, attention);

@@ -28,6 +28,20 @@ int steps_of_one_text(const Snapshot& snapshot, const LaneSnapshot& lane) {
   return n;
 }
 
+/// Of the slots of a head of which pages are left unread, without the bounds of the pages: a row of each kind for every page.
+double bytes_of_slot(const HeadRecord& head) { return head.kv_bytes / (head.n_slots + head.n_slots / head.page); }
+
+/// A head that reads all has its slots and no bounds.
+void add_read(const StepRecord& step, RunFigures& out) {
+  const auto paged =
+      std::ranges::find_if(step.heads, [](const HeadRecord& head) { return std::isfinite(head.read_bytes) && head.page > 0; });
+  if (paged == step.heads.end()) return;
+  const double of_slot = bytes_of_slot(*paged);
+  double sum = 0;
+  for (const HeadRecord& head : step.heads) sum += std::isfinite(head.read_bytes) ? head.read_bytes : of_slot * head.n_slots;
+  out.read.add(sum);
+}
+
 void add_heads(const StepRecord& step, RunFigures& out) {
   Statistics loss, rel_l2, l1_wo, theta, predictor, slots;
   for (const HeadRecord& head : step.heads) {
@@ -108,6 +122,7 @@ RunFigures run_figures(const Snapshot& snapshot, const LaneSnapshot& lane, int f
     }
     out.nll.add(step->nll);
     if (step->ms > 0) out.ms.add(step->ms);
+    add_read(*step, out);
     if (!step->hidden_rel_l2.empty()) out.hidden_rel_l2.add(step->hidden_rel_l2.back());
     if (heads) add_heads(*step, out);
   }

@@ -42,6 +42,7 @@ struct RunFigures {
   Statistics hidden_rel_l2;                   // residual stream after the last layer
   Statistics held;                            // slots per head
   Statistics ms;                              // wall time
+  Statistics read;                            // bytes that a step's query read of the cache; only where some are left unread
   int evicted = 0, merged = 0, restored = 0;  // slots that went or came back, all heads
   double slots = kNotAvailable;               // per head after the last of the steps, mean
   double bytes = kNotAvailable;               // used by the keys and values of these slots

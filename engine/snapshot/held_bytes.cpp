@@ -18,7 +18,9 @@ double bytes(const std::string& s) { return s.capacity() > 15 ? static_cast<doub
 double bytes_of(const HeadRecord& h) {
   double sum = bytes(h.pinned) + bytes(h.pos) + bytes(h.votes) + bytes(h.score) + bytes(h.statistic) + bytes(h.bias) + bytes(h.attended) +
                bytes(h.attention) + bytes(h.reference_attention) + bytes(h.agreement) + bytes(h.unread) + bytes(h.page_scores) +
-               bytes(h.stored_block) + bytes(h.key_error) + bytes(h.value_error) + bytes(h.events) + bytes(h.merges);
+               bytes(h.parts.pos) + bytes(h.parts.parts) + bytes(h.stored_block) + bytes(h.key_error) + bytes(h.value_error) +
+               bytes(h.events) + bytes(h.merges);
+  for (const ScoreParts::Part& part : h.parts.parts) sum += bytes(part.name) + bytes(part.values);
   for (const Event& e : h.events) sum += bytes(e.form) + bytes(e.runner_ups) + bytes(e.spread);
   for (const MergeDetail& m : h.merges)
     sum += bytes(m.members) + bytes(m.votes) + bytes(m.mu) + bytes(m.weights) + bytes(m.T) + bytes(m.m) + bytes(m.log_scores);
@@ -55,7 +57,8 @@ StepRecord figures_of(const StepRecord& step) {
   drop(out.probed, out.clouds);
   for (HeadRecord& head : out.heads) {
     drop(head.pos, head.votes, head.attended, head.score, head.statistic, head.bias, head.attention, head.reference_attention,
-         head.agreement, head.page_scores, head.stored_block, head.key_error, head.value_error, head.merges);
+         head.agreement, head.page_scores, head.stored_block, head.key_error, head.value_error, head.merges, head.parts.pos,
+         head.parts.parts);
     for (Event& event : head.events) drop(event.runner_ups);
   }
   return out;

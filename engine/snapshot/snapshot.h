@@ -52,6 +52,7 @@ struct LaneSnapshot {
   int sinks = 0;                       // protected sinks
   int slots_asked = -1;                // slots per head asked for; -1: unlimited
   bool sees_question = false;          // policy AND prompt mode: the selection saw the end of the prompt
+  std::string looks_at;                // what the policy may look at when it chooses, for people; empty: the file does not say it
   std::string statistic;               // name of HeadRecord::statistic; empty: the policy has none
   double half_life = kNotAvailable;    // of the statistic, in queries, where it has one
   std::vector<StepPtr> steps;          // step s of the trace is steps[s]
@@ -59,6 +60,7 @@ struct LaneSnapshot {
   std::vector<int> fed;                       // tokens fed after the prompt, per step (differs from the reference only with follow=self)
   std::vector<LaneWarning> warnings;          // of the steps so far
   int text_end = -1;                          // tokens after the prompt up to the first that ends a text, it included; -1: none has
+  std::string score_equation;                 // what a score is made of, or what it is; empty: nothing is ranked
   std::string stored_as;                      // equation by which keys and values are stored; empty: they stand as they are
   double kv_bytes = 0;                        // of the keys and values of its slots now
   double bytes = 0;                           // allocated for them: rows to grow are in reserve, so it depends on what ran before

@@ -48,6 +48,16 @@ struct MergeDetail {
   double value_change = kNotAvailable, error_before = kNotAvailable, error_after = kNotAvailable;
 };
 
+/// The numbers that the scores of one selection are made of, by the names in LaneSnapshot::score_equation.
+struct ScoreParts {
+  struct Part {
+    std::string name;
+    std::vector<float> values;  // as pos; NaN: the slot has none
+  };
+  std::vector<int> pos;  // of the slots before this step's compression, ascending
+  std::vector<Part> parts;
+};
+
 /// One (layer, KV head) after one step. Per-slot vectors are in order of pos.
 struct HeadRecord {
   int layer = 0;
@@ -60,6 +70,7 @@ struct HeadRecord {
   std::vector<int> pos;     // of these slots; empty: the record says only how many they are (then score and votes are empty too)
   std::vector<int> votes;
   std::vector<double> score;            // ranking score; NaN: not ranked (protected); empty: no ranking in this step
+  ScoreParts parts;                     // what the scores of a selection are made of; without parts: not captured, or of one statistic
   std::vector<double> statistic;        // the policy's own statistic (PolicyInfo::statistic); empty: none
   std::vector<double> bias;             // logit bias b_i; empty: all zero
   double kv_bytes = kNotAvailable;      // of keys and values as if stored; not available: n_slots rows in full precision

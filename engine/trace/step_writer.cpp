@@ -181,12 +181,28 @@ void StepWriter::head_why(const HeadRecord& head) {
     json_.numbers(head.value_error, "stored.value_error");
     json_.end_object();
   }
+  if (!head.parts.parts.empty()) score_parts(head.parts);
   floats(head.attention, "attention");
   floats(head.reference_attention, "reference_attention");
   if (!head.agreement.empty()) json_.key("agreement").values(std::vector<int>(head.agreement.begin(), head.agreement.end()));
   json_.key("merges").begin_array();
   for (const MergeDetail& m : head.merges) merge(m);
   json_.end_array();
+}
+
+void StepWriter::score_parts(const ScoreParts& parts) {
+  json_.key("score_parts").begin_object().key("pos").values(parts.pos).key("terms").begin_array();
+  for (const ScoreParts::Part& part : parts.parts) {
+    json_.begin_object().member("name", part.name).key("values").begin_array();
+    for (const float v : part.values) {
+      if (std::isfinite(v))
+        json_.value(v);
+      else
+        json_.optional_number(v, "score_parts");  // a protected slot has none
+    }
+    json_.end_array().end_object();
+  }
+  json_.end_array().end_object();
 }
 
 void StepWriter::event(const Event& e) {

@@ -35,6 +35,7 @@ class StepWriter {
   void logits(const StepRecord& step);
   void head(const HeadRecord& head);
   void head_why(const HeadRecord& head);
+  void score_parts(const ScoreParts& parts);
   void event(const Event& event);
   void merge(const MergeDetail& merge);
 

@@ -33,7 +33,7 @@ struct SweepItem {
   // for people
   std::string model, policy;
   int text = 1;      // its place in the file of texts
-  double ratio = 1;  // the budget: share of the prompt's tokens
+  double ratio = 1;  // the budget: share of the prompt's tokens, or of the bytes of their keys and values where the run says so
 
   /// SHA-256 of the key and the version of the format, 64 digits.
   std::string key() const;

@@ -2,6 +2,7 @@
 #include "trace/trace_reader.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -40,6 +41,7 @@ class Reader {
   void slots(const JsonCursor& list, int position, HeadRecord& record);
   void events(const JsonCursor& list, int position, HeadRecord& record);
   void head_why(const JsonCursor& h, int position, HeadRecord& record);
+  static ScoreParts score_parts(const JsonCursor& p, int position);
   MergeDetail merge(const JsonCursor& m, int position);
 
   int last_token() const { return out_.model.vocab_size - 1; }
@@ -169,6 +171,7 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
   } else if (l.has("params") && l.at("params").given("slots") && l.at("params").at("slots").is_whole()) {
     lane.slots_asked = l.at("params").at("slots").whole(-1, kMaxInt);
   }
+  if (l.has("looks_at")) lane.looks_at = l.at("looks_at").text();
   if (l.has("sees_question")) lane.sees_question = l.at("sees_question").flag();
   if (l.has("statistic")) lane.statistic = l.at("statistic").text();
   if (l.has("half_life")) lane.half_life = l.at("half_life").real_or_null();
@@ -180,6 +183,7 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
           {p.at("layer").whole(0, kMaxInt), p.at("kv_head").whole(-1, kMaxInt), p.at("key").text(), p.at("value").text()});
     }
   }
+  if (l.has("score_equation")) lane.score_equation = l.at("score_equation").text();
   if (l.has("stored_as")) lane.stored_as = l.at("stored_as").text();
   if (l.given("bytes")) lane.bytes = lane.kv_bytes = l.at("bytes").real();
   if (l.given("kv_bytes")) lane.kv_bytes = l.at("kv_bytes").real();
@@ -365,6 +369,11 @@ void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
   if (!spread.spread.empty()) list.fail(fmt::format("the eviction of token {} after the spreading of its value", spread.pos));
 }
 
+static JsonCursor counted(const JsonCursor& list, std::size_t n, const char* of_what) {
+  if (list.size() != 0 && list.size() != n) list.fail(fmt::format("none or one number per {} ({})", of_what, n));
+  return list;
+}
+
 void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record) {
   if (h.has("recent")) record.recent = h.at("recent").whole(0, kMaxInt);
   if (h.has("evicted_votes")) {
@@ -374,16 +383,13 @@ void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record) {
     record.evicted_votes = static_cast<int>(std::max(std::int64_t(0), position + 1 - in_slots));
   }
   if (h.has("cutoff")) record.cutoff = h.at("cutoff").real_or_null();
-  const auto counted = [](const JsonCursor& list, std::size_t n, const char* of_what) {
-    if (list.size() != 0 && list.size() != n) list.fail(fmt::format("none or one number per {} ({})", of_what, n));
-    return list;
-  };
   const auto one_per_slot = [&](const JsonCursor& list) { return counted(list, record.pos.size(), "slot").reals_or_null(); };
   if (h.has("stats")) {
     const JsonCursor stats = h.at("stats");
     if (stats.has("value")) record.statistic = one_per_slot(stats.at("value"));
     if (stats.has("bias")) record.bias = one_per_slot(stats.at("bias"));
   }
+  if (h.given("score_parts")) record.parts = score_parts(h.at("score_parts"), position);
   if (h.has("page")) record.page = h.at("page").whole(1, kMaxInt);
   if (h.has("page_scores")) record.page_scores = h.at("page_scores").reals_or_null();
   if (h.has("stored")) {
@@ -408,6 +414,18 @@ void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record) {
     const JsonCursor list = h.at("merges");
     for (std::size_t i = 0; i < list.size(); ++i) record.merges.push_back(merge(list.at(i), position));
   }
+}
+
+ScoreParts Reader::score_parts(const JsonCursor& p, int position) {
+  constexpr std::size_t kMostTerms = 16, kLongestName = 100;
+  ScoreParts out{.pos = p.at("pos").wholes(0, position), .parts = {}};
+  if (std::ranges::adjacent_find(out.pos, std::greater_equal{}) != out.pos.end()) p.at("pos").fail("positions in ascending order");
+  const JsonCursor terms = p.at("terms");
+  for (std::size_t i = 0; i < terms.size(kMostTerms); ++i) {
+    const std::vector<double> values = counted(terms.at(i).at("values"), out.pos.size(), "position").reals_or_null();
+    out.parts.push_back({terms.at(i).at("name").text(kLongestName), {values.begin(), values.end()}});
+  }
+  return out;
 }
 
 MergeDetail Reader::merge(const JsonCursor& m, int position) {

@@ -175,6 +175,7 @@ void Writer::lane(std::size_t index) {
   json_.end_object();
   if (shown_) {
     json_.member("title", lane.title).member("sinks", lane.sinks).member("slots_asked", lane.slots_asked);
+    if (!lane.looks_at.empty()) json_.member("looks_at", lane.looks_at);
     json_.member("sees_question", lane.sees_question).member("statistic", lane.statistic).key("half_life");
     json_.optional_number(lane.half_life, "half_life");
     if (!lane.head_params.empty()) {
@@ -188,6 +189,7 @@ void Writer::lane(std::size_t index) {
             .end_object();
       json_.end_array();
     }
+    if (!lane.score_equation.empty()) json_.member("score_equation", lane.score_equation);
     if (!lane.stored_as.empty()) json_.member("stored_as", lane.stored_as);
     json_.key("kv_bytes");
     json_.number(lane.kv_bytes, "kv_bytes");

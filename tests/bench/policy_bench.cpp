@@ -167,6 +167,7 @@ std::vector<std::string> lanes(const Options& options, const Session& session) {
   out.emplace_back("duo:fly=1,sparsity=0.5,slots=256,recent=64");
   out.emplace_back("dms:recent=64");
   for (const char* whole : {"kivi", "kivi:bits=2", "turboquant", "think", "quest"}) out.emplace_back(whole);
+  out.emplace_back("prefill_decode");
   for (const char* now_and_then : {"tri", "rkv"}) out.push_back(lane(now_and_then, ",every=1"));  // what one of its compressions costs
   for (const char* once : {"snapkv", "adakv", "criticalkv"}) out.push_back(lane(once, ",refresh=1"));
   out.push_back(lane("cam", ",base=h2o"));
@@ -176,15 +177,14 @@ std::vector<std::string> lanes(const Options& options, const Session& session) {
   return out;
 }
 
-bool looks_ahead(const Session& session, const std::string& lane) {
+std::unique_ptr<Policy> policy_of(const Session& session, const std::string& lane) {
   const LaneSpec spec = parse_lane_spec(lane);
-  return Policy::make({.spec = spec, .model = &session.config(), .n_prompt = 512, .files = RunFiles("").of(spec)})->needs().coming_queries >
-         0;
+  return Policy::make({.spec = spec, .model = &session.config(), .n_prompt = 512, .files = RunFiles("").of(spec)});
 }
 
-bool probes(const Session& session, const std::string& lane) {
-  return Policy::make({.spec = parse_lane_spec(lane), .model = &session.config(), .n_prompt = 512})->needs().probe.has_value();
-}
+bool looks_ahead(const Session& session, const std::string& lane) { return policy_of(session, lane)->needs().coming_queries > 0; }
+
+bool probes(const Session& session, const std::string& lane) { return policy_of(session, lane)->needs().probe.has_value(); }
 
 /// Percent of a prefill that a lane may add: for one that runs the prompt over the full cache again, what as many tokens more cost, and a
 /// tenth.

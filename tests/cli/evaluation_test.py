@@ -38,6 +38,20 @@ class Sweep(CliTest):
         self.assertEqual(float(rows[0]["local_rel_l2"]), 0)
         self.assertGreater(float(rows[1]["local_rel_l2"]), float(rows[2]["local_rel_l2"]))
 
+    def test_budgets_of_bytes_are_the_axis_of_what_evicts_and_of_what_stores_in_less(self):
+        text = self.succeeds("sweep", "--prompt-file", PROMPT, "--generate", "4", "--policies", "snapkv,kvzip,kivi,turboquant:bits=3", "--bytes", "0.35,0.6")
+        rows = rows_of(text)
+        self.assertEqual([r["spec"] for r in rows[1:]], [f"{p}bytes={b}" for p in ("snapkv:", "kvzip:", "kivi:", "turboquant:bits=3,") for b in ("0.35", "0.6")])
+        whole = float(rows[0]["kv_bytes"])
+        for row in rows[1:]:
+            share = float(row["kv_bytes"]) / whole                     # what came after the prompt is in both, in full
+            self.assertLess(share, float(row["ratio"]) + 0.08, msg=row["spec"])
+            self.assertGreater(share, float(row["ratio"]) - 0.16, msg=row["spec"])
+        self.refuses(2, ["sweep", "--prompt-file", PROMPT, "--policies", "snapkv,kivi", "--ratios", "0.4"], "--ratios", "kivi", "--bytes alone")
+        self.refuses(2, ["sweep", "--prompt-file", PROMPT, "--policies", "quest", "--bytes", "0.4"], "--bytes", "quest", "takes none")
+        self.refuses(2, ["sweep", "--prompt-file", PROMPT, "--policies", "h2o", "--bytes", "0.4", "--ratios", "0.2"], "--ratios")
+        self.refuses(1, ["sweep", "--prompt-file", PROMPT, "--policies", "kivi", "--bytes", "0.05", "--generate", "2"], "at least 0.")
+
     def test_it_writes_a_whole_file(self):
         out = os.path.join(self.folder, "s.csv")
         self.assertEqual(self.succeeds("sweep", "--prompt", "Once upon a time", "--policies", "local", "--ratios", "0.5", "--generate", "2", "--out", out), "")

@@ -257,7 +257,7 @@ class Run(CliTest):
         self.assertEqual((r["schema"], r["prompt_tokens"]), ("kvscope.run/1", 6))
         self.assertEqual([x["spec"] for x in r["lanes"]], ["full", "local:slots=4"])
         for lane in r["lanes"]:
-            self.assertEqual(list(lane), ["spec", "policy", "text", "tokens", "nll", "kl", "top1_same", "bytes", "kv_bytes", "slots", "tokens_per_s", "ended_after", "warnings"])
+            self.assertEqual(list(lane), ["spec", "policy", "text", "tokens", "nll", "kl", "top1_same", "bytes", "kv_bytes", "read_bytes", "slots", "tokens_per_s", "ended_after", "warnings"])
             self.assertEqual(len(lane["tokens"]), 11)
             self.assertTrue(lane["text"].startswith("Once upon a time"))
         self.assertEqual(r["lanes"][0]["kl"], 0)

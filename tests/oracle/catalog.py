@@ -20,7 +20,7 @@ def supported(spec, catalog):
         return False
     for part in filter(None, rest.split(",")):
         key, _, value = part.partition("=")
-        if key in ("slots", "ratio"):
+        if key in ("slots", "ratio", "round"):
             continue
         if key not in catalog[name] or (catalog[name][key] is not None and value not in catalog[name][key]):
             return False

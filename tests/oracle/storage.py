@@ -114,9 +114,26 @@ def slots_within(storage, share, n_prompt):
     for n in range(n_prompt, 0, -1):
         marks = Marks(n)
         storage.mark(marks, *storage.due(marks, True))
-        if storage.bytes(marks) <= share * n_prompt * 2 * storage.d * FULL:
+        if storage.bytes(marks) <= room(share, n_prompt, storage.d):
             return n
     return 0
+
+
+def room(share, n_prompt, d):
+    return share * (1 + 1e-12) * n_prompt * 2 * d * FULL              # 0.29 of 100 is 29
+
+
+def filled(kind, par, seed, d, share, n_prompt):
+    """The least that must be stored so that the prompt takes at most this share: {key: value} of a policy that lets nothing go."""
+    storage = Storage(kind, dict(par, residual="0"), seed, d)
+    values = [g / d for g in range(d)] if kind == "pruned" else range(n_prompt // storage.group * storage.group, -1, -storage.group) if kind == "grouped" else range(n_prompt, -1, -1)
+    for value in values:
+        storage.share, storage.residual = (value, storage.residual) if kind == "pruned" else (None, value)
+        marks = Marks(n_prompt)
+        storage.mark(marks, *storage.due(marks, True))
+        if storage.bytes(marks) <= room(share, n_prompt, d):
+            return {"pruned" if kind == "pruned" else "residual": repr(value)}
+    raise ValueError(f"bytes={share}: less than this storage can take")
 
 
 class Storage:

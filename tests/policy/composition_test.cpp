@@ -189,8 +189,9 @@ TEST(Composition, SenselessOnesAreRefusedWithReasonAndRemedy) {
 
 TEST(Composition, KeysOfPartsThatAreNotChosenSayWhereTheyGo) {
   EXPECT_THAT(refusal("custom:slots=9,lambda=0.5"),
-              AllOf(HasSubstr("key 'lambda' goes with other parts, with stat=decayed"), HasSubstr("these know: slots ratio stat")));
-  EXPECT_THAT(refusal("custom:slots=9,windw=5"), AllOf(HasSubstr("unknown key 'windw'"), HasSubstr("custom knows: slots ratio stat")));
+              AllOf(HasSubstr("key 'lambda' goes with other parts, with stat=decayed"), HasSubstr("these know: slots ratio bytes stat")));
+  EXPECT_THAT(refusal("custom:slots=9,windw=5"),
+              AllOf(HasSubstr("unknown key 'windw'"), HasSubstr("custom knows: slots ratio bytes stat")));
   EXPECT_THAT(refusal("custom:slots=9,stat=none,recent=3"), HasSubstr("key 'recent' goes with other parts"));
   EXPECT_THAT(refusal("custom:slots=9,unit=layer,group=max"), HasSubstr("key 'group' goes with other parts"));
   EXPECT_THAT(refusal("custom:slots=9,stat=count,group=max"), HasSubstr("a share of at least 1/n"));

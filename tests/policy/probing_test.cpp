@@ -122,11 +122,11 @@ TEST(Probing, WhatDoesNotGoTogetherIsRefused) {
   for (const char* spec : {"kvzip:slots=9", "duo:slots=9,fly=1", "custom:stat=sum,alloc=flat,slots=9", "custom:stat=probe,slots=9"})
     expect_refused(spec, PromptMode::stream, "expected prompt mode prefill");
   const PromptMode prefill = PromptMode::prefill;
-  expect_refused("kvzip", prefill, "expected exactly one of slots=N and ratio=r, got none");
+  expect_refused("kvzip", prefill, "expected exactly one of slots=N, ratio=r and bytes=r, got none");
   expect_refused("kvzip:slots=9,repeat=0", prefill, "repeat");
   expect_refused("kvzip:slots=9,refresh=2", prefill, "refresh");
   expect_refused("dms:threshold=low", prefill, "threshold");
-  expect_refused("dms:slots=9,ratio=0.5", prefill, "got both");
+  expect_refused("dms:slots=9,ratio=0.5", prefill, "got slots and ratio");
   expect_refused("duo:slots=9,fly=1,heads=auto", prefill, "one source of the heads' scores");
   expect_refused("custom:stat=none,alloc=flat,slots=9", prefill, "no scores by which heads could compete");
   expect_refused("custom:stat=sum,alloc=flat,unit=layer,slots=9", prefill, "gives them different numbers");

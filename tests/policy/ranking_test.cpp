@@ -73,6 +73,7 @@ TEST(Ranking, MaxPoolingIgnoresTheBorderAndAveragePoolingDividesByWhatIsThere) {
   const std::vector<double> x = {10, 1, 1, 1, 1, 1, 1, 1};
   EXPECT_THAT(pool_1d(x, 5, Pool::max), ElementsAre(10, 10, 10, 1, 1, 1, 1, 1));
   EXPECT_THAT(pool_1d(x, 5, Pool::avg), Pointwise(DoubleNear(1e-15), {4.0, 13 / 4.0, 14 / 5.0, 1.0, 1.0, 1.0, 1.0, 1.0}));
+  EXPECT_THAT(pool_1d(x, 5, Pool::padded), Pointwise(DoubleNear(1e-15), {12 / 5.0, 13 / 5.0, 14 / 5.0, 1.0, 1.0, 1.0, 4 / 5.0, 3 / 5.0}));
   EXPECT_THAT(pool_1d(x, 1, Pool::avg), ElementsAre(10, 1, 1, 1, 1, 1, 1, 1)) << "kernel 1 changes nothing";
   EXPECT_THAT(pool_1d(std::vector{1.0, 2.0}, 4095, Pool::max), ElementsAre(2, 2)) << "a kernel wider than the row";
 }

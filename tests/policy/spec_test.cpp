@@ -54,14 +54,14 @@ TEST(Spec, AnUnknownNameListsTheKnownOnes) {
 }
 
 TEST(Spec, AnUnknownKeyListsTheKnownOnes) {
-  EXPECT_THAT(refusal("h2o:slots=4,windw=3"), AllOf(HasSubstr("unknown key 'windw'"), HasSubstr("slots ratio sinks recent group")));
+  EXPECT_THAT(refusal("h2o:slots=4,windw=3"), AllOf(HasSubstr("unknown key 'windw'"), HasSubstr("slots ratio bytes sinks recent group")));
   EXPECT_THAT(refusal("full:slots=4"), HasSubstr("unknown key 'slots'"));
   EXPECT_THAT(refusal("keepkv:slots=4,kernel=3"), HasSubstr("unknown key 'kernel'"));
 }
 
 TEST(Spec, ExactlyOneOfSlotsAndRatio) {
-  EXPECT_THAT(refusal("h2o"), HasSubstr("exactly one of slots=N and ratio=r, got none"));
-  EXPECT_THAT(refusal("h2o:slots=4,ratio=0.5"), HasSubstr("got both"));
+  EXPECT_THAT(refusal("h2o"), HasSubstr("exactly one of slots=N, ratio=r and bytes=r, got none"));
+  EXPECT_THAT(refusal("h2o:slots=4,ratio=0.5"), HasSubstr("got slots and ratio"));
 }
 
 TEST(Spec, NumbersOutsideTheirRangeAreRefusedWithTheRange) {

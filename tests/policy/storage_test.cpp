@@ -246,7 +246,7 @@ TEST(StoringPolicies, TakeNoBudgetAndSayHowTheyAreComputed) {
     if (info.computed.empty() || info.takes_budget) continue;
     ++n;
     EXPECT_EQ(refusal(info.name), "");
-    EXPECT_THAT(refusal(info.name + ":slots=4"), HasSubstr("unknown key 'slots'"));
+    EXPECT_THAT(refusal(info.name + ":slots=4"), HasSubstr(info.takes_bytes ? "expected bytes=r" : "unknown key 'slots'"));
   }
   EXPECT_EQ(n, 4);
 }
@@ -254,11 +254,15 @@ TEST(StoringPolicies, TakeNoBudgetAndSayHowTheyAreComputed) {
 TEST(StoringPolicies, WhatDoesNotGoTogetherIsRefusedWithTheReason) {
   EXPECT_THAT(refusal("custom:storage=grouped,merge=keepkv,slots=9"), AllOf(HasSubstr("merge=keepkv"), HasSubstr("makes a new row")));
   EXPECT_THAT(refusal("custom:storage=rotated,positions=cache,slots=9"), HasSubstr("rotated anew"));
-  EXPECT_THAT(refusal("custom:storage=grouped,bytes=0.2,slots=9"), HasSubstr("how large"));
-  EXPECT_THAT(refusal("custom:storage=grouped,bytes=0.2,ratio=0.9"), HasSubstr("how large"));
+  EXPECT_THAT(refusal("custom:storage=grouped,bytes=0.2,slots=9"), HasSubstr("got bytes and slots"));
+  EXPECT_THAT(refusal("custom:storage=grouped,bytes=0.2,ratio=0.9"), HasSubstr("got bytes and ratio"));
+  EXPECT_THAT(refusal("kivi:bytes=0.4,residual=32"), HasSubstr("got bytes and residual, which stands for it"));
+  EXPECT_THAT(refusal("kivi:ratio=0.4"), HasSubstr("expected bytes=r, because kivi lets no token go"));
+  EXPECT_THAT(refusal("quest:bytes=0.4"), HasSubstr("unknown key"));
+  EXPECT_THAT(refusal("snapkv:bytes=1.5"), HasSubstr("bytes"));
   EXPECT_THAT(refusal("custom:storage=grouped,bytes=0.2,stat=knorm,select=threshold"), HasSubstr("outcome"));
-  EXPECT_THAT(refusal("custom:storage=grouped"), HasSubstr("exactly one of slots=N and ratio=r"));
-  EXPECT_THAT(refusal("custom:bytes=0.5"), HasSubstr("bytes"));
+  EXPECT_THAT(refusal("custom:storage=grouped"), HasSubstr("exactly one of slots=N, ratio=r and bytes=r, got none"));
+  EXPECT_EQ(refusal("custom:bytes=0.5"), "");
   EXPECT_THAT(refusal("custom:storage=rotated,bits=8,slots=9"), HasSubstr("bits"));
   EXPECT_THAT(refusal("kivi:bits=3"), HasSubstr("bits"));
   EXPECT_EQ(refusal("custom:stat=pooled,storage=grouped,ratio=0.5"), "");
@@ -288,6 +292,66 @@ TEST(StoringPolicies, AShareOfBytesIsTheMostSlotsThatTakeNoMore) {
   EXPECT_EQ(slots(spec + "0.7", 4), 100) << "all of them fit";
   EXPECT_EQ(with_param(spec + "0.5", "ratio", "0.3"),
             "custom:storage=grouped,bits=4,group_size=4,full_tokens=4,sinks=0,recent=0,ratio=0.3");
+}
+
+TEST(StoringPolicies, AShareOfBytesWithoutEvictionIsAsMuchInFullPrecisionAsFits) {
+  const ModelConfig model{.n_layers = 1, .n_heads = 2, .n_kv_heads = 1, .head_dim = 16};
+  const int n = 200;
+  for (const auto& [spec, key, step] : {std::tuple("kivi:bits=4,group_size=32", "residual", 32.0), {"turboquant:bits=3", "residual", 1.0}})
+    for (const double number_bytes : {2.0, 4.0})
+      for (const double share : {0.5, 0.65, 0.9}) {
+        const auto made = [&](const std::string& text) {
+          return Policy::make({.spec = parse_lane_spec(text), .model = &model, .n_prompt = n, .number_bytes = number_bytes});
+        };
+        const auto policy = made(with_param(spec, "bytes", std::to_string(share)));
+        double value = -1;
+        for (const ResolvedParam& param : policy->params())
+          if (param.key == key) value = param.number;
+        const auto bytes = [&](double of) {
+          const auto with = made(with_param(spec, key, std::to_string(static_cast<int>(of))));
+          return with->storage()->bytes(with->storage()->of_prompt(n), 16, number_bytes);
+        };
+        const double room = share * n * 32 * number_bytes;
+        ASSERT_GE(value, 0) << spec;
+        EXPECT_FALSE(policy->limits()) << "nothing goes";
+        EXPECT_LE(bytes(value), room) << spec << ' ' << share;
+        for (double more = value + step; more <= n; more += step) EXPECT_GT(bytes(more), room) << spec << ' ' << share << ' ' << more;
+      }
+  const auto pruned = Policy::make({.spec = parse_lane_spec("think:bytes=0.8"), .model = &model, .n_prompt = n});
+  EXPECT_EQ(pruned->storage()->bytes(pruned->storage()->of_prompt(n), 16, 4), n * (16 + 9) * 4.0 + 2) << "9 of 16 channels of the keys";
+}
+
+TEST(StoringPolicies, AShareOfBytesThatIsTooSmallIsRefusedWithTheLeast) {
+  const ModelConfig model{.n_layers = 1, .n_heads = 2, .n_kv_heads = 1, .head_dim = 16};
+  const auto refused = [&](const char* spec) -> std::string {
+    try {
+      Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 64});
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refused("turboquant:bits=4,bytes=0.1"), AllOf(HasSubstr("at least 0.157"), HasSubstr("64 tokens"), HasSubstr("got 0.1")));
+  EXPECT_EQ(refused("turboquant:bits=4,bytes=0.157"), "");
+  EXPECT_THAT(refused("think:bytes=0.5"), HasSubstr("at least 0.53"));
+  EXPECT_THAT(refused("kivi:bytes=0.01"), HasSubstr("at least 0."));
+  EXPECT_EQ(refused("kivi:group_size=3,bytes=0.9"), "") << "of which the default of residual is no multiple";
+}
+
+TEST(StoringPolicies, ForWhatOnlyEvictsAShareOfBytesIsOneOfSlots) {
+  const ModelConfig model{.n_layers = 1, .n_heads = 2, .n_kv_heads = 1, .head_dim = 8};
+  for (const PolicyInfo& info : policies()) {
+    if (!info.takes_budget || !info.computed.empty()) continue;
+    for (const double share : {0.29, 0.3}) {
+      const auto slots = [&](const char* key) {
+        const LaneSpec spec = parse_lane_spec(info.name + ":" + key + "=" + std::to_string(share));
+        for (const ParamInfo& p : info.params)
+          if (!p.file_of_model.empty() && p.without_file.empty()) return -1;  // needs a file
+        return Policy::make({.spec = spec, .model = &model, .n_prompt = 100})->slots_requested();
+      };
+      EXPECT_EQ(slots("bytes"), slots("ratio")) << info.name;
+    }
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "policy/catalog.h"
 #include "runs.h"
+#include "snapshot/figures.h"
 
 namespace kvscope {
 namespace {
@@ -177,6 +178,40 @@ TEST(Reading, WhatIsNotReadGetsNoAttentionAndCountsAsLost) {
   const std::vector<Category> fate = categories(*lane.fates, step, n_kv, lane.sinks, false);
   EXPECT_EQ(std::ranges::count(fate, Category::unread), 32);
   EXPECT_EQ(std::ranges::count(fate, Category::evicted), 0);
+}
+
+TEST(Pages, ByPagesTheHeadsOfALayerKeepTheSameWholePages) {
+  Session session = open_session(tiny_model());
+  const Snapshot out = run(session, request_of(random_ids(60, 64, 3), {"knorm:ratio=0.5,block=5"}, PromptMode::prefill));
+  const StepRecord& step = *out.lanes.back().steps.front();
+  ASSERT_LT(step.heads.front().n_slots, 60);
+  for (const HeadRecord& head : step.heads) {
+    const HeadRecord& first = *std::ranges::find(step.heads, head.layer, &HeadRecord::layer);
+    EXPECT_EQ(head.pos, first.pos) << head.layer << ' ' << head.kv_head;
+  }
+  int whole = 0;
+  for (int page = 0; page < 12; ++page)
+    whole += std::ranges::count_if(step.heads.front().pos, [&](int pos) { return pos / 5 == page; }) == 5;
+  EXPECT_GE(whole, 4);
+}
+
+TEST(Pages, BytesReadAreThoseOfAllHeadsBesideThoseKept) {
+  Session session = open_session(tiny_model());
+  const Snapshot out =
+      run(session, request_of(random_ids(40, 64, 3), {"quest:page=4,pages=3,whole=1", "h2o:slots=20"}, PromptMode::prefill));
+  const LaneSnapshot& paged = out.lanes[1];
+  const RunFigures f = run_figures(out, paged);
+  const StepRecord& last = *paged.steps.back();
+  const double row = 2.0 * out.model.head_dim * 8;
+  double wanted = 0;
+  for (const HeadRecord& head : last.heads)
+    wanted += head.page > 0 ? row * (head.n_slots - std::ssize(head.unread) + std::ssize(head.page_scores)) : row * head.n_slots;
+  const int n = static_cast<int>(paged.steps.size());
+  EXPECT_EQ(run_figures(out, paged, n - 1, n - 1).read.mean(), wanted);
+  EXPECT_LT(wanted, f.bytes);
+  EXPECT_EQ(f.read.n, 6) << "steps after the prompt, which is read whole";
+  EXPECT_EQ(run_figures(out, out.lanes[2]).read.n, 0) << "it reads all that it has";
+  EXPECT_TRUE(std::isnan(run_figures(out, out.lanes[0]).read.mean()));
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ std::string trace_of(const Snapshot& run, std::size_t lane) {
   Snapshot alone = run;
   alone.lanes = {run.lanes[lane]};
   LaneSnapshot& l = alone.lanes.front();
-  l.spec = l.policy = l.title = l.statistic = "";
+  l.spec = l.policy = l.title = l.statistic = l.looks_at = "";
   l.params.clear();
   l.sees_question = false;
   return trace_text(alone, {.detail = Detail::why});

@@ -64,6 +64,23 @@ class CutOnce : public ::testing::Test {
   HeadPick pick_;
 };
 
+TEST_F(CutOnce, TheScoreIsTakenApartOfWhatStayedAndOfWhatWent) {
+  lane_.score_equation = "0.5 a − b";
+  auto prompt = std::make_shared<StepRecord>(*lane_.steps[0]);
+  prompt->heads[0].parts = {.pos = {0, 1, 2, 3, 4, 5},
+                            .parts = {{"a", {NAN, 0.4f, 1.2f, 0.8f, 0.9f, NAN}}, {"b", {NAN, 0.1f, 0.1f, 0.1f, 0.15f, NAN}}}};
+  lane_.steps[0] = prompt;
+  lane_.slots_asked = 3;
+  const std::vector<WhyStep> stays = why_kept_steps(snapshot_, pick_, 3);
+  ASSERT_EQ(stays.size(), 2u);
+  EXPECT_EQ(stays[0].lines.back(), "this head's share as it came out: 1 more than the 3 asked for each");
+  const auto last_two = [](const WhyStep& step) { return std::vector<std::string>(step.lines.end() - 2, step.lines.end()); };
+  EXPECT_EQ(last_two(stays[1]), (std::vector<std::string>{"score = 0.5 a − b", "token 3:  a = 0.800  ·  b = 0.100"}));
+  const std::vector<WhyStep> gone = why_steps(snapshot_, pick_, why_of(pick_, 4));
+  EXPECT_EQ(last_two(gone.at(0)), (std::vector<std::string>{"score = 0.5 a − b", "token 4:  a = 0.900  ·  b = 0.150"}));
+  EXPECT_TRUE(why_kept_steps(snapshot_, pick_, 0)[1].lines.empty()) << "what was protected has no score";
+}
+
 TEST_F(CutOnce, TheSelectionOfAnEarlierStepStillExplains) {
   const WhyKept kept = why_kept(pick_, 3);
   EXPECT_EQ(kept.step, 0);

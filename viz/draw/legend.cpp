@@ -12,8 +12,9 @@ constexpr float kSwatch = 10;
 
 }  // namespace
 
-std::array<LegendItem, 6> category_items(const LaneSnapshot& lane) {
-  std::array<LegendItem, 6> out = kCategoryLegend;
+std::vector<LegendItem> category_items(const LaneSnapshot& lane) {
+  std::vector<LegendItem> out(kCategoryLegend.begin(), kCategoryLegend.end());
+  if (reads_pages(lane)) out.insert(out.end() - 1, LegendItem{Category::unread, {}});
   for (LegendItem& item : out) item.label = category_word(lane, item.category);
   return out;
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "viz/draw/draw.h"
 
@@ -22,8 +23,8 @@ inline constexpr std::array<LegendItem, 6> kCategoryLegend = {{{Category::sink, 
                                                                {Category::recent, {}},
                                                                {Category::fresh, {}},
                                                                {Category::evicted, {}}}};
-/// The same by their words in this run.
-std::array<LegendItem, 6> category_items(const LaneSnapshot& lane);
+/// The same by their words in this run, and "not read" where its queries leave pages out.
+std::vector<LegendItem> category_items(const LaneSnapshot& lane);
 
 /// A ramp legend: name, low end, ramp, high end, then a note ("√ scale · L1, this step").
 struct RampLegend {

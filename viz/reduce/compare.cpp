@@ -63,6 +63,7 @@ LaneMetrics lane_metrics(const Snapshot& snapshot, const LaneSnapshot& lane, int
   out.attention_loss = (out.range ? out.means : here).attention_loss.mean();
   out.slots = here.slots;
   out.bytes = here.bytes;
+  out.read = here.read.mean();
   return out;
 }
 

@@ -39,6 +39,7 @@ struct LaneMetrics {
   double attention_loss = kNotAvailable;  // mean over the heads that have one
   double slots = kNotAvailable;           // mean per head after this step
   double bytes = kNotAvailable;           // used by their keys and values
+  double read = kNotAvailable;            // of these, by this step's query; not available: all
   PolicyWork work;
   TextSplit split;  // against the reference lane; filled where several lanes are at hand
 };

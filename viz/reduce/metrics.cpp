@@ -57,16 +57,19 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::attention, "attention lost", ranged ? "range mean" : "mean of heads", 92},
       {Kind::slots, "slots", "per head", 62},
       {Kind::bytes, "KV bytes", "of the slots", 76},
+      {Kind::read, "bytes read", step >= 0 ? fmt::format("step {}", step) : "this step", 76},
       {Kind::policy, "policy work", "ms a step", 76},
   };
   const auto wanted = [set](Kind kind) {
-    const bool cost = kind == Kind::slots || kind == Kind::bytes || kind == Kind::policy;
+    const bool cost = kind == Kind::slots || kind == Kind::bytes || kind == Kind::read || kind == Kind::policy;
     return set == MetricSet::all || kind == Kind::kl || cost == (set == MetricSet::cost);
   };
   std::erase_if(all, [&](const MetricColumn& c) { return !wanted(c.kind); });
+  if (std::ranges::all_of(lanes, [](const LaneMetrics& m) { return std::isnan(m.read); }))  // every run reads all it has
+    std::erase_if(all, [](const MetricColumn& c) { return c.kind == Kind::read; });
   // Least important first. Only with their slots beside them can runs be compared.
-  for (const Kind kind :
-       {Kind::policy, Kind::differs, Kind::bytes, Kind::nll, Kind::top1, Kind::attention, Kind::slots, Kind::mean_kl, Kind::answer}) {
+  for (const Kind kind : {Kind::policy, Kind::differs, Kind::read, Kind::bytes, Kind::nll, Kind::top1, Kind::attention, Kind::slots,
+                          Kind::mean_kl, Kind::answer}) {
     if (total_width(all, scale) <= room) break;
     std::erase_if(all, [&](const MetricColumn& c) {
       if (c.kind == kind && left_out) left_out->push_back(c.title);
@@ -108,6 +111,8 @@ std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricCo
       return format_mean(m.slots);
     case Kind::bytes:
       return format_bytes(m.bytes);
+    case Kind::read:
+      return std::isnan(m.read) ? "all" : format_bytes(m.read);
     case Kind::policy:
       return format_number(m.work.ms, 1);  // the clock of a shared machine knows no more
   }

@@ -11,7 +11,7 @@ namespace kvscope::viz {
 
 /// One column of numbers at the right of the runs.
 struct MetricColumn {
-  enum class Kind : std::uint8_t { answer, differs, kl, mean_kl, top1, nll, attention, slots, bytes, policy };
+  enum class Kind : std::uint8_t { answer, differs, kl, mean_kl, top1, nll, attention, slots, bytes, read, policy };
   Kind kind;
   std::string title, unit;  // two lines of the header
   float width = 0;          // pixels at 100 %

@@ -81,6 +81,11 @@ std::string restored_text(std::span<const PastLife> past, int token, int step) {
                      merged ? before.left : before.lost);
 }
 
+bool reads_pages(const LaneSnapshot& lane) {
+  const StepRecord* last = lane.steps.empty() ? nullptr : lane.steps.back().get();
+  return last != nullptr && std::ranges::any_of(last->heads, [](const HeadRecord& head) { return head.page > 0; });
+}
+
 const char* category_word(const LaneSnapshot& lane, Category category) {
   return category == Category::kept && lane.slots_asked < 0 ? "kept" : category_name(category);
 }

@@ -8,6 +8,7 @@
 #include "io/file_hash.h"
 #include "policy/catalog.h"
 #include "policy/text/named_files.h"
+#include "policy/text/params.h"
 #include "runtime/model/run_files.h"
 
 namespace kvscope::cli {
@@ -29,13 +30,19 @@ std::vector<std::string> joined_policies(const std::vector<std::string>& parts) 
 
 std::vector<SweepPlan::Run> runs_of(const Arguments& a) {
   std::vector<SweepPlan::Run> out = {{.lane = parse_lane_spec(reference_policy()), .files = "", .beside = 0}};
+  const std::vector<double>& shares = a.bytes.empty() ? a.ratios : a.bytes;
+  const char* option = a.bytes.empty() ? "--ratios" : "--bytes";
   for (const std::string& policy : joined_policies(a.policies)) {
-    for (const char* key : {":slots=", ",slots=", ":ratio=", ",ratio="})
-      if (policy.find(key) != std::string::npos)
-        throw UsageError(fmt::format("--policies {}: expected no budget, got slots or ratio; the budgets are those of --ratios", policy));
-    for (std::size_t i = 0; i < a.ratios.size(); ++i)
-      out.push_back({.lane = parse_lane_spec(with_param(policy, "ratio", fmt::format("{:g}", a.ratios[i]))),
-                     .ratio = a.ratios[i],
+    for (const auto& [given, value] : split_lane_spec(in_own_words(policy).value_or(policy)).given)
+      if (is_budget_key(given))
+        throw UsageError(fmt::format("--policies {}: expected no budget, got {}; the budgets are those of {}", policy, given, option));
+    const PolicyInfo& info = find_policy(policy.substr(0, policy.find_first_of(":@")));
+    if (!info.takes_budget && (a.bytes.empty() || !info.takes_bytes))
+      throw UsageError(fmt::format("{}: expected policies with such a budget, got {}, which {}", option, info.name,
+                                   info.takes_bytes ? "takes --bytes alone" : "takes none"));
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      out.push_back({.lane = parse_lane_spec(with_param(policy, a.bytes.empty() ? "ratio" : "bytes", fmt::format("{:g}", shares[i]))),
+                     .ratio = shares[i],
                      .files = "",
                      .beside = i + 1});
   }

@@ -21,7 +21,7 @@ class SweepPlan {
  public:
   struct Run {
     LaneSpec lane;
-    double ratio = 1;
+    double ratio = 1;    // the budget: share of the prompt's tokens, or of their bytes
     std::string files;   // hashes of files that it names
     std::size_t beside;  // the run that it is paired with: that of the first policy at the same ratio; itself where there is none
   };

@@ -258,7 +258,9 @@ QString ToolRow::facts() const {
   const bool earlier = std::isfinite(here.slots) && std::isfinite(here.bytes) && here.slots > 0;
   const double slots = earlier ? here.slots : lane->slots, bytes = earlier ? here.bytes : lane->kv_bytes;
   const std::string when = earlier ? fmt::format("step {}: ", step) : std::string();
-  const std::string memory = viz::format_bytes(bytes);
+  const int shown = step < 0 ? static_cast<int>(lane->steps.size()) - 1 : step;
+  const double read = run_figures(snapshot, *lane, shown, shown).read.mean();
+  const std::string memory = viz::format_bytes(bytes) + (std::isnan(read) ? "" : ", of which a step reads " + viz::format_bytes(read));
   if (!hasBudget() || snapshot.n_prompt <= 0) return qs("no limit · " + when + memory);
   const int n_slots = m_slots->value();
   const std::string tokens = viz::format_count(snapshot.n_prompt);

@@ -38,22 +38,17 @@ QString listed(const QStringList& names) {
 std::string policyOf(const std::string& spec) { return spec.substr(0, spec.find_first_of(":@")); }
 
 std::string specLike(const std::string& policy, const LaneSpec& like) {
-  if (!find_policy(policy).takes_budget) return policy;
-  for (const auto& [key, value] : like.given) {
-    if (key != "slots" && key != "ratio" && key != "bytes") continue;
-    try {
-      return with_param(policy, key, value);
-    } catch (const UsageError&) {  // memory, of a policy that counts slots
-    }
-  }
-  return with_param(policy, "ratio", "0.25");
+  const PolicyInfo& info = find_policy(policy);
+  for (const auto& [key, value] : like.given)
+    if (is_budget_key(key) && (info.takes_budget || (key == "bytes" && info.takes_bytes))) return with_param(policy, key, value);
+  return info.takes_budget ? with_param(policy, "ratio", "0.25") : policy;
 }
 
 int slotsAsked(const std::string& spec, int n_prompt) {
   try {
     for (const auto& [key, value] : parse_lane_spec(spec).given) {
       if (key == "slots") return std::stoi(value);
-      if (key == "ratio") return static_cast<int>(std::lround(std::stod(value) * n_prompt));
+      if (key == "ratio" || key == "bytes") return static_cast<int>(std::lround(std::stod(value) * n_prompt));
     }
   } catch (const std::exception&) {
   }

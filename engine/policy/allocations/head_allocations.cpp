@@ -20,7 +20,7 @@ namespace {
 struct Candidate {
   double score;
   int pos;
-  int head;
+  int head;  // or, among those of one head, the place
 };
 
 bool ranks_before(const Candidate& a, const Candidate& b) {
@@ -64,6 +64,23 @@ JointBudgets joint_budgets(std::span<const std::vector<double>> scores, std::spa
   return out;
 }
 
+std::vector<int> counts_above_floor(std::span<const std::vector<double>> scores, std::span<const std::vector<int>> pos, int total,
+                                    std::span<const int> safe) {
+  std::vector<std::vector<double>> raised(scores.begin(), scores.end());
+  std::vector<Candidate> best;
+  for (std::size_t h = 0; h < scores.size(); ++h) {
+    best.clear();
+    for (std::size_t i = 0; i < scores[h].size(); ++i) {
+      const double score = std::isnan(scores[h][i]) ? -std::numeric_limits<double>::infinity() : scores[h][i];
+      best.push_back({score, pos[h][i], static_cast<int>(i)});
+    }
+    const auto n = static_cast<std::ptrdiff_t>(std::min(best.size(), at(safe[h])));
+    std::ranges::partial_sort(best, best.begin() + n, ranks_before);
+    for (auto it = best.begin(); it != best.begin() + n; ++it) raised[h][at(it->head)] = std::numeric_limits<double>::infinity();
+  }
+  return best_of_heads(raised, pos, at(std::max(0, total)));
+}
+
 void AdaptiveAllocation::revise(std::span<HeadDecision> heads) const {
   if (std::ranges::none_of(heads, &HeadDecision::due)) return;
   std::vector<std::vector<double>> scores(heads.size());
@@ -86,8 +103,18 @@ void AdaptiveAllocation::revise(std::span<HeadDecision> heads) const {
   }
   // slots that were pinned by hand in some heads come on top of the common share
   const int least_protected = *std::ranges::min_element(n_protected);
-  const JointBudgets joint = joint_budgets(scores, pos, std::max(0, slots_ - least_protected), alpha_, caps);
-  for (std::size_t h = 0; h < heads.size(); ++h) heads[h].budget = std::max(1, joint.caps[h] + n_protected[h]);
+  const int free = std::max(0, slots_ - least_protected);
+  std::vector<int> counts;
+  if (safeguard_ == Safeguard::floor) {
+    const int least = alpha_ > 0 ? std::max(1, static_cast<int>(slots_ * alpha_)) : 0;
+    std::vector<int> safe;
+    for (const int n : n_protected) safe.push_back(std::max(0, least - n));
+    for (HeadDecision& head : heads) head.safe = least;
+    counts = counts_above_floor(scores, pos, static_cast<int>(heads.size()) * free, safe);
+  } else {
+    counts = joint_budgets(scores, pos, free, alpha_, caps).caps;
+  }
+  for (std::size_t h = 0; h < heads.size(); ++h) heads[h].budget = std::max(1, counts[h] + n_protected[h]);
 }
 
 std::vector<std::optional<int>> ImportanceAllocation::budgets(const BudgetShape& shape) const {

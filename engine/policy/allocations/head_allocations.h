@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -22,10 +23,19 @@ struct JointBudgets {
 JointBudgets joint_budgets(std::span<const std::vector<double>> scores, std::span<const std::vector<int>> pos, int b, double alpha,
                            std::span<const int> caps);
 
+/// The same with a floor in place of the blend (kvpress's AdaKVPress): the best safe[h] candidates of every head stay, and of all others
+/// the best of the layer, `total` in all.
+std::vector<int> counts_above_floor(std::span<const std::vector<double>> scores, std::span<const std::vector<int>> pos, int total,
+                                    std::span<const int> safe);
+
 /// Budgets of a layer follow the joint ranking of all its heads, anew in every compression.
 class AdaptiveAllocation final : public Allocation {
  public:
-  AdaptiveAllocation(double alpha, int slots) : alpha_(alpha), slots_(slots) {}
+  /// What alpha saves: a share of every head's budget that is blended with its part of the joint ranking, or a floor, the protected slots
+  /// among it, below which no head falls.
+  enum class Safeguard : std::uint8_t { blend, floor };
+  AdaptiveAllocation(double alpha, int slots, Safeguard safeguard = Safeguard::blend)
+      : alpha_(alpha), slots_(slots), safeguard_(safeguard) {}
   std::vector<std::optional<int>> budgets(const BudgetShape& shape) const override { return UniformAllocation().budgets(shape); }
   bool by_layer() const override { return true; }
   void revise(std::span<HeadDecision> heads) const override;
@@ -33,6 +43,7 @@ class AdaptiveAllocation final : public Allocation {
  private:
   double alpha_;
   int slots_;
+  Safeguard safeguard_;
 };
 
 /// Slots beside the observation window by the importance of a head's query heads (HeadKV): a share B - B/beta for all, the rest by

@@ -50,9 +50,6 @@ class Composition {
   std::vector<std::string> values_;  // by part_keys()
 };
 
-/// The budget is a share of bytes.
-bool gives_bytes(const Composition& parts);
-
 /// The row of the chosen parts, with the keys that they take. Throws UsageError where they do not go together.
 PolicyRow compose(const LaneSpec& given, const std::string& where);
 

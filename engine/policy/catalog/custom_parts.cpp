@@ -75,8 +75,7 @@ PartKey stats() {
                   ranks(r, by_question, "attention of the question", true);
                   r.observes = r.observes_more = true;
                 },
-                {window("32", "last queries observed, their tokens are kept (at most the budget without one slot)", 1),
-                 choice("norm", {"1", "0"}, "0: every query counts alike, however many slots it sees")}},
+                {question(), choice("norm", {"1", "0"}, "0: every query counts alike, however many slots it sees")}},
                {"count",
                 "how often among the last queries the attention was at least 1/n; equal ones by accumulated attention",
                 [](PolicyRow& r) { ranks(r, by_hits, "queries above an equal share"); },
@@ -109,7 +108,7 @@ PartKey reweights() {
            {"critical",
             "half by the statistic, the rest by the statistic times the norm of the projected value",
             [](PolicyRow& r) { r.selection = two_stages; },
-            {number("critical_alpha", "0.5", 0, 1, "share that is chosen by the statistic alone"),
+            {number("critical_alpha", "0.5", 0, 1, "share that is chosen by the statistic alone"), first_of(),
              number("eps", "1e-4", 0, 1, "added to the statistic before it meets the norm")}}}};
 }
 
@@ -141,7 +140,7 @@ PartKey allocations() {
        {"ada",
         "heads of a layer compete: those with more high scores keep more",
         [](PolicyRow& r) { r.allocation = adaptive; },
-        {number("ada_alpha", "0.2", 0, 1, "safeguard: share of the budget that is split evenly")}},
+        {number("ada_alpha", "0.2", 0, 1, "share of the budget that every head is sure of"), safeguard()}},
        {"head",
         "by the importance of each head, from a file",
         [](PolicyRow& r) { r.allocation = by_importance; },

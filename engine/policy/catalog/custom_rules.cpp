@@ -110,12 +110,8 @@ constexpr Rule kRules[] = {
     {[](const Parts& p) { return p.is("merge", "refit") && !p.given("refresh").empty() && p.given("refresh") != "0"; }, "merge refresh",
      "it is fitted to the queries of the whole prompt, which there are only right after it", "leave refresh out"},
     // storage
-    {[](const Parts& p) { return gives_bytes(p) && !p.given("slots").empty(); }, "bytes slots", "both say how large the cache may be",
-     "leave out one of them"},
-    {[](const Parts& p) { return gives_bytes(p) && p.is("select", "threshold"); }, "select bytes",
+    {[](const Parts& p) { return !p.given("bytes").empty() && p.is("select", "threshold"); }, "select bytes",
      "the threshold says how many slots a head keeps, so their bytes are an outcome", "leave out bytes or select"},
-    {[](const Parts& p) { return gives_bytes(p) && !p.given("ratio").empty(); }, "bytes ratio", "both say how large the cache may be",
-     "leave out one of them"},
     {[](const Parts& p) { return !p.is("storage", "full") && !p.is("merge", "none"); }, "storage merge",
      "a merge makes a new row, which what the rows around it are stored with does not fit", "leave out merge or storage"},
     {[](const Parts& p) { return !p.is("storage", "full") && !p.is("positions", "original"); }, "storage positions",
@@ -134,8 +130,6 @@ constexpr Rule kRules[] = {
 };
 
 }  // namespace
-
-bool gives_bytes(const Composition& parts) { return !parts.given("bytes").empty() && parts.given("bytes") != kAnyBytes; }
 
 std::string objection(const Composition& parts) {
   const auto is_part = [](std::string_view key) { return std::ranges::find(part_keys(), key, &PartKey::key) != part_keys().end(); };

@@ -39,6 +39,23 @@ ParamInfo recent(std::string default_text) {
 ParamInfo window(std::string default_text, std::string help, int min) {
   return share_or_count("window", std::move(default_text), std::move(help), min, 65536);
 }
+ParamInfo safeguard() {
+  ParamInfo key = choice("safeguard", {"blend", "floor"}, "what the share that every head is sure of does");
+  key.described = {{"blend", "it is split evenly, the rest by the joint ranking (the authors' code)"},
+                   {"floor", "no head falls below it, then the joint ranking cuts once (kvpress)"}};
+  return key;
+}
+ParamInfo first_of() {
+  ParamInfo key = choice("first_of", {"free", "all"}, "of which slots the first stage chooses its share");
+  key.described = {{"free", "of those that are not protected"}, {"all", "of all, the protected ones first (kvpress)"}};
+  return key;
+}
+ParamInfo question() {
+  ParamInfo out =
+      window("32", "tokens of the question: the last ones of the prompt, which are kept (at most the budget without one slot)", 1);
+  out.of_question = true;
+  return out;
+}
 ParamInfo kernel() {
   return {.key = "kernel",
           .kind = Kind::count,
@@ -48,7 +65,11 @@ ParamInfo kernel() {
           .odd = true,
           .help = "width of the pooling over neighbouring tokens (odd)"};
 }
-ParamInfo pool() { return choice("pool", {"max", "avg"}, "pooling over neighbouring tokens; max makes plateaus of equal scores"); }
+ParamInfo pool() {
+  ParamInfo key = choice("pool", {"max", "avg", "padded"}, "pooling over neighbouring tokens; max makes plateaus of equal scores");
+  key.described = {{"padded", "the average as if zeros stood beyond the ends (kvpress)"}};
+  return key;
+}
 ParamInfo spread_width() {
   return {.key = "m",
           .kind = Kind::count,

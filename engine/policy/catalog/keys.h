@@ -18,6 +18,12 @@ ParamInfo number(std::string key, std::string default_text, double min, double m
 ParamInfo sinks(std::string default_text);
 ParamInfo recent(std::string default_text);
 ParamInfo window(std::string default_text, std::string help, int min);
+/// How a share of the budget is every head's where heads compete for it.
+ParamInfo safeguard();
+/// What the share that the first of two stages chooses is taken of.
+ParamInfo first_of();
+/// The last tokens of the prompt, which are its question.
+ParamInfo question();
 /// Width and kind of a pooling over neighbouring tokens.
 ParamInfo kernel();
 ParamInfo pool();

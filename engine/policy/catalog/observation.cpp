@@ -20,8 +20,7 @@ std::vector<PolicyRow> observation_rows() {
                          .paper = "FINCH: Prompt-guided Key-Value Cache Compression for Large Language Models, TACL 2024",
                          .idea = "What the question at the end of the prompt attends to stays, and moves together."},
                         "stat=question", "sinks=0 window norm positions refresh",
-                        {window("32", "tokens of the question: the last ones of the prompt, which are kept", 1),
-                         choice("positions", {"cache", "original"},
+                        {choice("positions", {"cache", "original"},
                                 "position of a kept key: its index in the cache (as published), or its place in the text")}));
   rows.push_back(preset({.name = "pyramidkv",
                          .title = "PyramidKV",
@@ -35,7 +34,7 @@ std::vector<PolicyRow> observation_rows() {
                          .paper = "Ada-KV: Optimizing KV Cache Eviction by Adaptive Budget Allocation, arXiv:2407.11550",
                          .idea = "SnapKV whose heads share one budget per layer: heads with more high scores keep more.",
                          .ranking = pooled},
-                        "stat=pooled,alloc=ada", "sinks=0 window kernel pool refresh alpha<ada_alpha"));
+                        "stat=pooled,alloc=ada", "sinks=0 window kernel pool refresh alpha<ada_alpha safeguard"));
   rows.push_back(preset({.name = "headkv",
                          .title = "HeadKV",
                          .paper = "HeadKV: Not All Heads Matter, arXiv:2410.19258",
@@ -47,7 +46,7 @@ std::vector<PolicyRow> observation_rows() {
                          .paper = "Identify Critical KV Cache in LLM Inference from an Output Perturbation Perspective, arXiv:2502.03805",
                          .idea = "Attention alone does not tell how much an output changes: the size of the projected value counts too.",
                          .ranking = "half by attention, the rest by attention times the norm of the projected value"},
-                        "stat=pooled,reweight=critical", "base alpha eps",
+                        "stat=pooled,reweight=critical", "base alpha eps first_of",
                         {choice("base", {"snapkv", "adakv", "headkv"}, "whose scores and budgets are used"),
                          number("alpha", "0.5", 0, 1, "share that is chosen by attention alone"),
                          number("eps", "1e-4", 0, 1, "added to the attention before it meets the norm")}));

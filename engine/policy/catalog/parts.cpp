@@ -52,7 +52,8 @@ std::unique_ptr<Ranking> by_hits(const PartSetup& s) { return std::make_unique<H
 std::unique_ptr<Ranking> by_last_row(const PartSetup&) { return std::make_unique<WeightedRowsRanking>(1); }
 std::unique_ptr<Ranking> by_weighted_rows(const PartSetup& s) { return std::make_unique<WeightedRowsRanking>(window(s)); }
 std::unique_ptr<Ranking> by_pooled_window(const PartSetup& s) {
-  const Pool pool = s.params.text("pool") == "avg" ? Pool::avg : Pool::max;
+  const std::string& how = s.params.text("pool");
+  const Pool pool = how == "avg" ? Pool::avg : how == "padded" ? Pool::padded : Pool::max;
   return std::make_unique<PooledWindowRanking>(s.observed, s.params.count("kernel", s.slots), pool);
 }
 std::unique_ptr<Ranking> by_ema_share(const PartSetup& s) { return std::make_unique<EmaShareRanking>(ema_alpha(s), window(s), s.group); }
@@ -69,7 +70,8 @@ std::unique_ptr<Selection> top(const PartSetup& s) {
 std::unique_ptr<Selection> one_by_one(const PartSetup&) { return std::make_unique<TopSelection>(RemovalOrder::lowest_first); }
 std::unique_ptr<Selection> drawn(const PartSetup& s) { return std::make_unique<RandomSelection>(s.seed); }
 std::unique_ptr<Selection> two_stages(const PartSetup& s) {
-  return std::make_unique<TwoStageSelection>(s.params.first_number({"critical_alpha", "alpha"}), s.params.number("eps"));
+  return std::make_unique<TwoStageSelection>(s.params.first_number({"critical_alpha", "alpha"}), s.params.number("eps"),
+                                             s.params.text("first_of") == "all");
 }
 int room_for_heavy(const Params& params, int slots) { return params.count("heavy", slots) + 1; }
 std::unique_ptr<Selection> heavy_hitters(const PartSetup& s) { return std::make_unique<HeavySelection>(s.params.count("heavy", s.slots)); }
@@ -84,7 +86,9 @@ std::unique_ptr<Allocation> pyramid(const PartSetup& s) {
 }
 std::unique_ptr<Allocation> decaying(const PartSetup& s) { return std::make_unique<DecayingAllocation>(s.params.number("decay")); }
 std::unique_ptr<Allocation> adaptive(const PartSetup& s) {
-  return std::make_unique<AdaptiveAllocation>(s.params.first_number({"ada_alpha", "base_alpha", "alpha"}), s.slots);
+  using Safeguard = AdaptiveAllocation::Safeguard;
+  return std::make_unique<AdaptiveAllocation>(s.params.first_number({"ada_alpha", "base_alpha", "alpha"}), s.slots,
+                                              s.params.text("safeguard") == "floor" ? Safeguard::floor : Safeguard::blend);
 }
 std::unique_ptr<Allocation> by_importance(const PartSetup& s) {
   const std::shared_ptr<const HeadTable> scores = table_of("scores", s);

@@ -39,55 +39,46 @@ ParamInfo tokens(std::string key, std::string default_text, int min, std::string
           .help = std::move(help)};
 }
 
-ParamInfo bytes_key() {
-  return {.key = "bytes",
-          .kind = ParamInfo::Kind::text,
-          .default_text = std::string(kAnyBytes),
-          .min = 0,
-          .max = 1,
-          .choices = {std::string(kAnyBytes)},
-          .help = "budget in place of slots or ratio: share of the bytes of the prompt's keys and values in full precision"};
-}
-
 std::unique_ptr<PageReading> by_pages(const PartSetup& s) {
   return std::make_unique<PageReading>(s.params.count("page", 0), s.params.count("pages", 0), s.params.count("whole", 0));
 }
 
 constexpr const char* kSimulated = "as if stored: on the host, whatever the device; bytes are counted, not taken";
 
-/// A row that lets no slot go.
-PolicyRow storing_row(PolicyInfo words, std::string_view parts, std::string_view keys) {
+/// A row that lets no slot go. key_of_bytes: what says how much of it is stored in less.
+PolicyRow storing_row(PolicyInfo words, std::string_view parts, std::string_view keys, std::string_view key_of_bytes = {}) {
   if (words.computed.empty()) words.computed = kSimulated;
   words.ranking = "none: every token stays";
   words.merging = "none: nothing is removed";
   PolicyRow row = preset(std::move(words), parts, keys);
   row.allocation = unlimited;
   row.has_budget = row.takes_group = false;
+  row.key_of_bytes = key_of_bytes;
   return row;
 }
 
 }  // namespace
 
 PartKey storages() {
-  return {"storage",
-          "in which form keys and values stand in the cache (computed as if stored)",
-          {{"full", "as they are"},
-           {"grouped",
-            "keys per channel in groups of tokens, values per token in groups of channels: lowest number, scale, bits",
-            [](PolicyRow& r) { r.storage = in_groups; },
-            {bits_key({"2", "4", "8"}),
-             tokens("group_size", "32", 1, "tokens of a group of keys, channels of a group of values, which have a scale together"),
-             tokens("full_tokens", "128", 0, "newest tokens in full precision, a multiple of group_size; keys leave it so many at a time"),
-             bytes_key()}},
-           {"rotated",
-            "every key and value turned by one random rotation, its length, and the nearest of fixed levels for each number",
-            [](PolicyRow& r) { r.storage = rotated; },
-            {bits_key({"1", "2", "3", "4"}), tokens("full_tokens", "0", 0, "newest tokens in full precision"), seed(), bytes_key()}},
-           {"pruned",
-            "keys without the channels that matter least to the last queries of the prompt (prefill only)",
-            [](PolicyRow& r) { r.storage = pruned; },
-            {number("pruned", "0.5", 0, 1, "share of the channels of keys that go"),
-             tokens("channel_window", "32", 1, "last queries of the prompt that say which channels matter"), bytes_key()}}}};
+  return {
+      "storage",
+      "in which form keys and values stand in the cache (computed as if stored)",
+      {{"full", "as they are"},
+       {"grouped",
+        "keys per channel in groups of tokens, values per token in groups of channels: lowest number, scale, bits",
+        [](PolicyRow& r) { r.storage = in_groups; },
+        {bits_key({"2", "4", "8"}),
+         tokens("group_size", "32", 1, "tokens of a group of keys, channels of a group of values, which have a scale together"),
+         tokens("full_tokens", "128", 0, "newest tokens in full precision, a multiple of group_size; keys leave it so many at a time")}},
+       {"rotated",
+        "every key and value turned by one random rotation, its length, and the nearest of fixed levels for each number",
+        [](PolicyRow& r) { r.storage = rotated; },
+        {bits_key({"1", "2", "3", "4"}), tokens("full_tokens", "0", 0, "newest tokens in full precision"), seed()}},
+       {"pruned",
+        "keys without the channels that matter least to the last queries of the prompt (prefill only)",
+        [](PolicyRow& r) { r.storage = pruned; },
+        {number("pruned", "0.5", 0, 1, "share of the channels of keys that go"),
+         tokens("channel_window", "32", 1, "last queries of the prompt that say which channels matter")}}}};
 }
 
 std::vector<PolicyRow> storing_rows() {
@@ -96,17 +87,17 @@ std::vector<PolicyRow> storing_rows() {
                               .title = "KIVI",
                               .paper = "KIVI: A Tuning-Free Asymmetric 2bit Quantization for KV Cache, arXiv:2402.02750",
                               .idea = "Every token in few bits, the newest in full."},
-                             "stat=none,storage=grouped", "bits group_size residual<full_tokens"));
+                             "stat=none,storage=grouped", "bits group_size residual<full_tokens", "residual"));
   rows.push_back(storing_row({.name = "turboquant",
                               .title = "TurboQuant",
                               .paper = "TurboQuant: Online Vector Quantization with Near-optimal Distortion Rate, arXiv:2504.19874",
                               .idea = "Every token in few bits, after a random rotation."},
-                             "stat=none,storage=rotated", "bits residual<full_tokens seed"));
+                             "stat=none,storage=rotated", "bits residual<full_tokens seed", "residual"));
   rows.push_back(storing_row({.name = "think",
                               .title = "ThinK",
                               .paper = "ThinK: Thinner Key Cache by Query-Driven Pruning, arXiv:2407.21018",
                               .idea = "Keys without the channels that queries use least."},
-                             "stat=none,storage=pruned", "pruned window<channel_window"));
+                             "stat=none,storage=pruned", "pruned window<channel_window", "pruned"));
   rows.back().info.sees_question_in_prefill = true;
   rows.push_back(
       storing_row({.name = "quest",

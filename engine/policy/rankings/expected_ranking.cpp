@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/expected_ranking.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -42,7 +44,8 @@ void query_moments(std::span<const double> queries, std::size_t group, std::size
 
 }  // namespace
 
-std::vector<double> expected_logits(std::span<const double> mean, std::span<const double> covariance, std::span<const double> keys) {
+std::vector<double> expected_logits(std::span<const double> mean, std::span<const double> covariance, std::span<const double> keys,
+                                    std::span<double> linear_parts) {
   const std::size_t width = mean.size(), n = keys.size() / width;
   const auto d = static_cast<double>(width);
   std::vector<double> z(n, 0.0);
@@ -56,6 +59,7 @@ std::vector<double> expected_logits(std::span<const double> mean, std::span<cons
       quadratic += spread * k[i];
     }
     z[r] = linear / std::sqrt(d) + quadratic / (2 * d);
+    if (!linear_parts.empty()) linear_parts[r] = linear / std::sqrt(d);
   }
   return z;
 }
@@ -68,17 +72,33 @@ std::vector<double> ExpectedRanking::score(const HeadView& head) const {
   const std::vector<double> keys = all_keys(head), queries = head.queries->rows(/*rotated=*/false);
   const std::vector<double> rotation = mean_rotation(head.queries->rotations(static_cast<int>(n), o_.future), o_.future);
   const std::size_t width = keys.size() / n, group = queries.size() / keys.size();
-  std::vector<double> mean(width), covariance, sum(n - first, 0.0);
+  std::vector<double> mean(width), covariance, sum(n - first, 0.0), linear(n - first), linear_mean(n - first, 0.0),
+      spread_mean(n - first, 0.0);
   for (std::size_t g = 0; g < group; ++g) {
     covariance.assign(o_.covariance ? width * width : 0, 0.0);
     query_moments(queries, group, g, first, rotation, mean, covariance);
-    std::vector<double> share = expected_logits(mean, covariance, std::span(keys).subspan(first * width));
+    std::vector<double> share = expected_logits(mean, covariance, std::span(keys).subspan(first * width), linear);
+    for (std::size_t i = 0; head.terms && i < sum.size(); ++i) {
+      linear_mean[i] += linear[i] / static_cast<double>(group);
+      spread_mean[i] += (share[i] - linear[i]) / static_cast<double>(group);
+    }
     softmax(share);
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += share[i] / static_cast<double>(group);
   }
   const std::vector<double> norms = o_.value_norm ? head.keys->value_l2() : std::vector<double>(n, 1.0);
+  head.note("μ·k/√d", linear_mean, first);
+  if (o_.covariance) head.note("kᵀΣk/2d", spread_mean, first);
+  head.note("share", sum, first);
+  if (o_.value_norm) head.note("‖v‖", norms);
   for (std::size_t i = 0; i < sum.size(); ++i) score[first + i] = (sum[i] + (o_.value_norm ? o_.eps : 0.0)) * norms[first + i];
   return score;
+}
+
+std::string ExpectedRanking::equation() const {
+  return fmt::format(
+      "share{}, share the softmax of μ·k/√d{}, μ{} of the queries turned on by the next {} positions; means over the query heads",
+      o_.value_norm ? o_.eps > 0 ? fmt::format(" + {:g}, times ‖v‖", o_.eps) : " ‖v‖" : "", o_.covariance ? " + kᵀΣk/2d" : "",
+      o_.covariance ? " and Σ" : "", o_.future);
 }
 
 }  // namespace kvscope

@@ -20,13 +20,16 @@ class ExpectedRanking final : public Ranking {
   void require(StatNeeds& needs) const override { needs.prompt_queries = true; }
   bool needs_prompt() const override { return true; }
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override;
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 
  private:
   Options o_;
 };
 
-/// mu.k/sqrt(width) + k^T Sigma k/(2 width) of every row k of keys [n, width]; covariance [width, width], or empty: without.
-std::vector<double> expected_logits(std::span<const double> mean, std::span<const double> covariance, std::span<const double> keys);
+/// mu.k/sqrt(width) + k^T Sigma k/(2 width) of every row k of keys [n, width]; covariance [width, width], or empty: without. The first of
+/// both alone into linear_parts [n], where it is not empty.
+std::vector<double> expected_logits(std::span<const double> mean, std::span<const double> covariance, std::span<const double> keys,
+                                    std::span<double> linear_parts = {});
 
 }  // namespace kvscope

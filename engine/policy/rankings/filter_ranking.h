@@ -16,6 +16,7 @@ class FilterRanking final : public Ranking {
   /// Throws UsageError: no file, or vectors of another model.
   FilterRanking(std::shared_ptr<const HeadVectors> filters, const ModelConfig& model);
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override { return "−k·f, f the direction of the KV head from its file"; }
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 
  private:

@@ -11,6 +11,7 @@ namespace kvscope {
 class KeyDifferenceRanking final : public Ranking {
  public:
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override { return "−cos(k, a), a the mean of the head's keys brought to length 1"; }
   /// None: the slots alone do not tell it.
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 };

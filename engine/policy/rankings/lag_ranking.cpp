@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/lag_ranking.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "core/not_available.h"
 #include "policy/rankings/rows.h"
 
 namespace kvscope {
@@ -37,8 +41,8 @@ void put_ranks(std::span<double> scores) {
 
 }  // namespace
 
-std::vector<double> lag_scores(std::span<const double> keys, std::span<const double> values, std::size_t n, int sinks, int lag,
-                               bool cross) {
+std::vector<double> lag_scores(std::span<const double> keys, std::span<const double> values, std::size_t n, int sinks, int lag, bool cross,
+                               std::span<double> of_keys) {
   const std::size_t first = std::min(n, static_cast<std::size_t>(sinks)), length = static_cast<std::size_t>(lag);
   std::vector<double> score(n, 1.0);
   if (n < first + 2 * length) {
@@ -53,6 +57,8 @@ std::vector<double> lag_scores(std::span<const double> keys, std::span<const dou
     const auto scores = std::span(score).subspan(first + part * length, length);
     std::ranges::fill(scores, 0.0);
     add_deviations(rows_of(keys, part), rows_of(keys, part + 1), width, scores);
+    if (!of_keys.empty())
+      std::ranges::transform(scores, of_keys.begin() + static_cast<std::ptrdiff_t>(first + part * length), [](double x) { return 2 * x; });
     add_deviations(rows_of(values, part), rows_of(values, part + 1), width, scores);
     if (!cross) put_ranks(scores);
   }
@@ -60,7 +66,16 @@ std::vector<double> lag_scores(std::span<const double> keys, std::span<const dou
 }
 
 std::vector<double> LagRanking::score(const HeadView& head) const {
-  return lag_scores(all_keys(head), head.keys->values(), head.slots->pos.size(), sinks_, lag_, cross_);
+  std::vector<double> of_keys(head.terms ? head.slots->pos.size() : 0, kNotAvailable);
+  std::vector<double> score = lag_scores(all_keys(head), head.keys->values(), head.slots->pos.size(), sinks_, lag_, cross_, of_keys);
+  if (head.terms) head.note("keys", of_keys);
+  return score;
+}
+
+std::string LagRanking::equation() const {
+  return cross_
+             ? "(keys + values)/2: softmax over its stretch of how far it lies from the next stretch, in units of that one's range"
+             : "place in its stretch by (keys + values)/2: softmax of how far it lies from the next stretch, in units of that one's range";
 }
 
 }  // namespace kvscope

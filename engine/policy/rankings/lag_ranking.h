@@ -12,6 +12,7 @@ class LagRanking final : public Ranking {
   /// sinks: first slots, which are not scored; lag: slots of a partition; cross: the scores themselves instead of their ranks.
   LagRanking(int sinks, int lag, bool cross) : sinks_(sinks), lag_(lag), cross_(cross) {}
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override;
   /// Of partitions that rank alike the later one stays.
   std::vector<double> tie_break(const HeadView& head) const override { return {head.slots->pos.begin(), head.slots->pos.end()}; }
   std::vector<double> statistic(const SlotState&) const override { return {}; }
@@ -22,6 +23,8 @@ class LagRanking final : public Ranking {
 };
 
 /// The scores of key and value rows [n, width].
-std::vector<double> lag_scores(std::span<const double> keys, std::span<const double> values, std::size_t n, int sinks, int lag, bool cross);
+/// The keys' part of it into of_keys [n], where it is not empty.
+std::vector<double> lag_scores(std::span<const double> keys, std::span<const double> values, std::size_t n, int sinks, int lag, bool cross,
+                               std::span<double> of_keys = {});
 
 }  // namespace kvscope

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/leverage_ranking.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "core/least_squares.h"
@@ -64,12 +66,20 @@ std::vector<double> LeverageRanking::leverage(const HeadView& head, std::size_t 
   return leverage_scores(std::move(sketched), columns);
 }
 
-std::vector<double> LeverageRanking::score(const HeadView& head) const { return leverage(head, 0, head.slots->pos.size()); }
+std::vector<double> LeverageRanking::score(const HeadView& head) const {
+  std::vector<double> out = leverage(head, 0, head.slots->pos.size());
+  head.note("leverage", out);
+  return out;
+}
 
 void LeverageRanking::finish_layer(std::span<HeadDecision* const> heads) const {
   std::vector<std::span<double>> scores;
   for (HeadDecision* head : heads) scores.emplace_back(head->score);
   normalise_layer(scores);
+}
+
+std::string LeverageRanking::equation() const {
+  return "leverage, standardised over the layer: x (XᵀX)⁻¹ xᵀ of the keys before rotation, less their mean";
 }
 
 }  // namespace kvscope

@@ -14,6 +14,7 @@ class LeverageRanking final : public Ranking {
   /// sketch: columns of a random Gaussian matrix that the keys are multiplied with first; 0: exact.
   LeverageRanking(int sketch, std::uint64_t seed) : sketch_(sketch), seed_(seed) {}
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override;
   void finish_layer(std::span<HeadDecision* const> heads) const override;
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/non_causal_ranking.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -74,7 +76,11 @@ std::vector<double> NonCausalRanking::attention(const HeadView& head, std::size_
   return score;
 }
 
-std::vector<double> NonCausalRanking::score(const HeadView& head) const { return attention(head, 0, head.slots->pos.size()); }
+std::vector<double> NonCausalRanking::score(const HeadView& head) const {
+  std::vector<double> out = attention(head, 0, head.slots->pos.size());
+  head.note("attention ‖v‖", out);
+  return out;
+}
 
 void NonCausalRanking::finish_layer(std::span<HeadDecision* const> heads) const {
   std::vector<std::span<double>> scores;
@@ -108,8 +114,21 @@ void BlendedRanking::finish_layer(std::span<HeadDecision* const> heads) const {
   for (std::size_t h = 0; h < heads.size(); ++h) {
     const double removed = 1 - static_cast<double>(slots_) / static_cast<double>(heads[h]->score.size());
     const double blend = std::isnan(blend_) ? removed : blend_;
+    const std::size_t first = middle(heads[h]->score.size()).first;
+    heads[h]->view.note("blend", std::vector(scores[h].size(), blend), first);
+    heads[h]->view.note("leverage", scores[h], first);
+    heads[h]->view.note("attention", attended[h], first);
     for (std::size_t i = 0; i < scores[h].size(); ++i) scores[h][i] = blend * scores[h][i] + attended[h][i];
   }
+}
+
+std::string BlendedRanking::equation() const {
+  return "blend × leverage + attention, both standardised over the layer; attention of its stretch, times ‖v‖";
+}
+
+std::string NonCausalRanking::equation() const {
+  return fmt::format("attention ‖v‖ of three neighbours, standardised over the layer: what {} tokens of its stretch pay it, later ones too",
+                     chunk_);
 }
 
 }  // namespace kvscope

@@ -14,6 +14,7 @@ class NonCausalRanking final : public Ranking {
   void require(StatNeeds& needs) const override { needs.prompt_queries = true; }
   bool needs_prompt() const override { return true; }
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override;
   void finish_layer(std::span<HeadDecision* const> heads) const override;
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 
@@ -33,6 +34,7 @@ class BlendedRanking final : public Ranking {
   void require(StatNeeds& needs) const override { attention_.require(needs); }
   bool needs_prompt() const override { return true; }
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override;
   void finish_layer(std::span<HeadDecision* const> heads) const override;
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/norm_product_ranking.h"
 
+#include <fmt/format.h>
+
 namespace kvscope {
 namespace {
 
@@ -28,7 +30,16 @@ std::vector<double> norm_products(std::span<const double> key_norms, std::span<c
 }
 
 std::vector<double> NormProductRanking::score(const HeadView& head) const {
-  return norm_products(head.slots->key_norm, head.keys->value_l2(), window_);
+  const std::vector<double> values = head.keys->value_l2();
+  if (head.terms) {
+    head.note("‖k‖² share", window_shares(head.slots->key_norm, static_cast<std::size_t>(window_)));
+    head.note("‖v‖² share", window_shares(values, static_cast<std::size_t>(window_)));
+  }
+  return norm_products(head.slots->key_norm, values, window_);
+}
+
+std::string NormProductRanking::equation() const {
+  return fmt::format("‖k‖² ‖v‖², each as its share of {} neighbouring slots, over the sum of all", window_);
 }
 
 }  // namespace kvscope

@@ -12,6 +12,7 @@ class NormProductRanking final : public Ranking {
   explicit NormProductRanking(int window) : window_(window) {}
   void require(StatNeeds& needs) const override { needs.key_norm = true; }
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override;
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 
  private:

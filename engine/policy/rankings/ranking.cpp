@@ -113,7 +113,7 @@ void pool_1d(std::span<const double> x, int kernel, Pool pool, std::span<double>
   for (int i = 0; i < n; ++i) {
     const int first = std::max(0, i - half), last = std::min(n - 1, i + half);
     const auto begin = x.begin() + first, end = x.begin() + last + 1;
-    out[at(i)] = std::accumulate(begin, end, 0.0) / (last - first + 1);
+    out[at(i)] = std::accumulate(begin, end, 0.0) / (pool == Pool::padded ? kernel : last - first + 1);
   }
 }
 

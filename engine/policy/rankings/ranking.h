@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "policy/head_view.h"
@@ -20,6 +21,8 @@ class Ranking {
   virtual void require(StatNeeds&) const {}
   /// [n]. NaN where it has no opinion (slots that are protected anyway). Empty: it never ranks.
   virtual std::vector<double> score(const HeadView& head) const = 0;
+  /// How the score comes from the terms that score() notes where they are wanted, for people, in one line; empty: it is the statistic.
+  virtual std::string equation() const { return {}; }
   /// Adds what it reads of a layer in which the `recent` newest slots are protected.
   virtual void require_in_layer(StatNeeds&, int /*recent*/) const {}
   /// True: scores need the whole prompt at once, and there are none afterwards.
@@ -135,7 +138,8 @@ class RecentRowsRanking final : public WeightedRowsRanking {
   void require_in_layer(StatNeeds& needs, int recent) const override { needs.rows = std::max(needs.rows, recent); }
 };
 
-enum class Pool { max, avg };
+/// Of the values within half a kernel; padded: their sum over the whole kernel, as if zeros stood beyond the ends.
+enum class Pool { max, avg, padded };
 
 /// Mean of the last w rows of abar, then pooled over neighbouring slots; the last w slots are not ranked.
 class PooledWindowRanking final : public Ranking {

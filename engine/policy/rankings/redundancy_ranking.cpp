@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/redundancy_ranking.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numeric>
 
@@ -88,8 +90,16 @@ std::vector<double> RedundancyRanking::score(const HeadView& head) const {
   if (ranked == 0) return score;
   const std::vector<double> importance = pool_1d(window_importance(head.slots->z_rows, o_.window, ranked), o_.kernel, Pool::max);
   const std::vector<double> redundancy = key_redundancy(all_keys(head), n, o_.similar);
+  head.note("importance", importance);
+  head.note("redundancy", std::span(redundancy).first(ranked));
   for (std::size_t i = 0; i < ranked; ++i) score[i] = o_.lambda * importance[i] - (1 - o_.lambda) * redundancy[i];
   return score;
+}
+
+std::string RedundancyRanking::equation() const {
+  return fmt::format(
+      "{:g} importance − {:g} redundancy: attention of the last {} queries, largest of {} neighbours; share of the mean cosines to other keys",
+      o_.lambda, 1 - o_.lambda, o_.window, o_.kernel);
 }
 
 }  // namespace kvscope

@@ -26,6 +26,7 @@ class RedundancyRanking final : public Ranking {
     needs.keep_z_rows = true;
   }
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override;
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 
  private:

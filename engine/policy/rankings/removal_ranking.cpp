@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/removal_ranking.h"
 
+#include <fmt/format.h>
+
 #include "core/not_available.h"
 #include "core/vector_math.h"
 #include "policy/rankings/rows.h"
@@ -36,6 +38,11 @@ std::vector<double> RemovalRanking::score(const HeadView& head) const {
       add_removal_effects(z, values, o_.eps, sums);
     }
   }
+  if (head.terms) {
+    std::vector<double> own(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(ranked));
+    for (double& x : own) x /= o_.group;
+    head.note("its own", own);
+  }
   const int half = o_.kernel / 2, last = static_cast<int>(n) - 1;
   for (std::size_t i = 0; i < ranked; ++i) {  // beyond the ends there are zeros
     const int here = static_cast<int>(i);
@@ -44,6 +51,11 @@ std::vector<double> RemovalRanking::score(const HeadView& head) const {
     score[i] = sum / (o_.kernel * o_.group);
   }
   return score;
+}
+
+std::string RemovalRanking::equation() const {
+  return fmt::format("mean over {} neighbours of (p/(1 − p))² ‖v − o‖², how far the outputs of the last {} queries move if it alone goes",
+                     o_.kernel, o_.window);
 }
 
 }  // namespace kvscope

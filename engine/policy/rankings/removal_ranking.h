@@ -25,6 +25,7 @@ class RemovalRanking final : public Ranking {
     needs.keep_z_rows = true;
   }
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override;
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 
  private:

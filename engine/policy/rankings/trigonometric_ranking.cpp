@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/trigonometric_ranking.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -37,7 +39,8 @@ void standardise(std::span<double> x) {
 
 }  // namespace
 
-std::vector<double> trigonometric_scores(const QueryCenters& c, std::span<const double> keys, std::span<const int> pos, int next) {
+std::vector<double> trigonometric_scores(const QueryCenters& c, std::span<const double> keys, std::span<const int> pos, int next,
+                                         std::span<double> spreads) {
   const std::size_t n = pos.size(), width = keys.size() / n, half = c.turn.size(), group = c.mean.size() / width;
   std::vector<double> score(group * n, 0.0);
   std::vector<double> ahead(c.mean), spread(c.length);  // the center, turned on by the offsets; what the lengths have beyond it
@@ -62,8 +65,10 @@ std::vector<double> trigonometric_scores(const QueryCenters& c, std::span<const 
     for (std::size_t g = 0; g < group; ++g) {
       double sum = 0;
       for (std::size_t x = 0; x < width; ++x) sum += ahead[g * width + x] * key[x];
-      for (std::size_t f = 0; f < half; ++f) sum += spread[g * half + f] * length[f];
-      score[g * n + i] = sum;
+      double beyond = 0;
+      for (std::size_t f = 0; f < half; ++f) beyond += spread[g * half + f] * length[f];
+      score[g * n + i] = sum + beyond;
+      if (!spreads.empty()) spreads[g * n + i] = beyond;
     }
   }
   return score;
@@ -73,14 +78,27 @@ std::vector<double> TrigonometricRanking::score(const HeadView& head) const {
   KVSCOPE_ASSERT(head.centers);
   const std::vector<int>& pos = head.slots->pos;
   const std::size_t n = pos.size();
-  std::vector<double> of_group = trigonometric_scores(*head.centers, head.keys->unrotated_keys(), pos, pos.back() + 1);
-  std::vector<double> best(n, -std::numeric_limits<double>::infinity());
+  std::vector<double> spreads(head.terms ? head.centers->mean.size() / head.centers->turn.size() / 2 * n : 0);
+  std::vector<double> of_group = trigonometric_scores(*head.centers, head.keys->unrotated_keys(), pos, pos.back() + 1, spreads);
+  std::vector<double> best(n, -std::numeric_limits<double>::infinity()), turned(n), spread(n);
   for (std::size_t first = 0; first < of_group.size(); first += n) {
     const auto score = std::span(of_group).subspan(first, n);
+    const std::vector<double> whole(score.begin(), score.end());
     if (standardise_) standardise(score);
-    for (std::size_t i = 0; i < n; ++i) best[i] = std::max(best[i], score[i]);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!spreads.empty() && score[i] > best[i]) spread[i] = spreads[first + i], turned[i] = whole[i] - spread[i];
+      best[i] = std::max(best[i], score[i]);
+    }
   }
+  head.note("turned", turned);
+  head.note("spread", spread);
   return best;
+}
+
+std::string TrigonometricRanking::equation() const {
+  return fmt::format(
+      "turned + spread{}: Σ |E q||k| cos at the distances to come, and Σ (E|q| − |E q|)|k|, both over the rotary frequencies",
+      standardise_ ? ", standardised, of the query heads the largest" : ", of the query heads the largest");
 }
 
 }  // namespace kvscope

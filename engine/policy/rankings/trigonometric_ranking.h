@@ -19,6 +19,7 @@ class TrigonometricRanking final : public Ranking {
   bool needs_prompt() const override { return true; }
   bool reads_centers() const override { return true; }
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override;
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 
  private:
@@ -28,6 +29,8 @@ class TrigonometricRanking final : public Ranking {
 /// [group, n], of every query head: sum over f of |c_f||k_f| cos(turn_f D + phi_f), phi_f the angle between its center and the key, mean
 /// over the distances D = next - pos_i + 1, + 2, + 4, ... + 65536, plus (length_f - |c_f|)|k_f|; numbers that no position turns: their
 /// product. keys [n, head_dim] before rotation; next: position of the token that comes next.
-std::vector<double> trigonometric_scores(const QueryCenters& centers, std::span<const double> keys, std::span<const int> pos, int next);
+/// The second of both sums alone into spreads [group, n], where it is not empty.
+std::vector<double> trigonometric_scores(const QueryCenters& centers, std::span<const double> keys, std::span<const int> pos, int next,
+                                         std::span<double> spreads = {});
 
 }  // namespace kvscope

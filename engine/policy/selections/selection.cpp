@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/selections/selection.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -142,12 +144,21 @@ void RandomSelection::select(HeadDecision& head, int step) const {
   keep_the_rest(head);
 }
 
+std::string TwoStageSelection::equation() const {
+  return fmt::format("that is A: the best {:g} % by it alone, the others by (A + {:g}) ν, ν the 1-norm of the projected value",
+                     100 * alpha_, eps_);
+}
+
 void TwoStageSelection::select(HeadDecision& head, int) const {
   const int n = head.slots().size();
   const int n_free = static_cast<int>(std::ranges::count(head.is_protected, 0));
   const int b = std::clamp(head.budget.value_or(n) - (n - n_free), 0, n_free);
-  const auto n_first = static_cast<int>(std::floor(alpha_ * b));
+  const int n_protected = of_all_ ? n - n_free : 0;
+  const int by_share = static_cast<int>(std::floor(alpha_ * (b + n_protected))) - n_protected;
+  const int n_first = std::clamp(std::max(by_share, head.safe - (n - n_free)), 0, b);
   const std::vector<double> first_score = head.score, nu = head.view.keys->value_norms();
+  head.view.note("A", first_score);
+  head.view.note("ν", nu);
   for (int i = 0; i < n; ++i) head.score[at(i)] = (head.score[at(i)] + eps_) * nu[at(i)];
   for (int i = 0; i < n; ++i) head.plan.score[at(i)] = head.is_protected[at(i)] ? head.plan.score[at(i)] : head.score[at(i)];
   const GoesBefore by_first(first_score, head.tie_break), by_second(head);

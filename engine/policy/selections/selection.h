@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "policy/decision.h"
@@ -28,6 +29,8 @@ class Selection {
   virtual void select(HeadDecision& head, int step) const = 0;
   /// Adds what it reads besides the scores.
   virtual void require(StatNeeds&) const {}
+  /// What becomes of the score before it decides, for people; empty: nothing.
+  virtual std::string equation() const { return {}; }
   /// How many of n slots go where the order of the scores decides alone, which of them; 0: something else counts, too.
   virtual int n_lowest(int /*n*/, int /*budget*/) const { return 0; }
   /// True: is asked in every step, also where nothing is due (slots change their area before the budget is full).
@@ -67,11 +70,14 @@ class RandomSelection final : public Selection {
 /// the slot's value norm. Shown as score: (A + eps) nu. CriticalKV, Algorithm 1.
 class TwoStageSelection final : public Selection {
  public:
-  TwoStageSelection(double alpha, double eps) : alpha_(alpha), eps_(eps) {}
+  /// of_all: alpha is a share of the budget, which the protected slots are the first to take; else of what is left beside them.
+  TwoStageSelection(double alpha, double eps, bool of_all = false) : alpha_(alpha), eps_(eps), of_all_(of_all) {}
   void select(HeadDecision& head, int step) const override;
+  std::string equation() const override;
 
  private:
   double alpha_, eps_;
+  bool of_all_;
 };
 
 }  // namespace kvscope

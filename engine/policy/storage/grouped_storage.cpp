@@ -69,4 +69,20 @@ double GroupedStorage::bytes(const StoredCounts& of, int head_dim, double full) 
          kScaleAndLowest * (static_cast<double>(of.blocks) * head_dim + static_cast<double>(of.values) * groups_of_value);
 }
 
+std::optional<double> GroupedStorage::fitting(double room, int n, int head_dim, double full) const {
+  for (int residual = n / group_ * group_; residual >= 0; residual -= group_)
+    if (const GroupedStorage with(bits_, group_, residual); with.bytes(with.of_prompt(n), head_dim, full) <= room) return residual;
+  return std::nullopt;
+}
+
+/// Not always with the fewest tokens in full: a prompt's last keys may fill up a group, or not.
+double GroupedStorage::least_bytes(int n, int head_dim, double full) const {
+  double least = 2.0 * full * head_dim * n;
+  for (int residual = n / group_ * group_; residual >= 0; residual -= group_) {
+    const GroupedStorage with(bits_, group_, residual);
+    least = std::min(least, with.bytes(with.of_prompt(n), head_dim, full));
+  }
+  return least;
+}
+
 }  // namespace kvscope

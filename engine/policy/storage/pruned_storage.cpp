@@ -66,4 +66,18 @@ double PrunedStorage::bytes(const StoredCounts& of, int head_dim, double full) c
   return full * (2.0 * head_dim * of.n - gone * of.keys) + which;
 }
 
+std::optional<double> PrunedStorage::fitting(double room, int n, int head_dim, double full) const {
+  for (int gone = 0; gone < head_dim; ++gone) {
+    double share = 1.0 * gone / head_dim;
+    while (n_pruned(static_cast<std::size_t>(head_dim), share) < static_cast<std::size_t>(gone)) share = std::nextafter(share, 1.0);
+    if (const PrunedStorage with(share, window_); with.bytes(with.of_prompt(n), head_dim, full) <= room) return share;
+  }
+  return std::nullopt;
+}
+
+double PrunedStorage::least_bytes(int n, int head_dim, double full) const {
+  const PrunedStorage most((head_dim - 1.0) / head_dim, window_);  // one channel of the keys stays
+  return most.bytes(most.of_prompt(n), head_dim, full);
+}
+
 }  // namespace kvscope

@@ -23,6 +23,8 @@ class PrunedStorage final : public Storage {
   StoredCounts of_prompt(int n) const override;
   std::string equation() const override;
   double bytes(const StoredCounts& of, int head_dim, double full) const override;
+  std::optional<double> fitting(double room, int n, int head_dim, double full) const override;
+  double least_bytes(int n, int head_dim, double full) const override;
 
  private:
   double share_;

@@ -20,6 +20,11 @@ double below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
 
 double product(std::span<const double> a, std::span<const double> b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
 
+StoredCounts stored(int n, int residual) {
+  const int older = std::max(0, n - residual);
+  return {.n = n, .keys = older, .values = older, .blocks = older};
+}
+
 }  // namespace
 
 std::vector<double> normal_levels(int bits) {
@@ -91,10 +96,7 @@ void RotatedStorage::round(const StoreSite& site, std::span<double> rows) const 
     if (sizes[r] > 0 && std::isfinite(sizes[r])) std::copy_n(&back[r * width], width, &rows[r * width]);
 }
 
-StoredCounts RotatedStorage::of_prompt(int n) const {
-  const int stored = std::max(0, n - residual_);
-  return {.n = n, .keys = stored, .values = stored, .blocks = stored};
-}
+StoredCounts RotatedStorage::of_prompt(int n) const { return stored(n, residual_); }
 
 std::string RotatedStorage::equation() const {
   return fmt::format("x′ = r Πᵀ level(Π x / r), r = ‖x‖ / √d: the nearest of {} levels for each number of the turned row", levels_.size());
@@ -104,5 +106,13 @@ double RotatedStorage::bytes(const StoredCounts& of, int head_dim, double full) 
   constexpr double kLength = 2;  // a number of 16 bits
   return full * head_dim * (2 * of.n - of.keys - of.values) + (head_dim * bits_ / 8.0 + kLength) * (of.keys + of.values);
 }
+
+std::optional<double> RotatedStorage::fitting(double room, int n, int head_dim, double full) const {
+  for (int residual = n; residual >= 0; --residual)
+    if (bytes(stored(n, residual), head_dim, full) <= room) return residual;
+  return std::nullopt;
+}
+
+double RotatedStorage::least_bytes(int n, int head_dim, double full) const { return bytes(stored(n, 0), head_dim, full); }
 
 }  // namespace kvscope

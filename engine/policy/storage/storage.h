@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,6 +50,11 @@ class Storage {
   virtual std::string equation() const = 0;
   /// Of the keys and values of a head, with all that they are stored with. full: bytes of a number in full precision.
   virtual double bytes(const StoredCounts& of, int head_dim, double full) const = 0;
+  /// Of its key that says how much is stored: the value with which a prompt of n tokens takes at most `room` bytes in a head, and as little
+  /// as possible is lost. nullopt: with none it takes so few.
+  virtual std::optional<double> fitting(double room, int n, int head_dim, double full) const = 0;
+  /// The fewest bytes that a prompt of n tokens can take in a head.
+  virtual double least_bytes(int n, int head_dim, double full) const = 0;
 };
 
 /// Notes that these were stored.

@@ -40,6 +40,9 @@ LaneSpec split_lane_spec(std::string_view spec);
 /// The text that split_lane_spec reads back to the same: values with commas in quotes.
 std::string join_lane_spec(const LaneSpec& spec);
 
+/// slots, ratio and bytes: the keys that say how large the cache of a run may be.
+std::span<const ParamInfo> budget_params();
+
 /// Words of the user as they may stand in a message: in quotes, without control characters, not longer than a line.
 std::string quoted(std::string_view words);
 

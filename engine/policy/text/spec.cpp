@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "core/error.h"
 #include "policy/policy_row.h"
@@ -11,20 +13,44 @@
 namespace kvscope {
 namespace {
 
-constexpr std::string_view kSlots = "slots", kRatio = "ratio", kBytes = "bytes", kBase = "base";
+constexpr std::string_view kSlots = "slots", kRatio = "ratio", kBytes = "bytes", kRound = "round", kBase = "base";
 
-/// The budget keys, which every row with a budget takes.
-const ParamInfo& budget_param(std::string_view key) {
-  static const ParamInfo slots{.key = std::string(kSlots), .kind = ParamInfo::Kind::count, .min = 0, .max = 1e8, .help = "budget in slots"};
-  static const ParamInfo ratio{
-      .key = std::string(kRatio), .kind = ParamInfo::Kind::number, .min = 0, .max = 1000, .help = "budget, share of the prompt"};
-  return key == kSlots ? slots : ratio;
+/// Beside a ratio.
+const ParamInfo& round_param() {
+  static const ParamInfo round{.key = std::string(kRound),
+                               .kind = ParamInfo::Kind::choice,
+                               .default_text = "nearest",
+                               .choices = {"nearest", "down"},
+                               .help = "how a ratio of the prompt becomes a number of slots; down: as kvpress counts"};
+  return round;
+}
+
+}  // namespace
+
+std::span<const ParamInfo> budget_params() {
+  using Kind = ParamInfo::Kind;
+  static const std::array params = {
+      ParamInfo{.key = std::string(kSlots), .kind = Kind::count, .min = 0, .max = 1e8, .help = "budget in slots"},
+      ParamInfo{.key = std::string(kRatio), .kind = Kind::number, .min = 0, .max = 1000, .help = "budget, share of the prompt"},
+      ParamInfo{.key = std::string(kBytes),
+                .kind = Kind::number,
+                .min = 0,
+                .max = 1,
+                .help = "budget, share of the bytes of the prompt's keys and values in full precision"}};
+  return params;
+}
+
+namespace {
+
+bool takes(const PolicyRow& row, std::string_view budget_key) {
+  return row.has_budget || (budget_key == kBytes && !row.key_of_bytes.empty());
 }
 
 /// Of the run, or of a head.
 const ParamInfo* find_param(const ResolvedRow& parts, std::string_view key) {
   key = key.substr(0, key.find('['));
-  if (parts.row->has_budget && (key == kSlots || key == kRatio)) return &budget_param(key);
+  if (is_budget_key(key) && takes(*parts.row, key)) return &*std::ranges::find(budget_params(), key, &ParamInfo::key);
+  if (key == kRound && parts.row->has_budget) return &round_param();
   const auto place = std::ranges::find(parts.params, key, &ParamInfo::key);
   return place == parts.params.end() ? nullptr : &*place;
 }
@@ -52,8 +78,12 @@ ResolvedRow parts_of(const LaneSpec& spec, const std::string& where) {
 void check_key(const ResolvedRow& parts, std::string_view key, std::string_view value, const std::string& where) {
   const ParamInfo* param = find_param(parts, key);
   if (!param) {
+    if (is_budget_key(key) && takes(*parts.row, kBytes))
+      throw UsageError(fmt::format("{}: {}: expected bytes=r, because {} lets no token go, got {}", where, quoted(key),
+                                   parts.row->info.name, quoted(value)));
     std::vector<std::string> known;
-    if (parts.row->has_budget) known = {std::string(kSlots), std::string(kRatio)};
+    for (const ParamInfo& p : budget_params())
+      if (takes(*parts.row, p.key)) known.push_back(p.key);
     for (const ParamInfo& p : parts.params) known.push_back(p.key);
     if (parts.composed) {
       const PolicyInfo& all = find_policy(parts.row->info.name);
@@ -111,8 +141,9 @@ ResolvedLane resolve_lane(const LaneSpec& spec) {
   const std::string where = where_of(spec.text);
   ResolvedLane lane;
   lane.parts = parts_of(spec, where);
+  const PolicyRow& row = *lane.parts.row;
   for (const ParamInfo& p : lane.parts.params) lane.params.set(p.key, p.default_text);
-  bool slots = false, ratio = false;
+  std::vector<std::string> budgets;
   for (const auto& [key, value] : spec.given) {
     // what a trace says of a run that has no choice there can be given back
     const bool says_nothing = (key == "group" && value == "mean") || (key == "refresh" && value == "0");
@@ -124,16 +155,18 @@ ResolvedLane resolve_lane(const LaneSpec& spec) {
       continue;
     }
     lane.params.set(key, value);
-    slots = slots || key == kSlots;
-    ratio = ratio || key == kRatio;
+    if (is_budget_key(key)) budgets.push_back(key);
+    if (key == row.key_of_bytes) budgets.push_back(fmt::format("{}, which stands for it", key));
   }
-  if (!slots && !ratio && !lane.parts.row->default_ratio.empty()) {
-    lane.params.set(kRatio, lane.parts.row->default_ratio);
-    ratio = true;
+  if (budgets.empty() && !row.default_ratio.empty()) {
+    lane.params.set(kRatio, row.default_ratio);
+    budgets.emplace_back(kRatio);
   }
-  const bool may_lack = lane.parts.row->budget_may_lack && !slots && !ratio;
-  if (lane.parts.row->has_budget && slots == ratio && !may_lack)
-    throw UsageError(fmt::format("{}: expected exactly one of slots=N and ratio=r, got {}", where, slots ? "both" : "none"));
+  if (lane.params.has(kRound) && !lane.params.has(kRatio)) throw UsageError(fmt::format("{}: round: expected ratio=r beside it", where));
+  const bool may_lack = row.budget_may_lack || !row.has_budget;
+  if (budgets.size() > 1 || (budgets.empty() && !may_lack))
+    throw UsageError(fmt::format("{}: expected exactly one of slots=N, ratio=r and bytes=r, got {}", where,
+                                 budgets.empty() ? "none" : fmt::format("{}", fmt::join(budgets, " and "))));
   return lane;
 }
 
@@ -178,15 +211,21 @@ PolicyInfo info_of(const LaneSpec& spec) {
   return info;
 }
 
+std::optional<LaneSpec> with_question(const LaneSpec& spec, int n_tokens) {
+  const std::vector<ParamInfo> params = params_of(spec);
+  const auto key = std::ranges::find_if(params, &ParamInfo::of_question);
+  if (key == params.end()) return std::nullopt;
+  return with_param(spec, key->key, std::to_string(n_tokens));
+}
+
+bool is_budget_key(std::string_view key) { return std::ranges::find(budget_params(), key, &ParamInfo::key) != budget_params().end(); }
+
 LaneSpec with_param(const LaneSpec& before, std::string_view key, std::string_view value) {
   LaneSpec spec = before;
   const std::string where = where_of(before.text);
   if (value.find('"') != std::string_view::npos)
     throw UsageError(fmt::format("{}: {}: expected a value without a quote, got {}", where, quoted(key), quoted(value)));
-  const auto same_place = [&](std::string_view k) {
-    const auto is_budget = [](std::string_view name) { return name == kSlots || name == kRatio || name == kBytes; };
-    return k == key || (!value.empty() && is_budget(k) && is_budget(key));
-  };
+  const auto same_place = [&](std::string_view k) { return k == key || (!value.empty() && is_budget_key(k) && is_budget_key(key)); };
   const auto place = std::ranges::find_if(spec.given, [&](const auto& g) { return same_place(g.first); });
   if (value.empty()) {
     if (place != spec.given.end()) spec.given.erase(place);
@@ -198,6 +237,7 @@ LaneSpec with_param(const LaneSpec& before, std::string_view key, std::string_vi
     spec.given.emplace_back(key, value);
   else
     *place = {std::string(key), std::string(value)};
+  if (is_budget_key(key) && key != kRatio) std::erase_if(spec.given, [](const auto& g) { return g.first == kRound; });
   drop_unknown_keys(spec, key, where);
   check_key(parts_of(spec, where), key, value, where);
   spec.text = join_lane_spec(spec);

@@ -71,7 +71,7 @@ void Lane::read_prompt(const PromptRun& prompt, const ProbeRun& probes) {
     policy.after_prompt(views);
     survey_prompt(
         context_.backend, context_.model, prompt, policy, [this](int l) { return caches_.heads(l); },
-        [this](int l, int h) { return context_.edits.pinned(l, h, context_.record->step); });
+        [this](int l, int h) { return context_.edits.pinned(l, h, context_.record->step); }, context_.setup.record.captures);
   }
   context_.record->probe_ms = probes.ms(policy.needs());
   compress_ms += context_.record->probe_ms;

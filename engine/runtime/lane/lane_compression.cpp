@@ -54,7 +54,8 @@ void LaneCompression::compress(int layer, const PromptRun* prompt, const void* q
 void LaneCompression::view_layer(int layer, const PromptRun* prompt, KeyLookups* lookups, LayerView& view) const {
   view.coming = hindsight(lane_, caches_, layer);
   for (int h = 0; h < lane_.config.n_kv_heads; ++h) view.pins.push_back(lane_.edits.pinned(layer, h, lane_.record->step));
-  view.show(lane_.backend, lane_.model, layer, caches_.heads(layer), prompt, lane_.policy->needs(layer), lookups);
+  view.show(lane_.backend, lane_.model, layer, caches_.heads(layer), prompt, lane_.policy->needs(layer), lookups,
+            lane_.setup.record.captures);
 }
 
 void LaneCompression::merge(int layer) {
@@ -132,6 +133,7 @@ void LaneCompression::record_rules(int layer, int h, Plan& plan, HeadRecord& rec
   record.pinned = lane_.edits.pinned(layer, h, lane_.record->step + 1);
   record.recent = window > 0 ? window : policy.recent(layer, h);
   record.score = std::move(plan.score);
+  if (!plan.terms.empty()) record.parts = score_parts(caches_.head(layer, h).slots.pos, plan.terms);
   record.merge_theta = plan.theta;
 }
 

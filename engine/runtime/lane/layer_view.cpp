@@ -10,7 +10,7 @@
 namespace kvscope {
 
 void LayerView::show(Backend& backend, const Model& model, int layer, std::span<HeadCache> caches, const PromptRun* prompt,
-                     const StatNeeds& needs, KeyLookups* lookups) {
+                     const StatNeeds& needs, KeyLookups* lookups, bool explains) {
   const ModelConfig& config = model.config();
   asked = group_queries(backend, config, prompt, needs, layer);
   geometry.reserve(caches.size());
@@ -22,7 +22,8 @@ void LayerView::show(Backend& backend, const Model& model, int layer, std::span<
                      .kv_head = static_cast<int>(h),
                      .pinned = pins[h],
                      .hindsight = coming.empty() ? nullptr : coming[h].get(),
-                     .queries = asked[h].get()});
+                     .queries = asked[h].get(),
+                     .explains = explains});
   }
 }
 
@@ -52,7 +53,8 @@ void watch_anew(const PromptRun& prompt, int layer, const StatNeeds& needs, std:
 }
 
 void survey_prompt(Backend& backend, const Model& model, const PromptRun& prompt, Policy& policy,
-                   const std::function<std::span<HeadCache>(int)>& caches, const std::function<std::vector<int>(int, int)>& pins) {
+                   const std::function<std::span<HeadCache>(int)>& caches, const std::function<std::vector<int>(int, int)>& pins,
+                   bool explains) {
   if (!policy.surveys()) return;
   const ModelConfig& config = model.config();
   for (int l = 0; l < config.n_layers; ++l) {
@@ -61,7 +63,7 @@ void survey_prompt(Backend& backend, const Model& model, const PromptRun& prompt
     KeyLookups lookups(backend, config.head_dim);
     LayerView view;
     for (int h = 0; h < config.n_kv_heads; ++h) view.pins.push_back(pins(l, h));
-    view.show(backend, model, l, caches(l), &prompt, policy.needs(l), backend.workers() > 0 ? nullptr : &lookups);
+    view.show(backend, model, l, caches(l), &prompt, policy.needs(l), backend.workers() > 0 ? nullptr : &lookups, explains);
     policy.survey(view.heads);
     for (HeadCache& cache : caches(l)) cache.kv = backend.make_kv(0);  // the room of one layer at a time
   }

@@ -23,9 +23,9 @@ struct LayerView {
   std::vector<std::vector<int>> pins;  // of every head
 
   /// Fills in the rest when coming and pins are there. prompt: right after it, else null. caches: all KV heads of the layer; they stay
-  /// where they are. lookups: as of CacheGeometry.
+  /// where they are. lookups: as of CacheGeometry; explains: as of HeadView.
   void show(Backend& backend, const Model& model, int layer, std::span<HeadCache> caches, const PromptRun* prompt, const StatNeeds& needs,
-            KeyLookups* lookups);
+            KeyLookups* lookups, bool explains);
 };
 
 /// The whole prompt comes to the caches of a layer.
@@ -36,9 +36,9 @@ void fill_caches(Backend& backend, const PromptRun& prompt, int layer, std::span
 void watch_anew(const PromptRun& prompt, int layer, const StatNeeds& needs, std::span<HeadCache> caches);
 
 /// Shows the policy all layers of the prompt, one after the other, where it asks for that (Policy::surveys). Their slots are loaded
-/// already; the caches are left empty. pins: as of LayerView, of one head.
+/// already; the caches are left empty. pins: as of LayerView, of one head. explains: as of HeadView.
 void survey_prompt(Backend& backend, const Model& model, const PromptRun& prompt, Policy& policy,
                    const std::function<std::span<HeadCache>(int layer)>& caches,
-                   const std::function<std::vector<int>(int layer, int kv_head)>& pins);
+                   const std::function<std::vector<int>(int layer, int kv_head)>& pins, bool explains);
 
 }  // namespace kvscope

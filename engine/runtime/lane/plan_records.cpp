@@ -87,4 +87,10 @@ void record_plan(Backend& backend, const HeadCache& head, const Plan& plan, cons
   }
 }
 
+ScoreParts score_parts(const std::vector<int>& pos, std::span<const ScoreTerm> terms) {
+  ScoreParts out{.pos = pos, .parts = {}};
+  for (const ScoreTerm& term : terms) out.parts.push_back({term.name, {term.values.begin(), term.values.end()}});
+  return out;
+}
+
 }  // namespace kvscope

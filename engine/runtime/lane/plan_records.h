@@ -11,6 +11,9 @@ namespace kvscope {
 
 /// What a plan is going to do to a head, before it is carried out: an event per removal, and with captures the details of its merges and
 /// the keys that came next. by_hand: it was no policy's.
+/// What the scores of these slots are made of.
+ScoreParts score_parts(const std::vector<int>& pos, std::span<const ScoreTerm> terms);
+
 void record_plan(Backend& backend, const HeadCache& head, const Plan& plan, const RecordOptions& options, HeadRecord& record,
                  bool by_hand = false);
 

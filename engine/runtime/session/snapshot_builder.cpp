@@ -9,6 +9,7 @@
 
 #include "core/whole_characters.h"
 #include "policy/catalog.h"
+#include "policy/policy_words.h"
 #include "policy/run_title.h"
 #include "policy/text/lane_edits.h"
 
@@ -106,6 +107,7 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   for (const HeadKey& own : policy.head_keys()) out.head_params.push_back({own.layer, own.kv_head, own.key, own.value});
   out.sinks = policy.sinks();
   out.sees_question = info.sees_question_in_prefill && lane.setup().mode == PromptMode::prefill;
+  out.looks_at = policy.compresses() ? looks_at(policy) : std::string();
   out.statistic = info.statistic;
   if (policy.needs().ema) out.half_life = std::log(0.5) / std::log(policy.needs().ema_alpha);
   n_steps = std::min<int>(n_steps, static_cast<int>(lane.steps.size()));
@@ -137,6 +139,7 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
                       .edits = static_cast<int>(edits.size()),
                       .edits_idle = static_cast<int>(std::ranges::count_if(edits, [&](const WhatIf& e) { return is_idle(e, watch); }))});
   out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), n_steps));
+  if (policy.limits()) out.score_equation = score_equation(policy);
   if (policy.storage()) out.stored_as = policy.storage()->equation();
   out.kv_bytes = sizes.kv_bytes;
   out.bytes = sizes.allocated;

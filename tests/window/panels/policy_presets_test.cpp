@@ -36,6 +36,17 @@ TEST_F(PresetsTest, EveryShippedOneIsAPolicyThatRuns) {
         << preset.spec.toStdString();
 }
 
+TEST_F(PresetsTest, EveryShippedComparisonIsOfRunsThatCanBe) {
+  const QList<Comparison> all = readComparisons(builtInComparisons());
+  ASSERT_GE(all.size(), 3);
+  ModelConfig config{.n_layers = 2, .n_heads = 4, .n_kv_heads = 2, .head_dim = 16, .dim = 64};
+  for (const Comparison& one : all) {
+    EXPECT_GE(one.specs.size(), 2) << one.name.toStdString();
+    for (const QString& spec : one.specs)
+      EXPECT_NO_THROW(Policy::make({.spec = parse_lane_spec(spec.toStdString()), .model = &config, .n_prompt = 100})) << spec.toStdString();
+  }
+}
+
 TEST_F(PresetsTest, OneIsTakenByTheSelectedRunOnly) {
   const std::string before = lane(3);
   button.apply("h2o:ratio=0.2");

@@ -129,7 +129,25 @@ TEST_F(AddRunsTest, APolicyWithoutABudgetHasOneCellAndIsOneRun) {
   for (const std::string& spec : model().chosen()) EXPECT_NE(spec.find("ratio=0.2"), std::string::npos) << spec;
 }
 
-/// A curve over budgets has no place for it.
+/// Where a budget is of bytes, what stores every token in less has it too, and says that it has no other.
+TEST_F(AddRunsTest, BudgetsOfBytesAreForWhatStoresInLessToo) {
+  openDialog();
+  dialog().grid().budgets().setText("40 % bytes, 25 %");
+  const int row = model().rowOf("kivi");
+  EXPECT_EQ(dialog().grid().table().columnSpan(row, 0), 1);
+  EXPECT_EQ(model().specsOf(row, 0), (std::vector<std::string>{"kivi:bytes=0.4"}));
+  EXPECT_EQ(model().cell(row, 0), RunGridModel::Cell::free) << model().reason(row, 0).toStdString();
+  EXPECT_EQ(model().cell(row, 1), RunGridModel::Cell::refused);
+  EXPECT_TRUE(model().reason(row, 1).contains("bytes=r")) << model().reason(row, 1).toStdString();
+  EXPECT_EQ(model().specsOf(model().rowOf("knorm"), 0), (std::vector<std::string>{"knorm:bytes=0.4"}));
+  QString wrong;
+  EXPECT_EQ(parseBudgets("40 % byte", &wrong).size(), 0u);
+  EXPECT_EQ(wrong, "40 % byte");
+  dialog().grid().budgets().setText("5 % bytes");
+  EXPECT_TRUE(model().reason(row, 0).contains("at least")) << model().reason(row, 0).toStdString();
+}
+
+/// A curve over budgets has no place for what has none, be it of bytes.
 TEST_F(AddRunsTest, TheSweepHasPoliciesWithABudgetOnly) {
   RunGridModel& sweep = window->runActions().sweepPage().own().grid().model();
   int n_headings = 0;
@@ -138,7 +156,7 @@ TEST_F(AddRunsTest, TheSweepHasPoliciesWithABudgetOnly) {
     if (sweep.isHeading(row)) {
       EXPECT_TRUE(row + 1 < sweep.rowCount() && !sweep.isHeading(row + 1)) << "a kind without a policy";
     } else {
-      EXPECT_TRUE(sweep.policy(row).takes_budget) << sweep.policy(row).name;
+      EXPECT_TRUE(sweep.policy(row).takes_bytes) << sweep.policy(row).name;
     }
   }
   EXPECT_GT(n_headings, 2);

@@ -7,6 +7,7 @@
 
 #include "viz/draw/format.h"
 #include "viz/reduce/text.h"
+#include "viz/reduce/why/why_kept.h"
 
 namespace kvscope::viz {
 
@@ -179,6 +180,13 @@ WhyStep bias_step(const HeadPick& pick, const Snapshot& snapshot, const Why& why
   return step;
 }
 
+WhyStep lost_step(const HeadPick& pick, const Why& why) {
+  WhyStep step;
+  step.title = why.removed_votes == 1 ? "Its vote is lost" : fmt::format("Its {} are lost", votes_text(why.removed_votes));
+  step.lines.push_back(fmt::format("{} lost in this head up to step {}", votes_text(pick.values->evicted_votes), pick.step));
+  return step;
+}
+
 WhyStep state_step(const HeadPick& pick) {
   const HeadRecord& head = *pick.values;
   WhyStep step;
@@ -203,6 +211,9 @@ std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, c
   std::vector<WhyStep> out;
   if (why.step < 0) return out;
   out.push_back(had_to_go(snapshot, why));
+  if (const std::string share = share_text(*pick.run, why.budget); !share.empty() && !why.event.by_hand) out.back().lines.push_back(share);
+  if (std::isfinite(why.event.score))
+    for (std::string& line : score_lines(*pick.run, why.step, pick.head, why.event.pos)) out.back().lines.push_back(std::move(line));
   out.push_back(where_to(snapshot, why));
   if (why.event.kind == Event::Kind::evict) {
     if (!why.event.spread.empty()) {
@@ -213,14 +224,7 @@ std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, c
                                          why.event.spread.back()));
       out.push_back(std::move(spread));
     }
-    if (why.pooled_tokens > 0) {  // nothing of it is lost: the state stands for it
-      out.push_back(state_step(pick));
-      return out;
-    }
-    WhyStep lost;
-    lost.title = why.removed_votes == 1 ? "Its vote is lost" : fmt::format("Its {} are lost", votes_text(why.removed_votes));
-    lost.lines.push_back(fmt::format("{} lost in this head up to step {}", votes_text(pick.values->evicted_votes), pick.step));
-    out.push_back(std::move(lost));
+    out.push_back(why.pooled_tokens > 0 ? state_step(pick) : lost_step(pick, why));
     return out;
   }
   if (std::isfinite(why.event.w_removed) || why.detail) out.push_back(averaged(why));

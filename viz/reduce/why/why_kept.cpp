@@ -63,13 +63,14 @@ std::string place_text(const WhyKept& kept) {
   return fmt::format("{}, cut-off {}", rank_of_places(kept.rank, kept.n_ranked, kept.places), format_number(kept.cutoff));
 }
 
-WhyStep selection_step(const WhyKept& kept) {
+WhyStep selection_step(const LaneSnapshot& run, const WhyKept& kept) {
   WhyStep step;
   step.title = fmt::format("Chosen in step {}: {} slots, {} allowed", kept.step, format_count(kept.slots_before),
                            kept.budget >= 0 ? format_count(kept.budget) : std::string("no limit"));
   if (kept.slots_after < kept.slots_before)
     step.lines.push_back(
         fmt::format("{} stayed, {} went", format_count(kept.slots_after), format_count(kept.slots_before - kept.slots_after)));
+  if (const std::string share = share_text(run, kept.budget); !share.empty()) step.lines.push_back(share);
   return step;
 }
 
@@ -92,6 +93,33 @@ WhyStep rank_step(const Snapshot& snapshot, const WhyKept& kept) {
 }
 
 }  // namespace
+
+std::string share_text(const LaneSnapshot& run, int budget) {
+  if (run.slots_asked < 0 || budget < 0 || budget == run.slots_asked) return {};
+  return fmt::format("this head's share as it came out: {} {} than the {} asked for each", format_count(std::abs(budget - run.slots_asked)),
+                     budget > run.slots_asked ? "more" : "fewer", format_count(run.slots_asked));
+}
+
+std::vector<std::string> score_lines(const LaneSnapshot& run, int step, int head, int pos) {
+  std::vector<std::string> out;
+  if (run.score_equation.empty() || step < 0) return out;
+  std::string_view rest = run.score_equation;
+  for (std::string begin = "score = "; !rest.empty(); begin.clear()) {  // a line each: the equation, then what its terms are
+    const std::size_t end = std::min({rest.find(": "), rest.find("; "), rest.size()});
+    out.push_back(begin + std::string(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 2, rest.size()));
+  }
+  const ScoreParts& parts = run.steps[static_cast<std::size_t>(step)]->heads[static_cast<std::size_t>(head)].parts;
+  const auto place = std::ranges::lower_bound(parts.pos, pos);
+  std::string line;
+  for (const ScoreParts::Part& part : parts.parts) {
+    if (place == parts.pos.end() || *place != pos) break;
+    const double value = part.values[static_cast<std::size_t>(place - parts.pos.begin())];
+    if (std::isfinite(value)) line += fmt::format("{}{} = {}", line.empty() ? "" : "  ·  ", part.name, format_number(value));
+  }
+  if (!line.empty()) out.push_back(fmt::format("token {}:  {}", pos, line));
+  return out;
+}
 
 WhyKept why_kept(const HeadPick& pick, int pos) {
   WhyKept out;
@@ -178,13 +206,15 @@ std::vector<WhyStep> why_kept_steps(const Snapshot& snapshot, const HeadPick& pi
   std::vector<WhyStep> out;
   const WhyKept kept = why_kept(pick, pos);
   if (kept.step < 0) return out;
-  out.push_back(selection_step(kept));
+  out.push_back(selection_step(*pick.run, kept));
   if (kept.newer) {
     WhyStep step;
     step.title = fmt::format("It came in after that: new slots stay until the next selection");
     out.push_back(std::move(step));
   } else {
     out.push_back(rank_step(snapshot, kept));
+    if (std::isfinite(kept.score))
+      for (std::string& line : score_lines(*pick.run, kept.step, pick.head, pos)) out.back().lines.push_back(std::move(line));
   }
   return out;
 }

@@ -32,6 +32,12 @@ WhyKept why_kept(const HeadPick& pick, int pos);
 /// The reasons in order: what was chosen among how many; its rank. Empty: there was no selection.
 std::vector<WhyStep> why_kept_steps(const Snapshot& snapshot, const HeadPick& pick, int pos);
 
+/// Of a score that is made of several numbers: how, and those of one slot in the selection of this step.
+std::vector<std::string> score_lines(const LaneSnapshot& run, int step, int head, int pos);
+
+/// "its share as it came out: 12 slots more than the 30 of a head on average"; empty: the head has what was asked for each.
+std::string share_text(const LaneSnapshot& run, int budget);
+
 /// What became of the same token, in the same head and at the same query, in the other runs that have a budget. No lines: there are none.
 WhyStep other_runs_step(const Snapshot& snapshot, const HeadPick& pick, int token);
 

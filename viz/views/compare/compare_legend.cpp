@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "viz/draw/format.h"
 #include "viz/draw/legend.h"
+#include "viz/reduce/text.h"
 
 namespace kvscope::viz {
 
@@ -30,7 +34,11 @@ float draw_colours(Painter& p, float x, float y, const CompareScene& s) {
   const bool shares = s.plan.scale.shares();
   const std::string other = lane_letter(s.reference);
   if (s.mode != CompareMode::reference) {
-    if (!shares) return draw_category_legend(p, x, y, kCategoryLegend);
+    if (!shares) {
+      std::vector<LegendItem> items(kCategoryLegend.begin(), kCategoryLegend.end());
+      if (std::ranges::any_of(p.frame().snapshot->lanes, reads_pages)) items.push_back({Category::unread, {}});
+      return draw_category_legend(p, x, y, items);
+    }
     return draw_ramp_legend(p, x, y, {.name = "kept or merged", .colours = t.sequential, .low = "0", .high = "all heads", .note = {}});
   }
   if (shares)

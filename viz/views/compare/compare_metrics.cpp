@@ -85,6 +85,12 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       out.push_back(fmt::format("bytes of the keys and values after step {}: {}", m.step, number(m.bytes)));
       out.push_back(fmt::format("allocated for them now: {}", number(m.means.allocated)));
       break;
+    case Kind::read:
+      out.push_back(std::isnan(m.read)
+                        ? "its query reads every slot that is there"
+                        : fmt::format("bytes that the query of step {} reads, with the bounds of pages: {}", m.step, number(m.read)));
+      out.push_back(fmt::format("bytes kept: {}", number(m.bytes)));
+      break;
     case Kind::policy:
       out.push_back(fmt::format(
           "statistics, decisions and merges: about {} ms a step, {}{}", format_number(m.work.ms, 1),
@@ -142,6 +148,8 @@ double sort_value(const LaneMetrics& m, MetricColumn::Kind kind) {
       return m.slots;
     case Kind::bytes:
       return m.bytes;
+    case Kind::read:
+      return m.read;
     case Kind::policy:
       return m.work.ms;
   }

@@ -83,7 +83,9 @@ std::vector<std::string> HeadGrid::metric_lines(const Frame& frame, int layer, i
   for (int m = 0; m < kRecordMetrics; ++m) {
     const auto metric = static_cast<HeadMetric>(m);
     const bool beside = metric == HeadMetric::slots && metric_ != HeadMetric::retained;  // slots and their share: one line
-    const bool unasked = metric == HeadMetric::cause && (frame.causes == nullptr || frame.causes->n_heads == 0);
+    const bool stored = metric == HeadMetric::key_error || metric == HeadMetric::value_error;
+    const bool unasked = (metric == HeadMetric::cause && (frame.causes == nullptr || frame.causes->n_heads == 0)) ||
+                         (stored && std::isnan(value_of(frame, index, metric)));
     if (metric == metric_ || beside || unasked) continue;
     const auto text = [&](HeadMetric of) { return std::string(metric_name(of)) + " " + format_metric(of, value_of(frame, index, of)); };
     lines.push_back(text(metric));
@@ -207,8 +209,8 @@ std::string HeadGrid::cursor_text(const Frame& frame) const {
 
 Table HeadGrid::table(const Frame& frame) const {
   Table table;
-  table.columns = {"layer",          "KV head", "local_l1_wo", "local_rel_l2", "retained", "votes lost",
-                   "attention_loss", "slots",   "theta",       "disagreement", "kl_saved"};
+  table.columns = {"layer", "KV head", "local_l1_wo",  "local_rel_l2", "retained",  "votes lost", "attention_loss",
+                   "slots", "theta",   "disagreement", "kl_saved",     "key_error", "value_error"};
   for (int m = kRecordMetrics; m < kHeadMetrics; ++m) table.columns.emplace_back(metric_name(static_cast<HeadMetric>(m)));
   const StepRecord* record = record_of(frame);
   if (record == nullptr) return table;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 
 namespace kvscope::viz {
@@ -44,6 +45,9 @@ std::string metric_unit(const Snapshot& snapshot, HeadMetric m) {
       return "share of the other heads without its tokens, this step";
     case HeadMetric::cause:
       return "nats, framed: answer back";
+    case HeadMetric::key_error:
+    case HeadMetric::value_error:
+      return "as stored, relative L2, mean of the stored slots";
     default:
       break;
   }
@@ -54,7 +58,16 @@ std::string metric_unit(const Snapshot& snapshot, HeadMetric m) {
 }
 
 double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen) {
+  const auto mean = [](const std::vector<double>& of_slots) {
+    Statistics out;
+    for (const double error : of_slots) out.add(error);  // NaN: in full precision
+    return out.mean();
+  };
   switch (metric) {
+    case HeadMetric::key_error:
+      return mean(head.key_error);
+    case HeadMetric::value_error:
+      return mean(head.value_error);
     case HeadMetric::local_l1_wo:
       return head.local_l1_wo;
     case HeadMetric::local_rel_l2:
@@ -110,6 +123,10 @@ const char* metric_name(HeadMetric metric) {
       return "disagreement in its layer";
     case HeadMetric::cause:
       return "KL saved if only it kept all";
+    case HeadMetric::key_error:
+      return "error of its stored keys";
+    case HeadMetric::value_error:
+      return "error of its stored values";
     default:
       break;
   }

@@ -22,6 +22,8 @@ enum class HeadMetric : std::uint8_t {
   theta,
   disagreement,
   cause,
+  key_error,
+  value_error,
   first_habit
 };
 inline constexpr int kRecordMetrics = static_cast<int>(HeadMetric::first_habit), kHeadMetrics = kRecordMetrics + kHabits;

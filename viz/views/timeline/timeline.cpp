@@ -55,9 +55,10 @@ void draw_legend(Painter& p, const TimelineLayout& l, bool wide, const LaneSnaps
   const float width = p.px(16) + p.width_of(Face::caption, label);
   const float right = p.canvas().x1 - 12;
   const auto items = category_items(lane);
-  const float end = wide || right - width > l.x0 + p.px(330)
-                        ? draw_category_legend(p, l.x0, y, std::span(items).first(right - width > l.x0 + p.px(370) ? 6 : 5))
-                        : l.x0;
+  const float end =
+      wide || right - width > l.x0 + p.px(330)
+          ? draw_category_legend(p, l.x0, y, std::span(items).first(items.size() - (right - width > l.x0 + p.px(370) ? 0 : 1)))
+          : l.x0;
   if (end + width > right + 1) return;
   const float s = p.px(10), x = std::round(right - width);
   p.fill({x, std::round(y - s / 2), x + s, std::round(y - s / 2) + s}, t.changed);

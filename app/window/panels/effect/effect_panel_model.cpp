@@ -85,7 +85,7 @@ QVariant EffectModel::headerData(int section, Qt::Orientation orientation, int r
   if (orientation != Qt::Horizontal) return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
   if (role == Qt::TextAlignmentRole) return static_cast<int>((section <= kRank ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::WhatsThisRole) {
-    constexpr const char* kTerms[] = {"token", "rank", "reference", "lane", "Δp"};
+    constexpr const char* kTerms[] = {"token", "rank", "reference", "run", "Δp"};
     if (section < kBaseline) return Glossary::builtIn().about(kTerms[section]);
   }
   if ((role == Qt::ToolTipRole || role == Qt::WhatsThisRole) && section == kBaseline)

@@ -101,7 +101,10 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   m_unit->setAccessibleName("unit of the budget");
   m_unit->addItem("slots", "slots");
   m_unit->addItem("% of prompt", "ratio");
-  m_unit->setToolTip("slots: a fixed number per head\n% of prompt: grows with the prompt");
+  m_unit->addItem("% of bytes", "bytes");
+  m_unit->setToolTip(
+      "slots: a fixed number per head\n% of prompt: grows with the prompt\n% of bytes: of its keys and values in full precision, for what "
+      "stores them in less");
   auto* budget_row = new QHBoxLayout;
   budget_row->setSpacing(8);
   budget_row->addWidget(m_budget, 1);
@@ -225,7 +228,7 @@ void PolicyForm::refresh() {
     widget->setEnabled(editable);
   m_duplicate->setEnabled(editable);
   m_remove->setEnabled(m_lane > 0);
-  m_unit->setCurrentIndex(given(parsed, "ratio").empty() ? 0 : 1);
+  m_unit->setCurrentIndex(!given(parsed, "bytes").empty() ? 2 : given(parsed, "ratio").empty() ? 0 : 1);
   refreshBudget();
   m_refreshing = false;
   Q_EMIT changed();
@@ -287,7 +290,9 @@ void PolicyForm::refreshBudget() {
     m_budget_words->setText(m_lane == 0 ? "the reference keeps everything" : "no budget given");
     return;
   }
-  QString words = QString("%1 slots").arg(qs(viz::format_count(n_slots)));
+  const bool of_bytes = m_unit->currentData().toString() == "bytes";
+  QString words = of_bytes ? QString("the bytes of %1 slots in full precision").arg(qs(viz::format_count(n_slots)))
+                           : QString("%1 slots").arg(qs(viz::format_count(n_slots)));
   if (snapshot.n_prompt > 0) {
     words += QString(" · %1 of %2")
                  .arg(qs(viz::format_percent(static_cast<double>(n_slots) / snapshot.n_prompt)), qs(viz::format_count(snapshot.n_prompt)));
@@ -303,9 +308,9 @@ void PolicyForm::refreshBudget() {
 int PolicyForm::slotsOfSpec() const {
   try {
     if (const std::string fixed = given(spec(), "slots"); !fixed.empty()) return std::stoi(fixed);
-    if (const std::string ratio = given(spec(), "ratio"); !ratio.empty()) {
-      return static_cast<int>(std::floor(std::stod(ratio) * m_workspace.snapshot().n_prompt + 0.5));
-    }
+    for (const char* share : {"ratio", "bytes"})
+      if (const std::string value = given(spec(), share); !value.empty())
+        return static_cast<int>(std::floor(std::stod(value) * m_workspace.snapshot().n_prompt + 0.5));
   } catch (const std::exception&) {
   }
   return -1;
@@ -338,9 +343,10 @@ void PolicyForm::send(const std::string& key, const std::string& value) {
 
 void PolicyForm::setSlots(int slots_per_head) {
   if (m_lane < 1 || slots_per_head < 1) return;
-  if (m_unit->currentData().toString() == "ratio" && m_workspace.snapshot().n_prompt > 0) {
-    const double ratio = static_cast<double>(slots_per_head) / m_workspace.snapshot().n_prompt;
-    send("ratio", QString::number(std::min(1.0, ratio), 'f', 4).toStdString());
+  const std::string unit = m_unit->currentData().toString().toStdString();
+  if (unit != "slots" && m_workspace.snapshot().n_prompt > 0) {
+    const double share = static_cast<double>(slots_per_head) / m_workspace.snapshot().n_prompt;
+    send(unit, QString::number(std::min(1.0, share), 'f', 4).toStdString());
   } else {
     send("slots", std::to_string(slots_per_head));
   }

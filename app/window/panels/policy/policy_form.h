@@ -35,7 +35,6 @@ class PolicyForm : public QWidget {
   const LaneSpec& spec() const;
   /// Field of a parameter; nullptr if the policy has none of that name.
   ParamEditor* field(const std::string& key) const;
-  QComboBox& laneChoice() { return *m_lanes; }
   QComboBox& policyChoice() { return *m_policies; }
   QComboBox& unitChoice() { return *m_unit; }
   QSlider& budget() { return *m_budget; }

@@ -211,6 +211,7 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
     return shown;
   };
   if (info) facts.push_back({"ranking", words(info->ranking)});
+  if (!lane->looks_at.empty()) facts.push_back({"looks at", qs(lane->looks_at)});
   if (lane->slots_asked >= 0) facts.push_back(question(*lane, info, workspace.snapshot().prefill_mode));
   if (info) facts.push_back({"merge", words(info->merging)});
   if (!lane->statistic.empty()) {

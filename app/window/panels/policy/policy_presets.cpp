@@ -22,13 +22,21 @@ namespace {
 constexpr std::size_t kMostBytes = 1u << 16;
 constexpr int kMostKept = 100;
 const char* const kKey = "presets";
+const char* const kBetween = " | ";
 
 }  // namespace
 
 QString builtInPresets() { return QString::fromStdString(asset("lanes/presets.txt")); }
+QString builtInComparisons() { return QString::fromStdString(asset("lanes/comparisons.txt")); }
 
 QList<Preset> readPresets(const QString& path) {
   QList<Preset> out;
+  for (const Comparison& one : readComparisons(path)) out.push_back({one.name, one.specs.join(kBetween)});
+  return out;
+}
+
+QList<Comparison> readComparisons(const QString& path) {
+  QList<Comparison> out;
   std::istringstream lines(read_text(path.toStdString(), kMostBytes));
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -38,13 +46,14 @@ QList<Preset> readPresets(const QString& path) {
     const std::string where = path.toStdString() + ":" + std::to_string(number);
     if (colon == 0 || colon == std::string::npos)
       throw Error(where + ": expected \"name: specification\", got \"" + line.substr(0, 80) + "\"");
-    const std::string spec = line.substr(colon + 2);
-    try {
-      parse_lane_spec(spec);
-    } catch (const Error& error) {
-      throw Error(where + ": " + error.what());
+    out.push_back({qs(line.substr(0, colon)), qs(line.substr(colon + 2)).split(kBetween)});
+    for (const QString& spec : out.back().specs) {
+      try {
+        parse_lane_spec(spec.toStdString());
+      } catch (const Error& error) {
+        throw Error(where + ": " + error.what());
+      }
     }
-    out.push_back({qs(line.substr(0, colon)), qs(spec)});
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <QList>
 #include <QString>
+#include <QStringList>
 #include <QToolButton>
 
 class QMenu;
@@ -23,6 +24,15 @@ QString builtInPresets();  // path of the list that is shipped
 /// "name: specification" a line, # begins a comment. Throws Error: a file that cannot be read, a line without a name or with a
 /// specification that is none.
 QList<Preset> readPresets(const QString& path);
+
+/// Runs that are worth being seen beside each other.
+struct Comparison {
+  QString name;
+  QStringList specs;
+};
+QString builtInComparisons();
+/// The same with several specifications, "name: specification | specification".
+QList<Comparison> readComparisons(const QString& path);
 
 /// Settings by name for the selected run: those that are shipped, and those the user kept.
 class PresetButton : public QToolButton {

@@ -11,13 +11,25 @@
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
+#include "viz/draw/legend.h"
 #include "viz/reduce/text.h"
 
 namespace kvscope {
 
 namespace {
-constexpr Category kShown[] = {Category::sink, Category::kept, Category::merged, Category::recent, Category::fresh, Category::evicted};
 constexpr double kLine = 18;  // px at 100 %
+
+std::vector<Category> shownIn(const LaneSnapshot* lane) {
+  std::vector<Category> out;
+  const auto add = [&out](const auto& items) {
+    for (const viz::LegendItem& item : items) out.push_back(item.category);
+  };
+  if (lane)
+    add(viz::category_items(*lane));
+  else
+    add(viz::kCategoryLegend);
+  return out;
+}
 }  // namespace
 
 CategoryLegend::CategoryLegend(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
@@ -54,9 +66,9 @@ CategoryLegend::Entries CategoryLegend::lay() const {
   const viz::Selection& selection = m_workspace.selection();
   if (!selectedHead(m_workspace.snapshot(), selection.layer, selection.kv_head)) return out;
   QStringList words;
-  for (const Category category : kShown) words << wordOf(category);
+  for (const Category category : shownIn(m_workspace.lane())) words << wordOf(category);
   words << unreadWords();
-  const int side = px(*this, 10), n_gaps = words.back().isEmpty() ? 5 : 6;
+  const int side = px(*this, 10), n_gaps = static_cast<int>(words.size()) - (words.back().isEmpty() ? 2 : 1);
   std::vector<int> widths;
   int total = 0;
   const auto measure = [&](Type type, int after_swatch) {
@@ -97,11 +109,12 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
   if (selectedHead(snapshot, selection.layer, selection.kv_head)) {
     const Entries entries = lay();
     if (entries.small) painter.setFont(typeFont(*this, Type::caption));
-    for (std::size_t i = 0; i < std::size(kShown); ++i) {
+    const std::vector<Category> shown = shownIn(m_workspace.lane());
+    for (std::size_t i = 0; i < shown.size(); ++i) {
       const QPoint at = entries.at[i];
-      paintSwatch(painter, QRectF(at.x(), at.y() + middle - side / 2, side, side), theme, kShown[i]);
+      paintSwatch(painter, QRectF(at.x(), at.y() + middle - side / 2, side, side), theme, shown[i]);
       const int x = at.x() + side + entries.after_swatch;
-      painter.drawText(QRect(x, at.y(), width() - x, line), Qt::AlignVCenter | Qt::AlignLeft, wordOf(kShown[i]));
+      painter.drawText(QRect(x, at.y(), width() - x, line), Qt::AlignVCenter | Qt::AlignLeft, wordOf(shown[i]));
     }
     painter.setPen(TokenColours::unreadInk(m_workspace));
     const QPoint at = entries.at.back();

@@ -11,6 +11,7 @@
 #include <QMenu>
 
 #include "app/window/commands/command_table.h"
+#include "app/window/panels/policy/policy_presets.h"
 #include "app/window/panels/runs/add_runs_dialog.h"
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/run_grid.h"
@@ -25,7 +26,9 @@
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panel_paint.h"
 #include "app/window/shell/panels.h"
+#include "core/error.h"
 #include "core/failure.h"
+#include "policy/catalog.h"
 #include "viz/reduce/compare.h"
 
 namespace kvscope {
@@ -212,6 +215,37 @@ void RunActions::fillSamplingMenu(Commands& commands, QMenu* menu) {
   commands.add(menu, {{"&Temperature…", {}, temperature}, {"S&eed…", {}, seed}});
 }
 
+/// Runs that show something beside each other, and what pages would cost the selected one.
+void RunActions::fillTogetherMenu(Commands& commands, QMenu* menu) {
+  try {
+    for (const Comparison& one : readComparisons(builtInComparisons()))
+      commands.add(menu, {one.name, {}, [this, specs = one.specs] {
+                            std::vector<std::string> wanted;
+                            for (const QString& spec : specs) wanted.push_back(parse_lane_spec(spec.toStdString()).text);
+                            m_model.runs.add(wanted, QueuedRun::Purpose::lane);
+                          }});
+  } catch (const Error& error) {
+    menu->addAction(QString::fromUtf8(error.what()))->setEnabled(false);
+  }
+  commands.add(menu,
+               {{"What &pages cost the selected run",
+                 {},
+                 [this] { addByPages(); },
+                 "The same where only whole pages of 16 tokens can go, the heads of a layer alike, as engines with paged caches do"}});
+}
+
+void RunActions::addByPages() {
+  const LaneSnapshot* lane = m_model.workspace.lane();
+  if (!lane) return;
+  try {
+    const LaneSpec plain = with_edits(parse_lane_spec(lane->spec), {});
+    const std::string text = plain.text + (plain.given.empty() ? ":" : ",") + "block=16";
+    m_model.runs.add({parse_lane_spec(text).text}, QueuedRun::Purpose::lane);
+  } catch (const Error& error) {
+    m_rows.notices().show(QString("%1 cannot go by pages").arg(qs(lane->title)), QString::fromUtf8(error.what()));
+  }
+}
+
 void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
   commands.add(menu, {{"&Add runs…",
                        {Qt::CTRL | Qt::Key_R},
@@ -222,6 +256,7 @@ void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
                        [this] { sweepTexts(); },
                        "Policies × budgets over many texts with questions: computed beside this window, kept in a folder"},
                       {"&Cancel the runs that wait", {}, [this] { m_model.runs.cancelAll(); }}});
+  fillTogetherMenu(commands, menu->addMenu("Add &together"));
   QMenu* remove = menu->addMenu("&Remove run");
   connect(remove, &QMenu::aboutToShow, this, [this, remove] {
     remove->clear();

@@ -70,6 +70,8 @@ class RunActions : public QObject {
     std::function<void()> take;
   };
   void fillChoices(Commands& commands, QMenu* menu, const std::vector<Choice>& choices, const std::function<int()>& current);
+  void fillTogetherMenu(Commands& commands, QMenu* menu);
+  void addByPages();
   void wantRun(const QString& spec);
   void sayTwins();
   void sayRefusals();

@@ -36,10 +36,13 @@ std::vector<GridBudget> parseBudgets(const QString& text, QString* wrong) {
   for (const QString& word : wordsIn(text)) {
     bool ok = false;
     GridBudget budget;
-    if (word.endsWith('%')) {
-      const double percent = word.chopped(1).trimmed().toDouble(&ok);
+    static const QRegularExpression kShare("^(.*)%\\s*(bytes)?$");
+    if (const auto share = kShare.match(word); share.hasMatch()) {
+      const double percent = share.captured(1).trimmed().toDouble(&ok);
+      const bool of_bytes = !share.captured(2).isEmpty();
       ok = ok && percent > 0 && percent <= 100;
-      budget = {QString("%1 %").arg(percent), "ratio", QString::number(percent / 100).toStdString()};
+      budget = {QString("%1 %").arg(percent) + (of_bytes ? " bytes" : ""), of_bytes ? "bytes" : "ratio",
+                QString::number(percent / 100).toStdString()};
     } else {
       const int n = word.toInt(&ok);
       ok = ok && n > 0;
@@ -77,7 +80,7 @@ RunGridModel::RunGridModel(Workspace& workspace, SessionController& controller, 
     const std::size_t heading = m_rows.size();
     m_rows.push_back({nullptr, kind});
     for (const PolicyInfo* policy : group.members)
-      if (policy->takes_budget || (what == For::comparison && policy->name != reference_policy())) m_rows.push_back({policy, kind});
+      if (policy->takes_bytes || (what == For::comparison && policy->name != reference_policy())) m_rows.push_back({policy, kind});
     if (m_rows.size() == heading + 1) m_rows.pop_back();
   }
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
@@ -117,7 +120,11 @@ void RunGridModel::setSeeds(const std::vector<int>& seeds) {
   refresh();
 }
 
-bool RunGridModel::takesBudget(int row) const { return !isHeading(row) && policy(row).takes_budget; }
+bool RunGridModel::takesBudget(int row) const {
+  if (isHeading(row)) return false;
+  const bool of_bytes = m_for == For::curves || std::ranges::any_of(m_budgets, [](const GridBudget& b) { return b.key == "bytes"; });
+  return policy(row).takes_budget || (policy(row).takes_bytes && of_bytes);
+}
 
 bool RunGridModel::matches(int row, const QString& words) const {
   if (isHeading(row)) {
@@ -138,7 +145,8 @@ std::pair<std::string, QString> RunGridModel::keyOf(int row, int column) const {
 std::vector<std::string> RunGridModel::specsOf(int row, int column) const {
   const PolicyInfo& info = policy(row);
   const GridBudget& budget = m_budgets[static_cast<std::size_t>(column)];
-  const std::string plain = info.takes_budget ? with_param(info.name, budget.key, budget.value) : info.name;
+  std::string plain = info.name;
+  if (takesBudget(row)) plain += ":" + budget.key + "=" + budget.value;  // perhaps one that it does not take: refusalOf() says so
   if (!drawsLots(info) || m_seeds == std::vector<int>{0}) return {plain};
   std::vector<std::string> out;
   for (const int seed : m_seeds) out.push_back(with_param(plain, "seed", std::to_string(seed)));

@@ -19,18 +19,18 @@ struct PolicyInfo;
 /// A budget of the grid: "25 %" or "64".
 struct GridBudget {
   QString text;
-  std::string key, value;  // of a specification: ratio 0.25, slots 64
+  std::string key, value;  // of a specification: ratio 0.25, bytes 0.25, slots 64
 };
 
-/// Budgets from words like "12.5 %, 25 %, 64": with a percent sign of the prompt's tokens, else slots per head. `wrong`: the first word
-/// that is none.
+/// Budgets from words like "12.5 %, 25 % bytes, 64": with a percent sign of the prompt's tokens, or of the bytes of their keys and values;
+/// else slots per head. `wrong`: the first word that is none.
 std::vector<GridBudget> parseBudgets(const QString& text, QString* wrong);
 /// Seeds from words like "0, 1, 7" or "0-4".
 std::vector<int> parseSeeds(const QString& text, QString* wrong);
 
 /// Runs that could be added: a row per policy, under the title of its kind, and a column per budget. A cell is chosen or not; one that is
-/// there already, or that the policy refuses, cannot be chosen and says why. A policy that takes no budget is one run: all cells of its row
-/// are the same.
+/// there already, or that the policy refuses, cannot be chosen and says why. A policy that takes no budget, or bytes alone where no budget
+/// is of bytes, is one run: all cells of its row are the same.
 class RunGridModel : public QAbstractTableModel {
   Q_OBJECT
 

@@ -65,13 +65,23 @@ void SweepChart::refresh() {
   update();
 }
 
+double SweepChart::bytesOfSlots(double n) const {
+  const std::vector<LaneSnapshot>& lanes = m_workspace.snapshot().lanes;
+  return lanes.empty() || !(lanes.front().slots > 0) ? kNotAvailable : lanes.front().kv_bytes / lanes.front().slots * n;
+}
+
 double SweepChart::x(const SweepMark& mark) const {
+  if (m_budget == Budget::bytes) {
+    const double bytes = mark.mean(SweepMetric::bytes);
+    return std::isfinite(bytes) ? bytes : bytesOfSlots(mark.slots);
+  }
   if (m_budget == Budget::share && m_data.nPrompt() > 0) return 100.0 * mark.slots / m_data.nPrompt();
   const double held = mark.held();
   return m_budget == Budget::held && std::isfinite(held) ? held : mark.slots;
 }
 
 double SweepChart::x(const SweepBreak& at) const {
+  if (m_budget == Budget::bytes) return bytesOfSlots(at.held > 0 ? at.held : at.slots);
   if (m_budget == Budget::share && m_data.nPrompt() > 0) return 100.0 * at.slots / m_data.nPrompt();
   return m_budget == Budget::held && at.held > 0 ? at.held : at.slots;
 }
@@ -82,6 +92,8 @@ QStringList SweepChart::budgetLines(const SweepMark& mark) const {
                       .arg(mark.slots)
                       .arg(qs(viz::format_percent(n > 0 ? mark.slots / n : kNotAvailable)), qs(viz::format_count(m_data.nPrompt())))};
   if (std::isfinite(mark.held())) out << QString("%1 slots held, mean per head after the prompt").arg(qs(viz::format_mean(mark.held())));
+  if (const double bytes = mark.mean(SweepMetric::bytes); m_budget == Budget::bytes && std::isfinite(bytes))
+    out << QString("%1 of keys and values at the end").arg(qs(viz::format_bytes(bytes)));
   return out;
 }
 

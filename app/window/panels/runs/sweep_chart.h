@@ -26,8 +26,9 @@ class SweepChart : public QWidget {
 
   SweepMetric metric() const { return m_metric; }
   void setMetric(SweepMetric metric);
-  /// What stands along the budget: the slots asked for, those really held after the prompt, or those asked as a share of its tokens.
-  enum class Budget : std::uint8_t { asked, held, share };
+  /// What stands along the budget: the slots asked for, those really held after the prompt, those asked as a share of its tokens, or the
+  /// bytes used at the end.
+  enum class Budget : std::uint8_t { asked, held, share, bytes };
   void setBudget(Budget budget);
   void setLogX(bool on);
   void setLogY(bool on);
@@ -77,7 +78,8 @@ class SweepChart : public QWidget {
   QString describe(const SweepSeries& series, const SweepMark& mark) const;
   void paintAxes(QPainter& painter, const Layout& shown) const;
   void paintBudgets(QPainter& painter, const Layout& shown) const;
-  void paintHeld(QPainter& painter, const Layout& shown) const;
+  double bytesOfSlots(double n) const;  // in full precision, of all heads
+  void paintMeasured(QPainter& painter, const Layout& shown) const;
   void paintCurve(QPainter& painter, const Layout& shown, std::size_t series, bool faint) const;
   void paintLabels(QPainter& painter, const Layout& shown) const;
   QColor colourOf(const Layout& shown, std::size_t series) const;

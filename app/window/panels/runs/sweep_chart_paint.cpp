@@ -102,16 +102,17 @@ void SweepChart::paintAxes(QPainter& painter, const Layout& shown) const {
   painter.drawText(QPointF(plot.left() - 52 + QFontMetricsF(bold).horizontalAdvance(name) + 8, plot.top() - 18), unit);
   paintValueAxis(painter, plot, shown.y, shown.measured() ? shown.y.ticks(7) : std::vector<double>(), theme,
                  [this](double v) { return valueTick(m_metric, v); });
-  if (m_budget == Budget::held)
-    paintHeld(painter, shown);
+  if (m_budget == Budget::held || m_budget == Budget::bytes)
+    paintMeasured(painter, shown);
   else
     paintBudgets(painter, shown);
 }
 
-/// Slots held are any numbers: the axis has round ones.
-void SweepChart::paintHeld(QPainter& painter, const Layout& shown) const {
+/// What came out is any numbers: the axis has round ones.
+void SweepChart::paintMeasured(QPainter& painter, const Layout& shown) const {
   const viz::Theme& theme = *m_theme;
   const QRectF& plot = shown.plot;
+  const bool bytes = m_budget == Budget::bytes;
   painter.setFont(uiFont(11));
   for (const double v : shown.x.ticks(8)) {
     const double x = plot.left() + shown.x.at(v) * plot.width();
@@ -119,13 +120,13 @@ void SweepChart::paintHeld(QPainter& painter, const Layout& shown) const {
     painter.setPen(QPen(toColor(theme.disabled), 1));
     painter.drawLine(QPointF(x, plot.bottom() + 1), QPointF(x, plot.bottom() + 5));
     painter.setPen(toColor(theme.text));
-    painter.drawText(QRectF(x - 40, plot.bottom() + 6, 80, 16), Qt::AlignCenter, tickText(v, false));
+    painter.drawText(QRectF(x - 40, plot.bottom() + 6, 80, 16), Qt::AlignCenter, bytes ? qs(viz::format_bytes(v)) : tickText(v, false));
   }
   painter.setPen(toColor(theme.secondary));
   const double end = plot.right() + 14;
   painter.drawText(QRectF(end, plot.bottom() + 6, 150, 16), Qt::AlignLeft | Qt::AlignVCenter,
-                   QString("slots held") + (m_log_x ? ", log" : ""));
-  painter.drawText(QRectF(end, plot.bottom() + 21, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, "mean per head");
+                   QString(bytes ? "KV bytes" : "slots held") + (m_log_x ? ", log" : ""));
+  painter.drawText(QRectF(end, plot.bottom() + 21, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, bytes ? "at the end" : "mean per head");
 }
 
 void SweepChart::paintBudgets(QPainter& painter, const Layout& shown) const {

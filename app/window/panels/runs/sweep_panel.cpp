@@ -84,7 +84,7 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
   QStringList metrics;
   for (int m = 0; m < kSweepMetrics; ++m) metrics << nameOf(static_cast<SweepMetric>(m));
   m_metric = box("What the curves show", metrics);
-  m_axis = box("Budget as", {"slots asked", "slots held", "% of the prompt"});
+  m_axis = box("Budget as", {"slots asked", "slots held", "% of the prompt", "KV bytes"});
   m_log_x = toggle("log budget", "Logarithmic budget axis");
   m_log_y = toggle("log value", "Logarithmic value axis where the values span two decades");
   auto* row = new QHBoxLayout(this);

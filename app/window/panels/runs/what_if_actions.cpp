@@ -12,8 +12,11 @@
 #include "app/window/panels/policy/policy_panel_allocation.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/runs/what_if_panel.h"
+#include "app/window/session/session_controller.h"
 #include "app/window/session/window_model.h"
+#include "app/window/session/workspace.h"
 #include "app/window/shell/panels.h"
+#include "policy/catalog.h"
 
 namespace kvscope {
 
@@ -52,6 +55,7 @@ void WhatIfActions::fillMenu(Commands& commands, QMenu* menu, const std::vector<
   menu->addSeparator();
   fillScopes(commands);
   menu->addSeparator();
+  QAction* question = commands.add(menu, {"The &question begins at the selected token", {}, [this] { beginQuestion(); }});
   QAction* head = commands.add(menu, {"Give the head its &allocated budget again", {}, [this] {
                                         const viz::Selection& s = m_model.workspace.selection();
                                         if (s.layer && s.kv_head) m_model.hand.setBudget(s.lane, *s.layer, *s.kv_head, std::nullopt);
@@ -59,13 +63,14 @@ void WhatIfActions::fillMenu(Commands& commands, QMenu* menu, const std::vector<
   QAction* all = commands.add(menu, {"Give all heads of the run their allocated budgets again", {}, [this] {
                                        m_model.hand.resetBudgets(m_model.workspace.selection().lane);
                                      }});
-  const auto refresh = [this, needing, head, all, editors] {
+  const auto refresh = [this, needing, question, head, all, editors] {
     const bool can = m_model.hand.obstacle().isEmpty();
     const bool writing = std::ranges::any_of(editors, &PromptEditor::writing);
     for (QAction* a : needing) {
       a->setEnabled(can);
       a->setText(a->text().section('\t', 0, 0) + (writing ? "\tEsc, " : "\t") + a->text().right(1));
     }
+    question->setEnabled(runOfQuestion().has_value());
     const viz::Selection& s = m_model.workspace.selection();
     const LaneEdits edits = m_model.hand.edits(s.lane);
     const HeadChoice chosen{{s.layer.value_or(-1)}, {s.kv_head.value_or(-1)}};
@@ -78,6 +83,20 @@ void WhatIfActions::fillMenu(Commands& commands, QMenu* menu, const std::vector<
     connect(editor, &PromptEditor::focusChanged, this, refresh);
     offerIn(*editor);
   }
+}
+
+/// The selected run with the question at the selected token and what follows it; nothing where its policy does not ask for one.
+std::optional<LaneSpec> WhatIfActions::runOfQuestion() const {
+  const viz::Selection& s = m_model.workspace.selection();
+  const std::vector<LaneSpec>& lanes = m_model.controller.request().lanes;
+  const int n_prompt = m_model.workspace.snapshot().n_prompt;
+  if (!s.tokens || s.tokens->first >= n_prompt || s.lane < 1 || s.lane >= static_cast<int>(lanes.size())) return std::nullopt;
+  const LaneSpec& lane = lanes[static_cast<std::size_t>(s.lane)];
+  return lane.name.empty() ? std::nullopt : with_question(lane, n_prompt - s.tokens->first);
+}
+
+void WhatIfActions::beginQuestion() {
+  if (const std::optional<LaneSpec> run = runOfQuestion()) m_model.controller.setLaneSpec(m_model.workspace.selection().lane, *run);
 }
 
 void WhatIfActions::fillScopes(Commands& commands) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <QObject>
@@ -14,6 +15,7 @@ class AllocationCurve;
 class Commands;
 class Panels;
 class PromptEditor;
+struct LaneSpec;
 struct WindowModel;
 
 /// Changes by hand: the What-if panel, its menu and its keys.
@@ -38,6 +40,8 @@ class WhatIfActions : public QObject {
  private:
   void fillScopes(Commands& commands);
   void offerIn(PromptEditor& editor);
+  std::optional<LaneSpec> runOfQuestion() const;
+  void beginQuestion();
 
   WindowModel& m_model;
   QMenu* m_menu = nullptr;

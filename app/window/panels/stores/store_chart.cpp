@@ -152,8 +152,7 @@ QString StoreChart::words(const QPointF& at) const {
     const QString share = s.n == 0 ? QString("n/a: no item with an answer there yet")
                                    : QString("answers found %1, mean of %2").arg(qs(viz::format_percent(s.mean()))).arg(s.n);
     return QString("%1\nanswer in the fifth of the context from %2 % on\n%3")
-        .arg(full ? QString("Full cache")
-                  : QString("%1, %2 of the prompt").arg(m_data.curves()[cell.curve].title, StoreData::budgetOf(*cell.mark)))
+        .arg(full ? QString("Full cache") : QString("%1, %2").arg(m_data.curves()[cell.curve].title, StoreData::budgetInWords(*cell.mark)))
         .arg(cell.depth * 100 / kSweepDepths)
         .arg(share);
   }

@@ -27,8 +27,8 @@ constexpr std::array<StoreMeasure, 9> kMeasures = {{
 }};
 
 /// The specification without its budget: what the runs of a curve have in common.
-std::string without_ratio(std::string spec) {
-  const std::size_t at = spec.find("ratio=");
+std::string without_share(std::string spec, const std::string& key) {
+  const std::size_t at = spec.find(key + "=");
   if (at == std::string::npos || at == 0) return spec;
   const std::size_t end = std::min(spec.find_first_of(",@", at), spec.size());
   const bool more = end < spec.size() && spec[end] == ',';
@@ -78,8 +78,8 @@ void StoreData::set(const SweepReader& reader) {
   std::vector<std::string> keys;  // of the curves
   for (std::size_t r = 0; r < bands.size(); ++r) {
     const SweepContents::Run& run = m_contents.runs[r];
-    StoreMark mark{r, run.ratio, bands[r], depths[r], std::move(heads[r])};
-    const std::string key = without_ratio(run.spec);
+    const std::string of_bytes = without_share(run.spec, "bytes"), key = without_share(of_bytes, "ratio");
+    StoreMark mark{r, run.ratio, of_bytes != run.spec, bands[r], depths[r], std::move(heads[r])};
     if (key == run.spec && run.ratio == 1) {
       m_full = std::move(mark);
       continue;
@@ -146,7 +146,13 @@ QStringList StoreData::state() const {
   return out;
 }
 
-QString StoreData::budgetOf(const StoreMark& mark) { return QString::number(100 * mark.ratio, 'g', 4) + " %"; }
+QString StoreData::budgetOf(const StoreMark& mark) {
+  return QString::number(100 * mark.ratio, 'g', 4) + (mark.of_bytes ? " % bytes" : " %");
+}
+
+QString StoreData::budgetInWords(const StoreMark& mark) {
+  return budgetOf(mark) + (mark.of_bytes ? " of the prompt's keys and values in full precision" : " of the prompt");
+}
 
 QString StoreData::pairedText(const SweepBand& band) {
   if (band.compared == 0) return {};
@@ -175,7 +181,7 @@ QString StoreData::unequalWords(const StoreCurve& curve, const StoreMark& mark) 
 }
 
 QStringList StoreData::describe(const StoreCurve& curve, const StoreMark& mark, const StoreMeasure& measure) const {
-  QStringList out{QString("%1, %2 of the prompt").arg(curve.title, budgetOf(mark))};
+  QStringList out{QString("%1, %2").arg(curve.title, budgetInWords(mark))};
   const Statistics& of = mark.band.figure(measure.figure);
   QString value = QString("%1 %2").arg(measure.name, measure.text(of.mean()));
   if (of.n > 1) value += QString(", mean of %1; lowest %2, highest %3").arg(of.n).arg(measure.text(of.min), measure.text(of.max));

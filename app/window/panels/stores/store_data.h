@@ -36,6 +36,7 @@ inline const std::vector<HeadAnswers>& headsAt(const SweepHeads& heads, StoreMom
 struct StoreMark {
   std::size_t run = 0;
   double ratio = 1;
+  bool of_bytes = false;  // that share is of the bytes of the prompt's keys and values, else of its tokens
   SweepBand band;
   std::array<Statistics, kSweepDepths> depths;  // share answered, by depth
   SweepHeads heads;                             // what became of the answers
@@ -72,6 +73,8 @@ class StoreData {
   QStringList state() const;
   /// "20 %"; "full cache".
   static QString budgetOf(const StoreMark& mark);
+  /// "20 % of the prompt"
+  static QString budgetInWords(const StoreMark& mark);
   /// "better on 9 of 16, worse on 3"; empty: nothing to compare with.
   static QString pairedText(const SweepBand& band);
   /// All of one mark, a line each.

@@ -23,7 +23,8 @@ constexpr const char* kProgram = "kvscope-cli";
 constexpr std::size_t kMostBytes = std::size_t(64) << 20;  // of texts that are counted before
 
 LaneSpec without_budget(LaneSpec spec) {
-  for (const char* key : {"slots", "ratio", "bytes"}) spec = with_param(spec, key, "");
+  for (const auto& [key, value] : LaneSpec(spec).given)
+    if (is_budget_key(key)) spec = with_param(spec, key, "");
   return spec;
 }
 
@@ -54,7 +55,7 @@ QStringList argumentsOf(const TextSweep& sweep) {
         << QString::number(sweep.hidden.samples);
   else
     out << "--texts" << sweep.texts;
-  out << "--policies" << policies.join(',') << "--ratios" << sweep.ratios.join(',');
+  out << "--policies" << policies.join(',') << (sweep.of_bytes ? "--bytes" : "--ratios") << sweep.budgets.join(',');
   if (sweep.seeds != 1) out << "--seeds" << QString::number(sweep.seeds);
   if (sweep.stream)
     out << "--prompt-mode"
@@ -79,7 +80,7 @@ QString ownTexts() { return qs(asset("text/questions.jsonl")); }
 std::vector<std::string> policiesOf(const std::vector<LaneSpec>& lanes) {
   std::vector<std::string> out;
   for (const LaneSpec& lane : lanes) {
-    if (lane.name.empty() || !find_policy(lane.name).takes_budget) continue;
+    if (lane.name.empty() || !find_policy(lane.name).takes_bytes) continue;
     const std::string policy = without_budget(with_edits(lane, {})).text;
     if (std::ranges::find(out, policy) == out.end()) out.push_back(policy);
   }
@@ -103,7 +104,7 @@ std::vector<std::string> parsePolicies(const QString& text, QString* wrong) {
       const std::string name = spec.section(':', 0, 0).toStdString();
       if (name == reference_policy()) throw Error(name + ": it runs in any case, and takes no budget");
       const std::string policy =
-          without_budget(parse_lane_spec(with_param(spec.toStdString(), "ratio", "0.5"))).text;  // checked with a budget
+          without_budget(parse_lane_spec(with_param(spec.toStdString(), "bytes", "0.5"))).text;  // checked with a budget
       if (std::ranges::find(out, policy) == out.end()) out.push_back(policy);
     } catch (const Error& error) {
       if (wrong->isEmpty()) *wrong = QString::fromUtf8(error.what());

@@ -23,7 +23,8 @@ struct TextSweep {
   bool stream = false;
   double temperature = 0;
   std::vector<std::string> policies;  // specifications without a budget
-  QStringList ratios;                 // budgets as shares of the prompt
+  QStringList budgets;                // shares of the prompt
+  bool of_bytes = false;              // of the bytes of its keys and values, else of its tokens
   int seeds = 1;
   Hidden hidden{};  // without a file of texts
 };

@@ -20,9 +20,11 @@
 
 #include "app/window/panels/runs/run_grid_model.h"
 #include "app/window/panels/stores/sweep_process.h"
+#include "app/window/session/run_estimate.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
+#include "policy/catalog.h"
 #include "trace/sweep_reader.h"
 
 namespace kvscope {
@@ -260,27 +262,34 @@ std::optional<TextSweep> TextSweepDialog::wanted(QString* why) const {
   QString wrong;
   out.policies = parsePolicies(m_policies->text(), &wrong);
   if (!wrong.isEmpty() || out.policies.empty()) refuse(wrong.isEmpty() ? QString("Name one policy at least.") : wrong);
-  for (const GridBudget& budget : parseBudgets(m_budgets->text(), &wrong)) {
-    if (budget.key != "ratio") wrong = budget.text;
-    out.ratios << qs(budget.value);
+  const std::vector<GridBudget> budgets = parseBudgets(m_budgets->text(), &wrong);
+  for (const GridBudget& budget : budgets) {
+    if (budget.key == "slots" || budget.key != budgets.front().key) wrong = budget.text;
+    out.of_bytes = budget.key == "bytes";
+    out.budgets << qs(budget.value);
   }
   if (!wrong.isEmpty())
-    refuse(QString("“%1” is not a budget. Texts differ in length: use percents such as 20 %, at most 24 of them.").arg(wrong));
-  if (out.ratios.isEmpty()) refuse("Name one budget at least.");
+    refuse(QString("“%1” is not a budget of this sweep. Texts differ in length: use percents such as 20 %, at most 24 of them, or all of "
+                   "them of bytes, such as 20 % bytes.")
+               .arg(wrong));
+  if (out.budgets.isEmpty()) refuse("Name one budget at least.");
+  for (const std::string& policy : out.policies)
+    if (const PolicyInfo& info = find_policy(policyOf(policy)); !out.of_bytes && !info.takes_budget)
+      refuse(QString("%1 lets no token go: with it the budgets are of bytes, such as 20 % bytes.").arg(qs(info.title)));
   if (out.store.isEmpty()) refuse("Choose a folder for the results.");
   if (!why->isEmpty()) return std::nullopt;
   return out;
 }
 
 QString TextSweepDialog::workOf(const TextSweep& sweep) const {
-  const auto n_runs = sweep.policies.size() * static_cast<std::size_t>(sweep.ratios.size()) + 1;
+  const auto n_runs = sweep.policies.size() * static_cast<std::size_t>(sweep.budgets.size()) + 1;
   const auto n_texts = static_cast<std::size_t>(sweep.texts.isEmpty() ? sweep.hidden.count() : m_n_texts),
              n_seeds = static_cast<std::size_t>(sweep.seeds);
   QString out = counted(n_texts, "text", "texts");
   if (n_seeds > 1) out += " × " + counted(n_seeds, "seed", "seeds");
   out += QString(" × %1 (%2 at %3, and the full cache): %4 in all.")
              .arg(counted(n_runs, "run", "runs"), counted(sweep.policies.size(), "policy", "policies"),
-                  counted(static_cast<std::size_t>(sweep.ratios.size()), "budget", "budgets"),
+                  counted(static_cast<std::size_t>(sweep.budgets.size()), "budget", "budgets"),
                   counted(n_texts * n_seeds * n_runs, "item", "items"));
   if (SweepReader::is_store(sweep.store.toStdString()))
     out += " The folder has results already: those of this sweep are not computed again.";
