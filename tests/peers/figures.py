@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small pictures of numbers as SVG, for the pages that tests/peers/truth.py writes. No library is needed to draw them or to look at them."""
 import math
+import statistics
 from html import escape
 
 WIDTH, HEIGHT = 640, 260
@@ -80,3 +81,28 @@ def curves(title, xs, series, write, below, mark=None, low=0.0, high=None):
         axes.across(*mark)
     axes.below(below)
     return axes.svg()
+
+
+def heat(title, rows, columns, values, write, below):
+    """A cell for each row and column, coloured by how far its value is from 1: blue below, orange above, white at 1; full from twice or half on. At a
+    row's end stands its median in words."""
+    left, right, size, top = 104, 72, 15, 62
+    width, height = WIDTH, top + size * len(rows) + 26
+    step = (width - left - right) / len(columns)
+    marks = [text(16, 22, title, "start", size=14)]
+    for i, name in enumerate(columns):
+        marks.append(text(left + (i + 0.5) * step, top - 6, name, colour=FAINT, size=9))
+    marks.append(text(left, top - 20, "blue: lower, orange: higher; full from half or twice on", "start", FAINT, 10))
+    marks.append(text(width - right + 6, top - 6, "median", "start", FAINT, 9))
+    for r, (name, row) in enumerate(zip(rows, values, strict=True)):
+        y = top + r * size
+        marks.append(text(left - 6, y + 11, name, "end", size=10))
+        for i, value in enumerate(row):
+            far = math.log2(max(value, 1e-9))
+            colour = ORANGE if far > 0 else BLUE
+            marks.append(f'<rect x="{left + i * step:.1f}" y="{y}" width="{step - 1:.1f}" height="{size - 1}" fill="{colour}" fill-opacity="{min(1.0, abs(far)):.2f}">'
+                         f'<title>{escape(f"{name}, {columns[i]}: {write(value)}")}</title></rect>')
+        marks.append(text(width - right + 6, y + 11, write(statistics.median(row)), "start", size=10))
+    marks.append(text((left + width - right) / 2, height - 8, below, colour=FAINT, size=10))
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="Noto Sans, DejaVu Sans, sans-serif">'
+    return head + f'<rect width="{width}" height="{height}" fill="#ffffff"/>' + "".join(marks) + "</svg>\n"

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What papers say of caches, measured with kvscope on the model that comes with it: writes assets/papers/TRUTH.md and a picture for each row.
 
-    tests/peers/truth.py build/release/kvscope-cli [--only NAME] [--check]
+    tests/peers/truth.py build/release/kvscope-cli [--only NAME]... [--check]
 
-Needs numpy. --check measures nothing: it fails where the page has other rows than this file or is about another model."""
+Needs numpy. --only measures these rows anew and leaves the others. --check measures nothing: it fails where the page has other rows than this
+file, where one has no command or picture, or is about another model."""
 import argparse
 import hashlib
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -19,7 +22,7 @@ except ImportError:
     print("numpy is missing: pip install numpy")
     sys.exit(77)
 
-from figures import bars, curves
+from figures import bars, curves, heat
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ASSETS = os.path.join(HERE, "..", "..", "assets")
@@ -37,7 +40,15 @@ def claim(name, source, says):
 
 class Kvscope:
     def __init__(self, cli, folder):
-        self.cli, self.folder, self.traces = os.path.abspath(cli), folder, {}
+        self.cli, self.folder, self.traces, self.said = os.path.abspath(cli), folder, {}, []
+
+    def say(self, *arguments):
+        """Notes a command of the row that is measured, once, for its reader."""
+        shown = shlex.join(("kvscope-cli", *arguments))
+        for path, name in ((TEXT, "assets/text/" + os.path.basename(TEXT)), (self.folder + os.sep, "")):
+            shown = shown.replace(path, name)
+        if shown not in self.said:
+            self.said.append(shown)
 
     def run(self, *arguments):
         done = subprocess.run([self.cli, *arguments], capture_output=True, text=True)
@@ -48,13 +59,16 @@ class Kvscope:
     def ppl(self, *lanes, tokens=3072, window=512, stride=256, mode="prefill"):
         """nll of each run, the full cache's first."""
         arguments = [a for lane in lanes for a in ("--lane", lane)]
-        out = json.loads(self.run("ppl", "--text", TEXT, "--tokens", str(tokens), "--window", str(window), "--stride", str(stride),
-                                  "--prompt-mode", mode, "--json", "--quiet", *arguments))
+        command = ["ppl", "--text", TEXT, "--tokens", str(tokens), "--window", str(window), "--stride", str(stride), "--prompt-mode", mode, *arguments]
+        self.say(*command)
+        out = json.loads(self.run(*command, "--json", "--quiet"))
         return [lane["nll"] for lane in out["lanes"]]
 
     def trace(self, text, *lanes, mode="prefill", detail="why"):
         """Of the text-th stretch of the novel, fed with what follows it there."""
         key = (text, lanes, mode, detail)
+        runs = [a for lane in lanes for a in ("--lane", lane)]
+        self.say("trace", "--prompt-file", os.path.join(self.folder, "prompt.txt"), "--follow", os.path.join(self.folder, "next.txt"), "--prompt-mode", mode, "--detail", detail, *runs)
         if key not in self.traces:
             prompt, following = os.path.join(self.folder, "prompt.txt"), os.path.join(self.folder, "next.txt")
             with open(TEXT, encoding="utf-8") as f:
@@ -65,10 +79,15 @@ class Kvscope:
                     f.write(novel[first:first + n])
             out = os.path.join(self.folder, "trace.json")
             self.run("trace", "--prompt-file", prompt, "--follow", following, "--prompt-mode", mode, "--detail", detail, "--out", out, "--quiet",
-                     *[a for lane in lanes for a in ("--lane", lane)])
+                     *runs)
             with open(out, encoding="utf-8") as f:
                 self.traces[key] = json.load(f)
         return self.traces[key]
+
+    def methods(self):
+        """Names of all policies with a budget, but those that are put together of others, or read from a file what this model has none of."""
+        told = json.loads(self.run("info", "--policies", "--json", "--quiet"))["policies"]
+        return [p["name"] for p in told if p["takes_budget"] and p["name"] not in ("custom", "given", "prefill_decode", "qfilter")]
 
 
 def percent(x):
@@ -173,6 +192,45 @@ def locality(k):
             by_head("Tokens whose attention varies less within a window", {h: np.mean(v) for h, v in heads.items()}, (0.5, "chance")))
 
 
+@claim("prediction", "KeepKV, arXiv:2504.09936, Fig. 2 (d)", "An EMA of the past scores predicts the next ones with a smaller relative error than the score of the present step.")
+def prediction(k):
+    runs = {name: f"keepkv:ratio=0.2,predict={name}" for name in ("ema", "window", "current")}
+    relative, nats = {name: [] for name in runs}, {name: [] for name in runs}
+    for text in range(N_TEXTS // 2):
+        for name, lane in zip(runs, k.trace(text, *runs.values(), detail="slots")["lanes"][1:]):
+            heads = [h for s in decoding(lane) for h in s["heads"] if h.get("predictor_rel_error") is not None]
+            relative[name] += [h["predictor_rel_error"] for h in heads]
+            nats[name] += [h["predictor_error"] for h in heads]
+    middle = {name: float(np.median(v)) for name, v in relative.items()}
+    shows = middle["ema"] < middle["current"]
+    cause = "" if shows else " The cause: scores of this model move by e^1 and more from a step to the next, and a mean of past scores is ruled by the highest of them: it stays too high for long where one was high once."
+    return ("shows" if shows else "does not show here",
+            "relative error of the predicted scores, median over heads and steps: " + ", ".join(f"{name} {middle[name]:.2f} (of their logarithms: {np.mean(nats[name]):.2f} nats on average)" for name in runs) + "." + cause,
+            bars("Relative error of predicted scores, median", list(middle), list(middle.values()), lambda x: f"{x:.1f}"))
+
+
+@claim("alike keys", "KVMerger, arXiv:2407.08454, Fig. 2", "Keys of one sequence are alike, and those of adjacent tokens more than others.")
+def alike_keys(k):
+    cosines, near, by_chance, reach = {}, [], [], 16
+    for text in range(N_TEXTS):
+        for head in k.trace(text, 'custom:score="similarity",ratio=0.5,cadence=once', detail="slots")["lanes"][1]["steps"][0]["heads"]:
+            scores = [s[2] for s in head["slots"] if s[2] is not None] + [e["score"] for e in head["events"] if e.get("score") is not None]
+            cosines.setdefault((head["layer"], head["kv_head"]), []).append(np.mean(scores))
+        for head in k.trace(text, "keepkv:ratio=0.5,threshold=-1", detail="slots")["lanes"][1]["steps"][0]["heads"]:
+            gone = {e["pos"] for e in head["events"]}
+            kept = np.array([s[0] for s in head["slots"]])
+            for e in head["events"]:
+                if e.get("into") is not None and e["into"] not in gone:
+                    near.append(abs(e["pos"] - e["into"]) <= reach)
+                    by_chance.append(np.mean(abs(kept - e["pos"]) <= reach))
+    mean = {h: float(np.mean(v)) for h, v in cosines.items()}
+    shows = np.mean(list(mean.values())) > 0.7 and np.mean(near) > 2 * np.mean(by_chance)
+    return ("shows" if shows else "shows in part" if np.mean(near) > 1.5 * np.mean(by_chance) else "does not show here",
+            f"the most similar other key of a token has cosine {np.mean(list(mean.values())):.2f} on average (by head {min(mean.values()):.2f} to {max(mean.values()):.2f}); of a token that goes at 50 % it stands within {reach} tokens "
+            f"in {percent(np.mean(near))}, where {percent(np.mean(by_chance))} of the kept keys stand.",
+            by_head("Cosine of the most similar other key", mean, write=lambda x: f"{x:.2f}"))
+
+
 @claim("hit rate", "SnapKV, arXiv:2404.14469, Fig. 2 and 3", "What the last queries of the prompt choose is what later queries attend to, all through the generation.")
 def hit_rate(k):
     chosen, random, by_step = [], [], {}
@@ -221,6 +279,15 @@ def reduced(k, ratio):
             f"lower in {percent(share)} of the {len(total)} heads over {N_TEXTS} texts (snapkv beside criticalkv over it); in the last layer {100 * change:+.1f} %.", float(share), {h: b / a - 1 for h, (a, b) in total.items()})
 
 
+@claim("layers", "CriticalKV, arXiv:2502.03805, Fig. 5", "The reduction of the perturbation grows through the layers and is largest in the last ones.")
+def layers(k):
+    _, _, _, change = reduced(k, 0.2)
+    by_layer = [float(np.mean([v for (layer, _), v in change.items() if layer == l])) for l in sorted({layer for layer, _ in change})]
+    return ("shows" if by_layer[-1] < 0 and by_layer[-1] == min(by_layer) else "does not show here",
+            f"change of the perturbation by layer {', '.join(f'{100 * x:+.1f} %' for x in by_layer)} (mean over the heads, at 20 %); the cause is that of the row above.",
+            bars("Output perturbation with values, by layer", [str(l) for l in range(len(by_layer))], by_layer, lambda x: f"{100 * x:+.0f} %", (0.0, "no change"), below="layer"))
+
+
 @claim("budgets", "CriticalKV, arXiv:2502.03805, Fig. 6", "The reduction holds for budgets from 2.5 % to 40 %.")
 def budgets(k):
     found = [(r, *reduced(k, r)) for r in (0.05, 0.1, 0.2, 0.4)]
@@ -254,6 +321,53 @@ def merging(k):
     return ("shows" if nll[2] < nll[0] - 0.005 else "does not show here",
             f"nll {full:.3f} (full), {nll[0]:.3f} (nothing is similar enough: evicted), {nll[1]:.3f} (threshold 0.8), {nll[2]:.3f} (threshold 0.5), at 20 %.",
             bars("nll of the text at 20 %", ["full cache", "evicted", "threshold 0.8", "threshold 0.5"], [full, *nll], three, low=3.0))
+
+
+@claim("when to merge", "kvscope's own", "Merging helps the more, the more alike what is joined is; below a similarity it harms.")
+def when_to_merge(k):
+    thresholds = (1.1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.3, 0.0, -1)
+    runs = [f"keepkv:ratio=0.2,threshold={t}" for t in thresholds]
+    full, *nll = k.ppl(*runs)
+    best = int(np.argmin(nll))
+    errors, cosines = [{} for _ in runs], {}
+    for text in range(N_TEXTS // 2):
+        lanes = k.trace(text, *runs, detail="events")["lanes"][1:]
+        for lane, error in zip(lanes, errors):
+            for h, error_of in local_errors(lane).items():
+                error[h] = error.get(h, 0.0) + error_of
+        for step in lanes[-1]["steps"]:                               # which joins whatever goes, however unlike
+            for head in step["heads"]:
+                cosines.setdefault((head["layer"], head["kv_head"]), []).extend(e["cos"] for e in head["events"] if e.get("cos") is not None)
+    heads = sorted(errors[0], key=lambda h: np.mean(cosines[h]))
+    change = [[error[h] / errors[0][h] - 1 for h in heads] for error in errors[1:]]
+    half = len(heads) // 2
+    means = [(float(np.mean(row[:half])), float(np.mean(row[half:]))) for row in change]
+    alike = [float(np.mean(np.concatenate([cosines[h] for h in part]))) for part in (heads[:half], heads[half:])]
+    words = ", ".join(f"{n:.3f} ({threshold_words(t)})" for t, n in zip(thresholds, nll))
+    lower, upper = (min(range(len(means)), key=lambda i: means[i][part]) for part in (0, 1))
+    helps, harms = nll[0] - nll[best] > 0.005, nll[-1] - nll[best] > 0.005
+    return ("shows" if helps and harms else "shows in part" if helps else "does not show here",
+            f"nll {full:.3f} (full); at 20 % by the least cosine that is merged {words}"
+            + ("" if harms else f": no similarity below which it harms ({percent(np.mean(np.concatenate([*cosines.values()]) < 0.5))} of what goes has no key left within a cosine of 0.5)") + f". Local error beside eviction, in the half of the heads whose pairs are less alike (cosine {alike[0]:.2f} on average): "
+            f"{100 * means[-1][0]:+.1f} % where all merges, at best {100 * means[lower][0]:+.1f} % ({threshold_words(thresholds[lower + 1])}); in the other half ({alike[1]:.2f}): "
+            f"{100 * means[-1][1]:+.1f} %, at best {100 * means[upper][1]:+.1f} % ({threshold_words(thresholds[upper + 1])}). Merging all lowers it in {sum(x < 0 for x in change[-1])} of {len(heads)} heads; "
+            f"correlation of that with the heads' cosine: {np.corrcoef([np.mean(cosines[h]) for h in heads], change[-1])[0, 1]:+.2f}.",
+            heat("Local error beside eviction, by the least cosine that is merged", [threshold_words(t) for t in thresholds[1:]], [f"{l}·{h}" for l, h in heads],
+                 [[1 + x for x in row] for row in change], lambda x: f"{100 * (x - 1):+.1f} %", "layer · KV head, from those whose pairs are least alike to those where they are most"))
+
+
+def threshold_words(t):
+    return "none" if t > 1 else "all" if t < 0 else f"{t:g}"
+
+
+def local_errors(lane):
+    """{(layer, KV head): sum over the steps after the prompt} of the relative error of the head's output."""
+    found = {}
+    for step in decoding(lane):
+        for head in step["heads"]:
+            h = head["layer"], head["kv_head"]
+            found[h] = found.get(h, 0.0) + head["local_rel_l2"]
+    return found
 
 
 @claim("refitting", "Attention Matching, arXiv:2602.16284", "Biases and values fitted to the keys that stay keep what eviction of the same tokens loses.")
@@ -313,6 +427,26 @@ def floor(k):
             bars("nll of the text at 20 %", ["full cache", *names], [full, *nll], three, low=3.1))
 
 
+@claim("distance to best", "kvscope's own", "How far the heads of every method are from those of `best`, which sees the coming queries.")
+def distance(k):
+    names = k.methods()
+    total = {name: {} for name in names}
+    for text in range(1):                                              # all methods at once take their time
+        for name, lane in zip(names, k.trace(text, *(f"{name}:ratio=0.2" for name in names), detail="events")["lanes"][1:]):
+            for h, error in local_errors(lane).items():
+                total[name][h] = total[name].get(h, 0.0) + error
+    heads = sorted(total["best"])
+    times = {name: [total[name][h] / total["best"][h] for h in heads] for name in names if name != "best"}
+    middle = {name: float(np.median(t)) for name, t in times.items()}
+    order = sorted(times, key=middle.get)
+    below = [name for name in order if any(x < 1 for x in times[name])]
+    return ("is no floor" if below else "holds here",
+            f"local error of a head beside that of `best`, both at 20 %, first text, median of {len(heads)} heads (in how many it is lower): "
+            + ", ".join(f"{name} {middle[name]:.1f} × ({sum(x < 1 for x in times[name])})" for name in order)
+            + ". Methods that compress the prompt alone hold besides it what is generated; `best` evicts in every step. Left out: qfilter, whose filters nobody measured for this model.",
+            heat("Local error of a head, times that of best", order, [f"{l}·{h}" for l, h in heads], [times[name] for name in order], lambda x: f"{x:.2f} ×", "layer · KV head"))
+
+
 def picture_of(name):
     return name.replace(" ", "-") + ".svg"
 
@@ -322,51 +456,89 @@ def model_hash():
         return hashlib.sha256(f.read()).hexdigest()
 
 
+def rows_of(page):
+    """{name: [source, what it says, what is measured, command, model]} of the page's two tables."""
+    found = {}
+    for line in page.splitlines():
+        name, *told = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] or [""]
+        if line.startswith("| ") and name:
+            found.setdefault(name, []).extend(told)
+    return found
+
+
+def wrongs(path):
+    """What the page lacks or has too much, a sentence each."""
+    with open(path, encoding="utf-8") as f:
+        there = rows_of(f.read())
+    for name, source, says, _ in rows:
+        told = there.get(name, [])
+        if told[:2] != [source, says] or len(told) != 5:
+            yield f"{path}: {name}: expected '{source} | {says}', what is measured, a command and the model, got {told}"
+        elif not told[3].startswith("`kvscope-cli "):
+            yield f"{path}: {name}: expected a command, got {told[3]}"
+        elif told[4] != model_words():
+            yield f"{path}: {name}: is about {told[4]}, expected {model_words()}: measure it anew"
+        if not os.path.exists(os.path.join(ASSETS, "papers", picture_of(name))):
+            yield f"{path}: {name}: no picture"
+    yield from (f"{path}: {name}: nobody measures it" for name in there if name not in [row[0] for row in rows])
+
+
+def model_words():
+    return f"kvmini `{model_hash()[:12]}`"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cli")
-    parser.add_argument("--only")
+    parser.add_argument("--only", action="append", choices=[name for name, *_ in rows])
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     path = os.path.join(ASSETS, "papers", "TRUTH.md")
     if args.check:
-        with open(path, encoding="utf-8") as f:
-            page = f.read()
-        there = [tuple(cell.strip() for cell in line.split("|")[1:4]) for line in page.splitlines() if line.startswith("| ")][1:]
-        asked = [row[:3] for row in rows]
-        wrong = [f"{path}: {name}: expected '{source}: {says}'" for name, source, says in asked if (name, source, says) not in there]
-        wrong += [f"{path}: {row[0]}: nobody measures it" for row in there if row not in asked]
-        wrong += [f"{path}: {row[0]}: no picture" for row in asked if not os.path.exists(os.path.join(ASSETS, "papers", picture_of(row[0])))]
-        if model_hash() not in page:
-            wrong.append(f"{path}: is about another model than {model_hash()}")
-        sys.exit("\n".join(wrong) or 0)
-    lines = []
+        sys.exit("\n".join(wrongs(path)) or 0)
+    with open(path, encoding="utf-8") as f:
+        known = rows_of(f.read()) if args.only else {}
     with tempfile.TemporaryDirectory(prefix="kvscope-truth-") as folder:
         k = Kvscope(args.cli, folder)
         for name, source, says, measure in rows:
-            if args.only not in (None, name):
+            if args.only and name not in args.only:
                 continue
+            k.said.clear()
             verdict, text, picture = measure(k)
-            lines.append(f"| {name} | {source} | {says} | **{verdict}**: {text} [Picture]({picture_of(name)}) |")
+            commands = "; ".join(f"`{command}`" for command in k.said).replace("|", "\\|")
+            known[name] = [source, says, f"**{verdict}**: {text} [Picture]({picture_of(name)})", commands, model_words()]
             with open(os.path.join(ASSETS, "papers", picture_of(name)), "w", encoding="utf-8") as f:
                 f.write(picture)
-            print(lines[-1], flush=True)
-    if args.only:
-        return
+            write_page(path, known)
+            print(f"{name}: {known[name][2]}", flush=True)
+
+
+def table(known, columns):
+    return "\n".join(" | ".join((f"| {name}", *known[name][columns])) + " |" for name, *_ in rows if name in known)
+
+
+def write_page(path, known):
     page = f"""# What papers say, and what shows here
 
-Written by `tests/peers/truth.py build/release/kvscope-cli` (float32, one run of each; the numbers are decisions and sums that repeat to the digits shown). Model
+Written by `tests/peers/truth.py build/release/kvscope-cli` (float32, one run of each; the numbers are decisions and sums that repeat to the digits shown); `--only NAME` measures a row anew. Model
 kvmini, SHA-256 of its weights `{model_hash()}`; text: assets/text/war-and-peace-excerpt.txt, its first {N_TEXTS} stretches of {PROMPT_BYTES} characters with the
-{NEXT_BYTES} that follow fed after them; perplexities over its first 3,072 tokens in windows of 512, of which 256 count.
+{NEXT_BYTES} that follow fed after them; perplexities over its first 3,072 tokens in windows of 512, of which 256 count. In the commands prompt.txt and next.txt are such a stretch and what follows it; what is
+made of what they print stands in the script, a function a row.
 
 A small model of short texts is no Llama: *does not show here* is a result, with the reason where it was found. Nothing was tuned for this page.
 
 | | source | what it says | what kvscope measures |
 |---|---|---|---|
-""" + "\n".join(lines) + """
+{table(known, slice(0, 3))}
 
-Not here yet: KeepKV Fig. 2 (d) (error of predicted scores), KVMerger Fig. 2, 3 (a) and 9 and WeightedKV Fig. 1 and 2 (keys and values themselves, which no command
-writes), CriticalKV Fig. 3 and 5 and ZeroMerge's speeds (times on a GPU), maps of retrieval heads of public models. Decisions beside kvpress: tests/peers/RESULTS.md.
+## Commands
+
+| | command | model |
+|---|---|---|
+{table(known, slice(3, 5))}
+
+Not here: KVMerger Fig. 3 (a) and WeightedKV Fig. 1 and 2 (all pairs of keys and of values, which no command writes), KVMerger Fig. 9 (other models), CriticalKV Fig. 3 and
+ZeroMerge's speeds (times on a GPU), maps of retrieval heads of public models. Decisions beside kvpress: tests/peers/RESULTS.md.
 """
     with open(path, "w", encoding="utf-8") as f:
         f.write(page)

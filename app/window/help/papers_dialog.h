@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <utility>
+
 #include <QDialog>
 
+class QLabel;
 class QTextBrowser;
+class QUrl;
 
 namespace kvscope {
 
@@ -14,9 +19,17 @@ class PapersDialog : public QDialog {
  public:
   explicit PapersDialog(QWidget* parent = nullptr);
   const QTextBrowser& page() const { return *m_page; }
+  const QLabel& said() const { return *m_said; }
+  /// What opens a picture or an address; false: it could not.
+  void setOpener(std::function<bool(const QUrl&)> open) { m_open = std::move(open); }
 
  private:
+  void follow(const QUrl& link);
+  void say(const QString& words);
+
   QTextBrowser* m_page;
+  QLabel* m_said;
+  std::function<bool(const QUrl&)> m_open;
 };
 
 }  // namespace kvscope
