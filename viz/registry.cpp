@@ -41,6 +41,7 @@ const ViewEntry kEntries[] = {
      .tour = {"Time", "One column a step. Space plays, the arrows step, and everything shows the chosen step."},
      .report = {"The steps of run %1", 2, [](int) { return 240; }}},
     {.make = [](const Window&) { return make_queries(); }, .place = {.key = "Alt+Q"}},
+    {.make = [](const Window&) { return make_figures(); }, .place = {.key = "Alt+G"}, .commands = HeaderCommands::add_runs},
     {.make = [](const Window& w) { return make_compare(w); },
      .place = page("&Compare", "Alt+3"),
      .badge = RangeBadge::words,

@@ -20,6 +20,7 @@ std::unique_ptr<View> make_head_strip(std::shared_ptr<TokenWindow> window);
 std::unique_ptr<View> make_inspector();
 std::unique_ptr<View> make_timeline();
 std::unique_ptr<View> make_queries();
+std::unique_ptr<View> make_figures();
 std::unique_ptr<View> make_compare(std::shared_ptr<TokenWindow> window = std::make_shared<TokenWindow>());
 
 /// What a window tells about the range of steps that a view's statistics count: nothing, "steps 3–9", or "3–9" where its header has no

@@ -111,6 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"head_strip", [] { return make_head_strip(std::make_shared<TokenWindow>()); }, kLow},
                       Case{"timeline", [] { return make_timeline(); }, kLow},
                       Case{"queries", [] { return make_queries(); }, {{470, 104}, {470, 400}, {656, 142}, {828, 170}, {1000, 260}}},
+                      Case{"figures", [] { return make_figures(); }, {{470, 104}, {470, 400}, {656, 142}, {828, 170}, {1000, 260}}},
                       Case{"inspector", [] { return make_inspector(); }, {{944, 420}, {1260, 610}, {1580, 800}, {1900, 880}}},
                       Case{"compare", [] { return make_compare(); }, {{944, 420}, {1260, 610}, {1580, 800}, {1900, 880}}}),
     [](const ::testing::TestParamInfo<Case>& of) { return std::string(of.param.name); });
