@@ -18,7 +18,7 @@ install(TARGETS ${kvscope_programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} 
 if(TARGET kvscope_cuda)
   install(TARGETS kvscope_cuda LIBRARY DESTINATION lib/kvscope COMPONENT cuda)
 endif()
-foreach(folder lanes lessons models papers prompts text)
+foreach(folder heads lanes lessons models papers prompts text)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/assets/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/kvscope COMPONENT kvscope
     PATTERN README.md EXCLUDE PATTERN train EXCLUDE PATTERN __pycache__ EXCLUDE)
 endforeach()

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "core/error.h"
 #include "io/temp_folder.h"
+#include "paths.h"
 
 namespace kvscope {
 namespace {
@@ -57,6 +59,22 @@ TEST_F(HeadTableFile, WhatIsNoJsonOrTooMuchIsRefusedInOneLine) {
     EXPECT_EQ(sentence.find('\n'), std::string::npos);
   }
   EXPECT_THROW(read_head_table("/nowhere/f.json"), Error);
+}
+
+TEST(PublicHeads, HaveANumberForEveryHead) {
+  int n_files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(in_checkout("assets/heads"))) {
+    if (entry.path().extension() != ".json") continue;
+    ++n_files;
+    const HeadTable table = read_head_table(entry.path().string());
+    ASSERT_EQ(table.kind, HeadTable::Kind::list) << entry.path();
+    EXPECT_EQ(table.rows.size(), 32u) << entry.path();
+    for (const auto& row : table.rows) {
+      ASSERT_TRUE(row && row->size() == table.rows.front()->size()) << entry.path();
+      for (const double x : *row) EXPECT_TRUE(x > -0.01 && x <= 1) << entry.path() << ": " << x;
+    }
+  }
+  EXPECT_EQ(n_files, 6);
 }
 
 }  // namespace

@@ -538,7 +538,8 @@ A small model of short texts is no Llama: *does not show here* is a result, with
 {table(known, slice(3, 5))}
 
 Not here: KVMerger Fig. 3 (a) and WeightedKV Fig. 1 and 2 (all pairs of keys and of values, which no command writes), KVMerger Fig. 9 (other models), CriticalKV Fig. 3 and
-ZeroMerge's speeds (times on a GPU), maps of retrieval heads of public models. Decisions beside kvpress: tests/peers/RESULTS.md.
+ZeroMerge's speeds (times on a GPU), retrieval scores of public models (published without a licence). Retrieval and streaming heads of six public models, as DuoAttention's authors trained them:
+assets/heads. Decisions beside kvpress: tests/peers/RESULTS.md.
 """
     with open(path, "w", encoding="utf-8") as f:
         f.write(page)
