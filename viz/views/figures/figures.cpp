@@ -56,7 +56,12 @@ class Figures final : public View {
     }
     Rect area = p.canvas().inset(p.px(12), p.px(4));
     const Rect head = area.cut_top(p.px(kTitle));
-    p.text_fit({head.x0, head.middle_y()}, info().value, Face::caption, p.theme().secondary, head.width());
+    float room = head.width();
+    if (std::isfinite(figure.line)) {
+      const std::string words = fmt::format("– – {}", figure.line_words);
+      room -= p.text({head.x1, head.middle_y()}, words, Face::caption, p.theme().secondary, Align::right) + p.px(14);
+    }
+    p.text_fit({head.x0, head.middle_y()}, info().value, Face::caption, p.theme().secondary, room);
     p.mark("title", info().value, head);
     if (area.height() >= p.px(kSaysFrom)) {
       const Rect says = area.cut_top(p.px(kTitle));
@@ -161,19 +166,13 @@ class Figures final : public View {
     p.mark("line", figure.line_words, {plot_.x0, y - 1, plot_.x1, y + 1}, value_text(info(), figure.line));
   }
 
-  /// Under the columns, as many as do not touch; what the line across is stands at the right.
+  /// Under the columns, as many as do not touch.
   void labels(Painter& p, const PaperFigure& figure, float y) const {
-    float end = plot_.x1;
-    if (std::isfinite(figure.line)) {
-      const std::string words = fmt::format("– – {}", figure.line_words);
-      end -= p.width_of(Face::caption, words) + p.px(14);
-      p.text({plot_.x1, y}, words, Face::caption, p.theme().secondary, Align::right);
-    }
     float free = plot_.x0 - p.px(20);
     for (std::size_t i = 0; i < figure.bars.size(); ++i) {
       const std::string text = bar_name(figure.bars[i]);
       const float x = column(figure, static_cast<int>(i)).middle_x(), half = p.width_of(Face::caption, text) / 2;
-      if (x - half < free || x + half > end) continue;
+      if (x - half < free || x + half > plot_.x1) continue;
       p.text({x, y}, text, Face::caption, p.theme().secondary, Align::centre);
       free = x + half + p.px(10);
     }
