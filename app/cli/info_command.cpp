@@ -93,14 +93,19 @@ std::string step_reads_text(const PolicyInfo& policy) {
                      fmt::join(*reads, " and "));
 }
 
+/// With bytes where that is a key, too: slots and ratio are what takes_budget says.
+std::vector<ParamInfo> keys_of(const PolicyInfo& policy) {
+  std::vector<ParamInfo> out = policy.params;
+  for (const ParamInfo& budget : budget_params())
+    if (budget.key == "bytes" && policy.takes_bytes) out.push_back(budget);
+  return out;
+}
+
 Json policies_json() {
   Json list = Json::array();
   for (const PolicyInfo& p : all_policies()) {
     Json keys = Json::array();
-    std::vector<ParamInfo> params = p.params;
-    for (const ParamInfo& budget : budget_params())
-      if (budget.key == "bytes" && p.takes_bytes) params.push_back(budget);  // slots and ratio: takes_budget
-    for (const ParamInfo& k : params) {
+    for (const ParamInfo& k : keys_of(p)) {
       Json key{{"key", k.key}, {"kind", kind_name(k.kind)}, {"default", k.default_text}};
       if (k.kind == ParamInfo::Kind::choice) {
         key["choices"] = k.choices;
@@ -133,12 +138,12 @@ Json policies_json() {
 
 std::string policies_text() {
   std::string out =
-      "Every policy takes slots=N (per head) or ratio=R (of the prompt's tokens) as its budget, but for those that let no slot go and "
-      "one whose decisions a file brings.\n";
+      "Every policy takes slots=N (per head), ratio=R (of the prompt's tokens) or bytes=R (of their keys and values) as its budget, but for those "
+      "that let no slot go, some of which take bytes, and one whose decisions a file brings.\n";
   for (const PolicyInfo& p : all_policies()) {
     out += fmt::format("\n{}  {}{}\n  {}\n", p.name, p.title, p.paper.empty() ? "" : " (" + p.paper + ")", p.idea);
     std::vector<std::vector<std::string>> rows;
-    for (const ParamInfo& k : p.params) {
+    for (const ParamInfo& k : keys_of(p)) {
       const std::string with = k.only_with.empty() ? "" : fmt::format("; with {}", k.only_with);
       const bool is_list = k.kind == ParamInfo::Kind::choice && !k.described.empty();
       rows.push_back(

@@ -50,7 +50,7 @@ class Sweep(CliTest):
         self.refuses(2, ["sweep", "--prompt-file", PROMPT, "--policies", "snapkv,kivi", "--ratios", "0.4"], "--ratios", "kivi", "--bytes alone")
         self.refuses(2, ["sweep", "--prompt-file", PROMPT, "--policies", "quest", "--bytes", "0.4"], "--bytes", "quest", "takes none")
         self.refuses(2, ["sweep", "--prompt-file", PROMPT, "--policies", "h2o", "--bytes", "0.4", "--ratios", "0.2"], "--ratios")
-        self.refuses(1, ["sweep", "--prompt-file", PROMPT, "--policies", "kivi", "--bytes", "0.05", "--generate", "2"], "at least 0.")
+        self.refuses(2, ["sweep", "--prompt-file", PROMPT, "--policies", "kivi", "--bytes", "0.05", "--generate", "2"], "at least 0.")
 
     def test_it_writes_a_whole_file(self):
         out = os.path.join(self.folder, "s.csv")

@@ -358,8 +358,8 @@ class Kept(CliTest):
 
     def test_words_of_kvpress_are_understood_aloud(self):
         r = cli(*TRACE, "--lane", "KnormPress:compression_ratio=0.75", "--out", self.path("t.json"), "--quiet")
-        self.assertEqual((r.returncode, r.stderr), (0, "kvscope-cli: KnormPress:compression_ratio=0.75 is read as knorm:ratio=0.25\n"))
-        self.assertEqual(self.read_json("t.json")["lanes"][1]["spec"], "knorm:ratio=0.25")
+        self.assertEqual((r.returncode, r.stderr), (0, "kvscope-cli: KnormPress:compression_ratio=0.75 is read as knorm:ratio=0.25,round=down\n"))
+        self.assertEqual(self.read_json("t.json")["lanes"][1]["spec"], "knorm:ratio=0.25,round=down")
 
 
 class Trace(CliTest):

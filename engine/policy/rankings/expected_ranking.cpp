@@ -95,10 +95,10 @@ std::vector<double> ExpectedRanking::score(const HeadView& head) const {
 }
 
 std::string ExpectedRanking::equation() const {
+  const std::string norm = !o_.value_norm ? "share" : o_.eps > 0 ? fmt::format("(share + {:g}) ‖v‖", o_.eps) : "share ‖v‖";
   return fmt::format(
-      "share{}, share the softmax of μ·k/√d{}, μ{} of the queries turned on by the next {} positions; means over the query heads",
-      o_.value_norm ? o_.eps > 0 ? fmt::format(" + {:g}, times ‖v‖", o_.eps) : " ‖v‖" : "", o_.covariance ? " + kᵀΣk/2d" : "",
-      o_.covariance ? " and Σ" : "", o_.future);
+      "{}: share = softmax of μ·k/√d{}, mean over the query heads; μ{} of the prompt's queries, turned on by the next {} positions", norm,
+      o_.covariance ? " + kᵀΣk/2d" : "", o_.covariance ? " and Σ" : "", o_.future);
 }
 
 }  // namespace kvscope

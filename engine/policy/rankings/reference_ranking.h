@@ -14,6 +14,9 @@ class ReferenceRanking final : public Ranking {
   void require(StatNeeds& needs) const override { needs.prompt_queries = true; }
   bool needs_prompt() const override { return true; }
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override {
+    return largest_ ? "largest attention of the reference queries" : "root of the mean square of the reference queries' attention";
+  }
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 
  private:

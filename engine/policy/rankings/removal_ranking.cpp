@@ -54,8 +54,9 @@ std::vector<double> RemovalRanking::score(const HeadView& head) const {
 }
 
 std::string RemovalRanking::equation() const {
-  return fmt::format("mean over {} neighbours of (p/(1 − p))² ‖v − o‖², how far the outputs of the last {} queries move if it alone goes",
-                     o_.kernel, o_.window);
+  return fmt::format(
+      "mean of its own and {} neighbours' effect: (p/(1 − p))² ‖v − o‖², how far outputs of the last {} queries move if it goes",
+      o_.kernel - 1, o_.window);
 }
 
 }  // namespace kvscope

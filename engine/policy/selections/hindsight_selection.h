@@ -15,6 +15,7 @@ class HindsightSelection final : public Selection {
   /// horizon: coming queries to look at.
   explicit HindsightSelection(int horizon) : horizon_(horizon) {}
   void select(HeadDecision& head, int step) const override;
+  std::string equation() const override { return "−Σ ‖(o′ − o) W_O‖₁ over the coming queries, if it alone goes"; }
   void require(StatNeeds& needs) const override { needs.coming_queries = horizon_; }
 
  private:
