@@ -129,7 +129,7 @@ TEST(SessionFileTest, WhatIsNoSessionIsRefusedWithThePlaceAndTheReason) {
       {R"({"kvscope": "session"})", "session.version: expected a number from 1, got nothing"},
       {with("\"version\": 1", "\"version\": 0"), "session.version"},
       {with("\"version\": 1", "\"version\": \"1\""), "session.version: expected a number, got a text"},
-      {with("\"generate\": 3", "\"generate\": 1e300"), "session: generate: expected a number that 32 bits can hold"},
+      {with("\"generate\": 3", "\"generate\": 1e300"), "session: generate: expected a whole number in -1..1048576"},
       {with("\"generate\": 3", "\"generate\": 2.5"), "session: generate: expected a whole number"},
       {with("[\"full\", ", "[7, "), "session: lanes[0]: expected a text, got 7"},
       {with("\"tokens\": [4, 6]", "\"tokens\": [6, 4]"), "session.selection.tokens: expected [first, last]"},

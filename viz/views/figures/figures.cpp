@@ -29,7 +29,7 @@ class Figures final : public View {
   float preferred_height(const Frame& frame) const override { return 230 * frame.scale; }
 
   std::vector<Option> options() const override {
-    Option figure{"figure", {}, which_, true};
+    Option figure{"figure", {}, which_, false};
     for (const PaperFigureInfo& info : paper_figure_infos()) figure.choices.push_back(info.name);
     return {figure};
   }
