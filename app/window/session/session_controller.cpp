@@ -116,7 +116,9 @@ void SessionController::deliver() {
   if (d->guest) return deliverGuest(snapshot);
   const auto guest = d->guests.find(snapshot->generation);
   const bool of_guest = guest != d->guests.end();
-  if (of_guest && d->newest != d->generation) return;  // the rest of a guest that was ended
+  // The rest of a guest that was ended: its progress carries the generation of what is on screen, which is whole.
+  const bool guest_ended = d->newest != d->generation;
+  if (guest_ended && (of_guest || snapshot->phase == RunPhase::computing)) return;
   if (d->folder_before && snapshot->generation >= d->loads && snapshot->phase != RunPhase::loading) {
     // A model that was refused is not the session's: what is shown, and saved, is of the one before.
     if (!snapshot->loading.empty() && !d->folder_before->isEmpty()) m_model_folder = *d->folder_before;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <QApplication>
 #include <QSignalSpy>
 #include <QTest>
 
@@ -137,6 +140,29 @@ TEST_F(RunQueueTest, WhatWasAskedForTogetherCanBeCancelledTogether) {
   EXPECT_EQ(states, (std::vector<State>{State::cancelled, State::cancelled, State::cancelled, State::done}));
 }
 
+TEST_F(RunQueueTest, TheProgressOfACancelledRunIsNotThatOfTheRunsOnScreen) {
+  RunRequest request = controller.request();
+  request.mode = PromptMode::prefill;
+  while (request.prompt.size() < 1000) request.prompt += " The house number of Helen is 482.";
+  controller.replaceRequest(request);
+  ASSERT_TRUE(waitIdle());
+  bool idle_all_along = true;
+  QObject::connect(&workspace, &Workspace::snapshotChanged, &workspace,
+                   [&] { idle_all_along = idle_all_along && workspace.snapshot().phase == RunPhase::idle; });
+  for (int turn = 0; turn < 20; ++turn) {
+    queue.add({"keepkv:slots=60"}, Purpose::point);
+    ASSERT_NE(queue.running(), nullptr);
+    std::this_thread::sleep_for(std::chrono::microseconds(200 * turn));  // how far it is has been said, and not read yet
+    queue.cancelAll();
+    QApplication::processEvents();
+    QTest::qWait(120);  // progress is said ten times a second
+  }
+  EXPECT_TRUE(idle_all_along);
+  queue.add({"h2o:slots=8"}, Purpose::point);
+  ASSERT_TRUE(waitIdle()) << "the queue goes on";
+  EXPECT_EQ(queue.runs().back().state, State::done);
+}
+
 TEST_F(RunQueueTest, AnEditComesFirstAndTheQueueGoesOnAfterIt) {
   queue.add({"h2o:slots=8", "h2o:slots=9"}, Purpose::lane);
   controller.setPrompt("The house number of Helen is 7.");
@@ -159,6 +185,7 @@ TEST_F(RunQueueTest, AModelThatIsOpenedMeanwhileRunsWhatIsInTheList) {
     const auto shown = QObject::connect(&workspace, &Workspace::snapshotChanged, &workspace,
                                         [&] { most = std::max(most, workspace.snapshot().lanes.size()); });
     controller.loadModel(controller.modelFolder());
+    fprintf(stderr, "steps %zu\n", workspace.snapshot().lanes[0].steps.size());
     queue.cancelAll();
     ASSERT_TRUE(waitIdle());
     EXPECT_EQ(most, 2u) << (ended ? "after that run" : "during that run");
