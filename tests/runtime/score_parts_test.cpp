@@ -29,6 +29,11 @@ const std::vector<Case>& cases() {
       {"compactor:slots=20,sinks=2,recent=2,sketch=0", [](const Parts& p) { return p.at("blend") * p.at("leverage") + p.at("attention"); }},
       {"criticalkv:slots=20,window=4,eps=0.01", [](const Parts& p) { return (p.at("A") + 0.01) * p.at("ν"); }},
       {"tri:slots=20,zscore=0", [](const Parts& p) { return p.at("turned") + p.at("spread"); }},
+      {"custom:score=\"sum / age ^ 0.5 + vnorm\",slots=20",
+       [](const Parts& p) { return p.at("sum") / std::sqrt(p.at("age")) + p.at("vnorm"); }},
+      {"roco:slots=20", [](const Parts& p) { return p.at("Σ attention") / p.at("queries"); }},
+      {"snapkv:slots=20,window=4,kernel=1", [](const Parts& p) { return p.at("its own"); }},
+      {"snapkv:slots=20,window=4,kernel=5", nullptr},
       {"lagkv:slots=20,lag=8", nullptr},
       {"cur:slots=20", nullptr},
       {"leverage:slots=20", nullptr},
@@ -77,7 +82,7 @@ TEST(ScoreParts, GiveTheScoreOfWhatStayedAndOfWhatWentByTheEquation) {
         if (!std::isnan(head.score[i])) same(head.pos[i], head.score[i]), ++n_kept;
       for (const Event& event : head.events) same(event.pos, event.score), ++n_gone;
     }
-    EXPECT_GT(n_kept, 20);
+    EXPECT_GT(n_kept, 10);  // of four heads; the newest of each may be kept unasked
     EXPECT_GT(n_gone, 80);
   }
 }
@@ -91,8 +96,10 @@ TEST(ScoreParts, EveryPolicyThatRemovesSaysWhatItsScoreIs) {
     request.lanes = {parse_lane_spec(info.name + ":ratio=0.5")};
     const Snapshot out = run(session, request);
     const LaneSnapshot& lane = out.lanes.back();
-    const bool scored = std::ranges::any_of(lane.steps.front()->heads, [](const HeadRecord& head) { return std::isfinite(head.cutoff); });
-    EXPECT_TRUE(!scored || !lane.score_equation.empty() || !lane.statistic.empty()) << info.name;
+    const bool scored = std::ranges::any_of(lane.steps.front()->heads, [](const HeadRecord& head) {
+      return std::ranges::any_of(head.events, [](const Event& event) { return std::isfinite(event.score); });
+    });
+    EXPECT_EQ(scored, !lane.score_equation.empty()) << info.name << ": " << lane.score_equation;
   }
 }
 

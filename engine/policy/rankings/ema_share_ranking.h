@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "policy/rankings/predicted_share.h"
@@ -19,7 +21,13 @@ class EmaShareRanking final : public Ranking {
     needs.ema_alpha = alpha_;
     needs.z_rows = std::max(needs.z_rows, window_);
   }
-  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::vector<double> score(const HeadView& head) const override {
+    if (head.terms) head.note("votes", std::vector<double>(head.slots->votes.begin(), head.slots->votes.end()));
+    return statistic(*head.slots);
+  }
+  std::string equation() const override {
+    return fmt::format("votes × exp(EMA of the logits), as its share of the cache: EMA of exp(logit), the past weighs {:g}", alpha_);
+  }
   std::vector<double> statistic(const SlotState& slots) const override { return predicted_shares(slots, Predict::ema, group_, alpha_); }
 
  private:

@@ -68,10 +68,10 @@ void ExpressionRanking::require(StatNeeds& needs) const {
 }
 
 std::vector<double> ExpressionRanking::statistic(const SlotState& slots) const {
-  return score_.reads_rows() ? std::vector<double>{} : evaluate(slots, nullptr);
+  return score_.reads_rows() ? std::vector<double>{} : evaluate(slots, nullptr, nullptr);
 }
 
-std::vector<double> ExpressionRanking::evaluate(const SlotState& slots, const KeyGeometry* rows) const {
+std::vector<double> ExpressionRanking::evaluate(const SlotState& slots, const KeyGeometry* rows, const HeadView* notes) const {
   std::array<std::vector<double>, kCount> values;
   std::array<std::span<const double>, kCount> columns;
   for (std::size_t i = 0; i < kCount; ++i) {
@@ -79,6 +79,7 @@ std::vector<double> ExpressionRanking::evaluate(const SlotState& slots, const Ke
     values[i] = column(static_cast<Quantity>(i), slots, rows);
     KVSCOPE_ASSERT(values[i].size() == slots.pos.size());
     columns[i] = values[i];
+    if (notes) notes->note(kQuantities[i].name.data(), values[i]);
   }
   return score_.expression().evaluate(columns, slots.pos.size());
 }

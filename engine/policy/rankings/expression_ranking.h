@@ -41,12 +41,14 @@ class ExpressionRanking final : public Ranking {
   /// ema: how `ema` is computed.
   ExpressionRanking(ScoreExpression score, const EmaShareRanking& ema) : score_(std::move(score)), ema_(ema) {}
   void require(StatNeeds& needs) const override;
-  std::vector<double> score(const HeadView& head) const override { return evaluate(*head.slots, head.keys); }
+  std::vector<double> score(const HeadView& head) const override { return evaluate(*head.slots, head.keys, &head); }
+  std::string equation() const override { return score_.expression().text(); }
   /// The score itself, where the slots alone tell it.
   std::vector<double> statistic(const SlotState& slots) const override;
 
  private:
-  std::vector<double> evaluate(const SlotState& slots, const KeyGeometry* rows) const;
+  /// Notes every quantity that it names in `notes`, where there are any.
+  std::vector<double> evaluate(const SlotState& slots, const KeyGeometry* rows, const HeadView* notes) const;
   std::vector<double> column(Quantity q, const SlotState& slots, const KeyGeometry* rows) const;
 
   ScoreExpression score_;

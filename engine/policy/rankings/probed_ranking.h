@@ -14,6 +14,10 @@ class ProbedRanking final : public ColumnRanking<statistics::Probed> {
     ColumnRanking::require(needs);
     needs.probe = probe_;
   }
+  std::string equation() const override {
+    return std::string("most that a token pays it while the model repeats the prompt, any query head") +
+           (probe_.by_output ? ": attention × ‖v W_O‖ / ‖what the token brings into the layer‖" : "");
+  }
   bool needs_prompt() const override { return true; }
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/question_ranking.h"
 
+#include <fmt/format.h>
+
 #include "core/not_available.h"
 
 namespace kvscope {
@@ -17,6 +19,11 @@ std::vector<double> QuestionRanking::statistic(const SlotState& slots) const {
   const std::vector<double> by_place = by_slots_seen_ ? slots.rows.sums_by_place() : std::vector<double>();
   for (std::size_t i = 0; i < score.size(); ++i) score[i] = (by_slots_seen_ ? before_first * score[i] + by_place[i] : score[i]) / rows;
   return score;
+}
+
+std::string QuestionRanking::equation() const {
+  return fmt::format("mean attention of the last {} queries, the question's{}", w_,
+                     by_slots_seen_ ? ", each × the slots before its own" : "");
 }
 
 std::vector<double> QuestionRanking::score(const HeadView& head) const {

@@ -13,6 +13,7 @@ class QuestionRanking final : public Ranking {
   QuestionRanking(int w, bool by_slots_seen) : w_(w), by_slots_seen_(by_slots_seen) {}
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override;
   std::vector<double> statistic(const SlotState& slots) const override;
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/rankings/ranking.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,6 +17,18 @@ namespace kvscope {
 
 std::vector<double> PositionRanking::score(const HeadView& head) const { return {head.slots->pos.begin(), head.slots->pos.end()}; }
 
+std::string DecayedRanking::equation() const {
+  return fmt::format("Σ attention of every query so far, {:g} times lighter with each step", lambda_);
+}
+
+std::vector<double> MeanRanking::score(const HeadView& head) const {
+  head.note("Σ attention", head.slots->sum);
+  if (head.terms) head.note("queries", std::vector<double>(head.slots->times.begin(), head.slots->times.end()));
+  return statistic(*head.slots);
+}
+
+std::string MeanRanking::equation() const { return "Σ attention / queries: those so far that have seen the slot"; }
+
 std::vector<double> MeanRanking::statistic(const SlotState& slots) const {
   std::vector<double> w(slots.sum);
   for (std::size_t i = 0; i < w.size(); ++i) w[i] /= slots.times[i];
@@ -26,7 +40,15 @@ void HitRanking::require(StatNeeds& needs) const {
   needs.sum = true;
 }
 
+std::string HitRanking::equation() const {
+  return fmt::format("queries, of the last {}, that paid it an equal share or more; of equal counts the larger Σ attention stays", window_);
+}
+
 std::vector<double> HitRanking::statistic(const SlotState& slots) const { return {slots.hits.counts().begin(), slots.hits.counts().end()}; }
+
+std::string DeviationProtectedRanking::equation() const {
+  return fmt::format("{}; the {} whose attention varies most are not ranked", MeanRanking().equation(), n_deviating_);
+}
 
 void DeviationProtectedRanking::protect(const HeadView& head, std::vector<char>& is_protected) const {
   const SlotState& slots = *head.slots;
@@ -64,6 +86,16 @@ void WeightedRowsRanking::require(StatNeeds& needs) const {
   needs.row_sums = RowSums::by_place;
 }
 
+static const char* const kWeights = "1 the oldest to 1.2 the newest, over how many of them saw the slot";
+
+std::string WeightedRowsRanking::equation() const {
+  return rows_ == 1 ? "attention of the last query" : fmt::format("Σ attention of the last {} queries, weighted {}", rows_, kWeights);
+}
+
+std::string RecentRowsRanking::equation() const {
+  return fmt::format("Σ attention of as many queries as slots are recent, weighted {}", kWeights);
+}
+
 std::vector<double> WeightedRowsRanking::statistic(const SlotState& slots) const {
   const int rows = slots.rows.rows();
   const double step = rows > 1 ? (1.2 - 1.0) / (rows - 1) : 0.0;  // row r has weight 1 + r step
@@ -86,10 +118,19 @@ std::vector<double> PooledWindowRanking::statistic(const SlotState& slots) const
 
 std::vector<double> PooledWindowRanking::score(const HeadView& head) const {
   std::vector<double> mean = statistic(*head.slots);
+  head.note("its own", mean);
   const std::size_t ranked = mean.size() - std::min(mean.size(), at(w_));
   std::vector<double> pooled(mean.size(), kNotAvailable);
   pool_1d(std::span(mean).first(ranked), kernel_, pool_, std::span(pooled).first(ranked));
   return pooled;
+}
+
+std::string PooledWindowRanking::equation() const {
+  const std::string own = fmt::format("mean attention of the last {} queries", w_);
+  if (kernel_ <= 1) return "its own: " + own;
+  const char* const how = pool_ == Pool::max ? "largest" : "mean";
+  return fmt::format("{} of its own and {} neighbours': {}{}", how, kernel_ - 1, own,
+                     pool_ == Pool::padded ? ", zeros beyond the ends" : "");
 }
 
 std::vector<double> pool_1d(std::span<const double> x, int kernel, Pool pool) {

@@ -21,7 +21,7 @@ class Ranking {
   virtual void require(StatNeeds&) const {}
   /// [n]. NaN where it has no opinion (slots that are protected anyway). Empty: it never ranks.
   virtual std::vector<double> score(const HeadView& head) const = 0;
-  /// How the score comes from the terms that score() notes where they are wanted, for people, in one line; empty: it is the statistic.
+  /// What the score is, in the terms that score() notes where they are wanted, for people, in one line; empty: there is none to show.
   virtual std::string equation() const { return {}; }
   /// Adds what it reads of a layer in which the `recent` newest slots are protected.
   virtual void require_in_layer(StatNeeds&, int /*recent*/) const {}
@@ -56,6 +56,7 @@ class ColumnRanking : public Ranking {
  public:
   void require(StatNeeds& needs) const override { needs.*ColumnOf<S>::needs = true; }
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::string equation() const override { return S::kEquation; }
   std::vector<double> statistic(const SlotState& slots) const override {
     const auto& cells = column<S>(slots);
     std::vector<double> score(cells.size());
@@ -71,6 +72,7 @@ class DecayedRanking final : public ColumnRanking<statistics::Decayed> {
     ColumnRanking::require(needs);
     needs.lambda = lambda_;
   }
+  std::string equation() const override;
 
  private:
   double lambda_;
@@ -80,7 +82,8 @@ class DecayedRanking final : public ColumnRanking<statistics::Decayed> {
 class MeanRanking final : public Ranking {
  public:
   void require(StatNeeds& needs) const override { needs.sum = true; }
-  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override;
   std::vector<double> statistic(const SlotState& slots) const override;
 };
 
@@ -97,6 +100,7 @@ class HitRanking final : public Ranking {
   explicit HitRanking(int window) : window_(window) {}
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::string equation() const override;
   std::vector<double> tie_break(const HeadView& head) const override { return head.slots->sum; }
   std::vector<double> statistic(const SlotState& slots) const override;
 
@@ -111,7 +115,8 @@ class DeviationProtectedRanking final : public Ranking {
   DeviationProtectedRanking(int n_deviating, int slots) : n_deviating_(n_deviating), slots_(slots) {}
   void require(StatNeeds& needs) const override { needs.sum = needs.sum_sq = true; }
   void protect(const HeadView& head, std::vector<char>& is_protected) const override;
-  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::vector<double> score(const HeadView& head) const override { return MeanRanking().score(head); }
+  std::string equation() const override;
   std::vector<double> statistic(const SlotState& slots) const override { return MeanRanking().statistic(slots); }
 
  private:
@@ -125,6 +130,7 @@ class WeightedRowsRanking : public Ranking {
   explicit WeightedRowsRanking(int rows) : rows_(rows) {}
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::string equation() const override;
   std::vector<double> statistic(const SlotState& slots) const override;
 
  private:
@@ -136,6 +142,7 @@ class RecentRowsRanking final : public WeightedRowsRanking {
  public:
   RecentRowsRanking() : WeightedRowsRanking(1) {}
   void require_in_layer(StatNeeds& needs, int recent) const override { needs.rows = std::max(needs.rows, recent); }
+  std::string equation() const override;
 };
 
 /// Of the values within half a kernel; padded: their sum over the whole kernel, as if zeros stood beyond the ends.
@@ -147,6 +154,7 @@ class PooledWindowRanking final : public Ranking {
   PooledWindowRanking(int w, int kernel, Pool pool) : w_(w), kernel_(kernel), pool_(pool) {}
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override;
+  std::string equation() const override;
   std::vector<double> statistic(const SlotState& slots) const override;
 
  private:

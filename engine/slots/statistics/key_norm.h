@@ -10,6 +10,7 @@ struct KeyNorm {
   using Cell = double;
   KVSCOPE_HOST_DEVICE static Cell init(const NewSlot& slot) { return slot.key_norm; }
   KVSCOPE_HOST_DEVICE static double score(const Cell& norm) { return -norm; }
+  static constexpr const char* kEquation = "−‖k‖, before rotation";
   static constexpr StatText kText{"knorm", "minus the norm of the key, before rotation", "minus the key's norm"};
 };
 

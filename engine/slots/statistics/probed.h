@@ -10,6 +10,7 @@ struct Probed {
   using Cell = double;
   KVSCOPE_HOST_DEVICE static Cell init(const NewSlot& slot) { return slot.probed; }
   KVSCOPE_HOST_DEVICE static double score(const Cell& found) { return found; }
+  static constexpr const char* kEquation = "what a probe of the prompt found";
 };
 
 }  // namespace kvscope::statistics

@@ -43,6 +43,7 @@ struct StatText {
 //   PromptSum prompt_sum(const StatParams&)            what a whole prompt leaves in the cell; or
 //   int kPromptRows                   the last so many queries of a prompt are folded one by one, those that see the slot
 //   double score(const Cell&)         the higher, the longer the slot stays
+//   const char* kEquation             that score, in one line; with a score
 //   StatText kText
 // All functions are static and work on one cell, on the host as on a device.
 

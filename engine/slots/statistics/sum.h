@@ -12,6 +12,7 @@ struct Sum {
   KVSCOPE_HOST_DEVICE static void fold(Cell& sum, double abar, const StatParams&) { sum += abar; }
   KVSCOPE_HOST_DEVICE static PromptSum prompt_sum(const StatParams&) { return {.power = 1, .decay = 1}; }
   KVSCOPE_HOST_DEVICE static double score(const Cell& sum) { return sum; }
+  static constexpr const char* kEquation = "Σ attention of every query so far";
 };
 
 }  // namespace kvscope::statistics
