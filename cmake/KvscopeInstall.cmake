@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cmake --install` and `cpack`: the programs with what they read (app/assets.cpp looks in ../share/kvscope), what a desktop wants to know,
+# `cmake --install` and `cpack`: the programs with what they read (engine/core/assets.cpp looks in ../share/kvscope), what a desktop wants to know,
 # manual pages from --help, and a .deb whose dependencies dpkg-shlibdeps finds. The CUDA module is installed but not packed: its libraries
 # are not Debian's.
 include(GNUInstallDirs)

@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include "app/assets.h"
 #include "arch/chat_files.h"
+#include "core/assets.h"
 #include "core/error.h"
 #include "core/from_chars.h"
 #include "io/files.h"

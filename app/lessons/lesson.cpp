@@ -8,8 +8,8 @@
 
 #include <fmt/ranges.h>
 
-#include "app/assets.h"
 #include "app/lessons/prompt_text.h"
+#include "core/assets.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_asset.h"

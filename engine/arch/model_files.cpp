@@ -25,12 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxConfigBytes = 4u << 20;
 
-std::string name_of_folder(const std::string& folder) {
-  fs::path path = fs::absolute(folder).lexically_normal();
-  if (path.filename().empty()) path = path.parent_path();  // a slash at the end
-  return path.filename().string();
-}
-
 std::size_t bytes_of_weights(const ModelFiles& model) {
   std::size_t bytes = model.embedding.bytes.size() + model.final_norm.bytes.size();
   if (!model.config.tied_embeddings) bytes += model.lm_head.bytes.size();
@@ -94,7 +88,7 @@ ModelFiles model_of(const std::string& path, const JsonDocument& json, const std
   ModelFiles model;
   model.folder = path;
   model.config = family.read_config(config);
-  model.config.name = whole.text_or("name", name_of_folder(path));
+  model.config.name = whole.text_or("name", name_of_model(path));
   model.config.arch = family.model_type;
   Weights weights = open_weights();
   family.bind(weights, model);
@@ -140,6 +134,16 @@ ModelFiles open_files(const std::string& folder, ReadWeights read) {
 }
 
 }  // namespace
+
+std::string name_of_model(const std::string& folder) {
+  fs::path path = fs::absolute(folder).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();  // a slash at the end
+  // The Hugging Face cache: models--ORG--NAME/snapshots/REVISION.
+  const std::string repository = path.parent_path().parent_path().filename().string();
+  const std::size_t name = repository.rfind("--");
+  if (path.parent_path().filename() == "snapshots" && repository.starts_with("models--")) return repository.substr(name + 2);
+  return path.filename().string();
+}
 
 TokenizerFile open_tokenizer_file(const std::string& folder) {
   if (GgufFile::is_one(folder)) return {open_gguf_tokenizer(GgufFile::open(folder)), folder};

@@ -74,6 +74,10 @@ struct TokenizerFile {
 /// Error.
 TokenizerFile open_tokenizer_file(const std::string& folder);
 
+/// What a model is called that does not say it: after its folder or file; in the Hugging Face cache, where folders are revisions, after
+/// its repository.
+std::string name_of_model(const std::string& folder);
+
 /// Reads config.json, model.safetensors or the sharded model.safetensors.index.json, the tokenizer (tokenizer.json, or tokenizer.model
 /// where there is none) and heads.json (both optional; a bad heads.json is said in characters_problem). The start token is the one that a
 /// tokenizer.json puts before a text, if it puts one; with a tokenizer.model it is config.json's. Throws Error naming the missing or

@@ -123,8 +123,6 @@ def allowed(file, target):
         return folder in ENGINE and engine([folder, *ENGINE[folder]])
     if file.startswith("viz/"):
         return target.startswith("viz/") or engine(VIZ)
-    if file.startswith("app/") and target == "app/assets.h":
-        return True
     if file.startswith(("app/share/", "app/lessons/")):  # neither knows of the other
         return target.startswith(("engine/", file[: file.index("/", 4) + 1], *SHARE))
     if file.startswith("app/cli/"):

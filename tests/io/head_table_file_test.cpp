@@ -63,7 +63,7 @@ TEST_F(HeadTableFile, WhatIsNoJsonOrTooMuchIsRefusedInOneLine) {
 
 TEST(PublicHeads, HaveANumberForEveryHead) {
   int n_files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(in_checkout("assets/heads"))) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(in_checkout("assets/heads"))) {
     if (entry.path().extension() != ".json") continue;
     ++n_files;
     const HeadTable table = read_head_table(entry.path().string());

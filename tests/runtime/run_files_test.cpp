@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/model/run_files.h"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,6 +38,23 @@ TEST(RunFiles, AModelsOwnFileIsLookedForInItsFolderAndAnyOtherThereToo) {
   EXPECT_EQ(first("duo:heads=mine.json", "heads"), 5);
   EXPECT_TRUE(files.of(parse_lane_spec("duo")).heads.empty()) << "without one the prompt decides";
   EXPECT_TRUE(files.of(parse_lane_spec("h2o:slots=10")).heads.empty());
+}
+
+TEST(RunFiles, OfPublicModelsTheProgramHasSome) {
+  const test::TempFolder folder;
+  const auto n_layers = [](const std::string& of_model) {
+    RunFiles files(of_model);
+    const GivenFiles given = files.of(parse_lane_spec("duo"));
+    return given.heads.empty() ? std::size_t{0} : given.heads.at("heads")->rows.size();
+  };
+  const std::string plain = folder.path() + "/Mistral-7B-Instruct-v0.3";
+  const std::string cached = folder.path() + "/models--mistralai--Mistral-7B-Instruct-v0.3/snapshots/c170c708";
+  for (const std::string& model : {plain, plain + "/", cached}) EXPECT_EQ(n_layers(model), 32u) << model;
+  EXPECT_EQ(n_layers(folder.path() + "/Mistral-7B-v0.1"), 0u);
+  EXPECT_TRUE(named_files_outside({parse_lane_spec("duo")}, plain, {}).empty()) << "nobody has to be asked";
+  std::filesystem::create_directories(plain);
+  folder.write("Mistral-7B-Instruct-v0.3/distant_heads.json", "[[1]]");
+  EXPECT_EQ(n_layers(plain), 1u) << "the model's own comes first";
 }
 
 TEST(RunFiles, AFileIsReadAgainWhenItChanges) {

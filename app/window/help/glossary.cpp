@@ -3,7 +3,7 @@
 
 #include <QRegularExpression>
 
-#include "app/assets.h"
+#include "core/assets.h"
 #include "core/error.h"
 #include "io/json_asset.h"
 

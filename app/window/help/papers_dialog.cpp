@@ -8,8 +8,8 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
-#include "app/assets.h"
 #include "app/window/shell/panel_paint.h"
+#include "core/assets.h"
 #include "core/error.h"
 #include "io/files.h"
 

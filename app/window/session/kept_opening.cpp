@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "app/assets.h"
 #include "arch/model_files.h"
+#include "core/assets.h"
 #include "core/error.h"
 #include "found/model_walk.h"
 #include "found/usual_places.h"

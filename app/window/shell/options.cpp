@@ -11,7 +11,6 @@
 #include <QApplication>
 #include <QFileInfo>
 
-#include "app/assets.h"
 #include "app/lessons/lesson.h"
 #include "app/window/diagnostics/bench_ui.h"
 #include "app/window/diagnostics/latency.h"
@@ -23,6 +22,7 @@
 #include "app/window/session/session_journal.h"
 #include "app/window/shell/application.h"
 #include "app/window/shell/main_window.h"
+#include "core/assets.h"
 #include "core/byte_size.h"
 #include "core/error.h"
 #include "core/from_chars.h"

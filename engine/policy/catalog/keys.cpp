@@ -155,7 +155,7 @@ ParamInfo duo_file() {
   return file(
       "heads", "distant_heads.json", "auto",
       "scores of the KV heads: JSON file [layers][KV heads]; auto: attention of the prompt (prefill); model: distant_heads.json in the "
-      "model's folder, else auto");
+      "model's folder, else what assets/heads has for it, else auto");
 }
 ParamInfo fly() {
   return choice(

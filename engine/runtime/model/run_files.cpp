@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "arch/model_files.h"
+#include "core/assets.h"
 #include "core/error.h"
 #include "io/feature_maps_file.h"
 #include "io/file_hash.h"
@@ -20,11 +22,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Where a file is looked for, the first place first.
+/// Where a file is looked for, the first place first. Of a model's own the last is what the program has of public models (assets/heads).
 std::vector<std::string> places_of(const NamedFile& file, const std::string& model_folder) {
   std::vector<std::string> out;
   if (!file.of_model) out.push_back(file.name);
   out.push_back(in_folder(model_folder, file.name));
+  if (file.of_model && !model_folder.empty()) out.push_back(asset("heads/" + name_of_model(model_folder) + "/" + file.name));
   return out;
 }
 
@@ -99,7 +102,7 @@ bool lies_in(const fs::path& file, const fs::path& folder) {
 
 std::vector<std::string> named_files_outside(const std::vector<LaneSpec>& lanes, const std::string& model_folder,
                                              const std::vector<std::string>& folders) {
-  std::vector<fs::path> inside = {real_path(model_folder)};
+  std::vector<fs::path> inside = {real_path(model_folder), real_path(asset("heads"))};
   for (const std::string& folder : folders) inside.push_back(real_path(folder.empty() ? "." : folder));
   const auto exists = [](const std::string& path) {
     std::error_code error;

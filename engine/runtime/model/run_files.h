@@ -16,7 +16,7 @@ namespace kvscope {
 /// The files that keys of runs name. A file is read once for as long as its time and size on disk stay the same.
 class RunFiles {
  public:
-  /// folder: the model's, the second place to look after the working directory, and the only one for a model's own file.
+  /// folder: the model's, the second place to look after the working directory; for a model's own file the first one, before assets/heads.
   explicit RunFiles(std::string folder) : folder_(std::move(folder)) {}
 
   const std::string& folder() const { return folder_; }
@@ -47,7 +47,7 @@ class RunFiles {
 };
 
 /// Of the files that the keys of these runs name, those that are there and lie neither in the model's folder nor in one of `folders` or
-/// below (links followed): what somebody else's session wants to have read. Throws UsageError.
+/// below (links followed), nor in assets/heads: what somebody else's session wants to have read. Throws UsageError.
 std::vector<std::string> named_files_outside(const std::vector<LaneSpec>& lanes, const std::string& model_folder,
                                              const std::vector<std::string>& folders);
 

@@ -7,10 +7,10 @@
 #include <QMenu>
 #include <QSettings>
 
-#include "app/assets.h"
 #include "app/window/panels/policy/policy_form.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/shell/panel_paint.h"
+#include "core/assets.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "policy/catalog.h"

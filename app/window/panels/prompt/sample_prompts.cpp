@@ -6,7 +6,7 @@
 #include <QDebug>
 #include <QFileInfo>
 
-#include "app/assets.h"
+#include "core/assets.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_asset.h"

@@ -9,8 +9,8 @@
 #include <QRegularExpression>
 #include <QStandardPaths>
 
-#include "app/assets.h"
 #include "app/window/shell/panel_paint.h"
+#include "core/assets.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "policy/catalog.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/assets.h"
+#include "core/assets.h"
 
 #include <filesystem>
 
