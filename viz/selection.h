@@ -80,9 +80,10 @@ struct WantMeasure {
     of_one_head,
     shadow,
     causes,
-    queries
-  };  // of_one_head: MeasureSet::of_one_head(); queries: MeasureSet::queries; shadow: the uncompressed history, for local figures; once, it
-      // stays on; causes: HeadCauses
+    queries,
+    prediction
+  };  // of_one_head: MeasureSet::of_one_head(); queries, prediction: those of MeasureSet; shadow: the uncompressed history, for local
+      // figures; once, it stays on; causes: HeadCauses
   What what = What::theta;
   bool on = false;
 };

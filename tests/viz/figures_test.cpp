@@ -116,7 +116,9 @@ TEST_F(FiguresTest, OutputsOfOneRunStandBesideThoseOfAnother) {
 }
 
 TEST_F(FiguresTest, WhatTheRunsCannotShowSaysSo) {
-  EXPECT_THAT(paper_figure(s, selection, kPrediction).missing, HasSubstr("predict"));
+  EXPECT_THAT(paper_figure(s, selection, kPrediction).missing, HasSubstr("not measured"));
+  s.measures.prediction = true;
+  EXPECT_THAT(paper_figure(s, selection, kPrediction).missing, HasSubstr("a run that predicts scores"));
   EXPECT_THAT(paper_figure(s, selection, kSinks).missing, HasSubstr("kvscope-cli ppl"));
   for (int i = 0; i < 3; ++i) {
     auto without = std::make_shared<StepRecord>(*s.lanes[0].steps[static_cast<std::size_t>(i)]);
@@ -140,6 +142,10 @@ TEST_F(FiguresTest, TheViewDrawsEveryFigureOrSaysWhatIsMissing) {
     EXPECT_EQ(view->cursor_text(canvas.frame).empty(), false) << which;
     EXPECT_EQ(view->table(canvas.frame).rows.size(), figure.bars.size());
   }
+  view->choose(0, kPrediction);
+  canvas.draw(*view);
+  ASSERT_NE(canvas.last<WantMeasure>(), nullptr) << "it asks for what it shows";
+  EXPECT_EQ(canvas.last<WantMeasure>()->what, WantMeasure::What::prediction);
   view->choose(0, kHitRate);
   canvas.draw(*view);
   EXPECT_EQ(the_mark(*view, "bar", "L0 H0").value, "75.0 %");

@@ -144,10 +144,10 @@ void ToolRow::listen() {
   m_coalesce.setInterval(30);
   connect(&m_coalesce, &QTimer::timeout, this, [this] { sendBudget(); });
   connect(m_slider, &QSlider::sliderPressed, &m_controller, &SessionController::beginDrag);
-  connect(&m_controller, &SessionController::guestProgress, this, &ToolRow::refresh);
-  connect(&m_controller, &SessionController::guestDone, this, &ToolRow::refresh);
-  connect(&m_controller, &SessionController::guestFailed, this, &ToolRow::refresh);
-  connect(&m_controller, &SessionController::guestEnded, this, &ToolRow::refresh);
+  connect(&m_controller, &SessionController::extraProgress, this, &ToolRow::refresh);
+  connect(&m_controller, &SessionController::extraDone, this, &ToolRow::refresh);
+  connect(&m_controller, &SessionController::extraFailed, this, &ToolRow::refresh);
+  connect(&m_controller, &SessionController::extraEnded, this, &ToolRow::refresh);
   connect(m_slider, &QSlider::sliderReleased, this, [this] {
     sendWaitingBudget();
     m_controller.endDrag();
@@ -197,7 +197,7 @@ void ToolRow::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
   const bool editable = lane && m_workspace.selection().lane > 0 && !m_controller.viewOnly();
-  const bool busy = m_controller.hasGuest() || snapshot.phase == RunPhase::computing || snapshot.phase == RunPhase::loading ||
+  const bool busy = m_controller.hasExtra() || snapshot.phase == RunPhase::computing || snapshot.phase == RunPhase::loading ||
                     (m_workspace.stale() && snapshot.phase != RunPhase::failed);
   m_stop->setEnabled(busy);
   sayWhyNot(snapshot.model.n_layers > 0 ? m_controller.whyViewOnly() : QString("No model is open"));

@@ -50,11 +50,11 @@ RunQueue::RunQueue(SessionController& controller, Workspace& workspace, QObject*
   // What the user wants comes first: the queue goes on as soon as its answer is there.
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { next(); });
   connect(&workspace, &Workspace::staleChanged, this, [this] { next(); });
-  connect(&controller, &SessionController::guestProgress, this, [this](double fraction) {
+  connect(&controller, &SessionController::extraProgress, this, [this](double fraction) {
     if (QueuedRun* run = current()) run->progress = fraction;
     publish();
   });
-  connect(&controller, &SessionController::guestDone, this, [this](const SnapshotPtr& result) {
+  connect(&controller, &SessionController::extraDone, this, [this](const SnapshotPtr& result) {
     QueuedRun* run = current();
     if (!run) return;
     run->state = QueuedRun::State::done;
@@ -65,13 +65,13 @@ RunQueue::RunQueue(SessionController& controller, Workspace& workspace, QObject*
     publish();
     if (done.purpose == QueuedRun::Purpose::lane) {
       m_adopting = done.batch;
-      m_controller.adoptGuest(result);
+      m_controller.adoptExtra(result);
       m_adopting = 0;
     }
     Q_EMIT measured(done, result);
     next();
   });
-  connect(&controller, &SessionController::guestFailed, this, [this](const QString& why) {
+  connect(&controller, &SessionController::extraFailed, this, [this](const QString& why) {
     if (QueuedRun* run = current()) {
       run->state = QueuedRun::State::failed;
       run->failure = why;
@@ -79,7 +79,7 @@ RunQueue::RunQueue(SessionController& controller, Workspace& workspace, QObject*
     publish();
     next();
   });
-  connect(&controller, &SessionController::guestEnded, this, [this] {
+  connect(&controller, &SessionController::extraEnded, this, [this] {
     if (QueuedRun* run = current()) {
       run->state = QueuedRun::State::waiting;
       run->progress = 0;
@@ -133,7 +133,7 @@ void RunQueue::cancel(int id) {
     if (run.id != id || !run.open()) continue;
     const bool was_running = run.state == QueuedRun::State::running;
     run.state = QueuedRun::State::cancelled;
-    if (was_running) m_controller.endGuest();
+    if (was_running) m_controller.endExtra();
   }
   publish();
   next();
@@ -144,7 +144,7 @@ void RunQueue::cancelBatch(int batch) {
   const bool runs = now && now->batch == batch;
   for (QueuedRun& run : m_runs)
     if (run.open() && run.batch == batch) run.state = QueuedRun::State::cancelled;
-  if (runs) m_controller.endGuest();
+  if (runs) m_controller.endExtra();
   publish();
   next();
 }
@@ -152,7 +152,7 @@ void RunQueue::cancelBatch(int batch) {
 void RunQueue::cancelAll() {
   for (QueuedRun& run : m_runs)
     if (run.open()) run.state = QueuedRun::State::cancelled;
-  m_controller.endGuest();
+  m_controller.endExtra();
   publish();
 }
 
@@ -164,15 +164,15 @@ void RunQueue::clearEnded() {
 void RunQueue::next() {
   const Snapshot& now = m_workspace.snapshot();
   const bool ready = now.phase == RunPhase::idle && !now.lanes.empty() && !m_workspace.stale() && m_controller.answersNewest(now);
-  if (m_controller.hasGuest() || current() || !ready) return;
+  if (m_controller.hasExtra() || current() || !ready) return;
   const auto it = std::find_if(m_runs.begin(), m_runs.end(), [](const QueuedRun& r) { return r.state == QueuedRun::State::waiting; });
   if (it == m_runs.end()) return;
   // Before it starts: what refuses it at once is about this run.
   it->state = QueuedRun::State::running;
   it->progress = 0;
   m_clock.start();
-  m_controller.runGuest(QString::fromStdString(it->spec));
-  if (QueuedRun* run = current(); run && !m_controller.hasGuest()) run->state = QueuedRun::State::waiting;  // not now
+  m_controller.runExtra(QString::fromStdString(it->spec));
+  if (QueuedRun* run = current(); run && !m_controller.hasExtra()) run->state = QueuedRun::State::waiting;  // not now
   publish();
 }
 

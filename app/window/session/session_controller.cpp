@@ -11,8 +11,8 @@
 #include <QThreadPool>
 #include <QTimer>
 
-#include "app/assets.h"
 #include "app/window/session/workspace.h"
+#include "core/assets.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/policy.h"
@@ -31,7 +31,7 @@ const LaneSpec& referenceSpec() {
   return spec;
 }
 
-/// The lanes that were not a guest's.
+/// The lanes without the extra run's.
 SnapshotPtr firstLanes(const Snapshot& result, std::size_t n) {
   auto own = std::make_shared<Snapshot>(result);
   if (own->lanes.size() > n) own->lanes.resize(n);
@@ -43,13 +43,13 @@ struct SessionController::Private {
   Mailbox mailbox;
   std::atomic<bool> wake_pending = false;  // at most one wake-up event in the queue, however fast the engine is
   std::uint64_t generation = 0;            // of the newest request; older results are dropped
-  std::uint64_t newest = 0;                // of the newest command, guests included
-  struct Guest {
+  std::uint64_t newest = 0;                // of the newest command, extra runs included
+  struct Extra {
     std::size_t n_before = 0;  // lanes
     LaneSpec spec;
   };
-  std::map<std::uint64_t, Guest> guests;  // by the generation that may have one behind its lanes
-  bool guest = false;                     // the newest of them runs
+  std::map<std::uint64_t, Extra> extras;  // by the generation that may have one behind its lanes
+  bool extra = false;                     // the newest of them runs
   bool has_model = false;
   std::optional<QString> folder_before;  // of the model that was open, while another one is opened
   std::uint64_t loads = 0;               // generation of that
@@ -83,7 +83,7 @@ void SessionController::setEngine(const QString& address) {
       QMetaObject::invokeMethod(
           this, [this] { deliver(); }, Qt::QueuedConnection);
   };
-  endGuest();
+  endExtra();
   d->engine.reset();
   if (where)
     d->engine = std::make_unique<remote::RemoteEngine>(
@@ -113,36 +113,36 @@ void SessionController::deliver() {
   const SnapshotPtr computed = d->mailbox.latest();
   if (!computed || viewOnly()) return;  // what the engine was at when stored results came
   const SnapshotPtr snapshot = m_forks.tied(computed);
-  if (d->guest) return deliverGuest(snapshot);
-  const auto guest = d->guests.find(snapshot->generation);
-  const bool of_guest = guest != d->guests.end();
-  // The rest of a guest that was ended: its progress carries the generation of what is on screen, which is whole.
-  const bool guest_ended = d->newest != d->generation;
-  if (guest_ended && (of_guest || snapshot->phase == RunPhase::computing)) return;
+  if (d->extra) return deliverExtra(snapshot);
+  const auto extra = d->extras.find(snapshot->generation);
+  const bool of_extra = extra != d->extras.end();
+  // The rest of an extra run that was ended: its progress carries the generation of what is on screen, which is whole.
+  const bool extra_ended = d->newest != d->generation;
+  if (extra_ended && (of_extra || snapshot->phase == RunPhase::computing)) return;
   if (d->folder_before && snapshot->generation >= d->loads && snapshot->phase != RunPhase::loading) {
     // A model that was refused is not the session's: what is shown, and saved, is of the one before.
     if (!snapshot->loading.empty() && !d->folder_before->isEmpty()) m_model_folder = *d->folder_before;
     d->folder_before.reset();
   }
-  const bool newest = !of_guest && snapshot->generation >= d->generation;
+  const bool newest = !of_extra && snapshot->generation >= d->generation;
   // Older than the request: only the progress over what is on screen anyway, and how far a model is open.
-  if (!newest && !of_guest && snapshot->generation != m_workspace.snapshot().generation && snapshot->phase != RunPhase::loading) return;
-  m_workspace.setSnapshot(of_guest ? firstLanes(*snapshot, guest->second.n_before) : snapshot);
+  if (!newest && !of_extra && snapshot->generation != m_workspace.snapshot().generation && snapshot->phase != RunPhase::loading) return;
+  m_workspace.setSnapshot(of_extra ? firstLanes(*snapshot, extra->second.n_before) : snapshot);
   const bool old_content =
       snapshot->phase == RunPhase::loading || (snapshot->phase == RunPhase::failed && snapshot->prompt != m_request.prompt);
   m_workspace.setStale(!newest || old_content || d->unsent);
 }
 
-void SessionController::deliverGuest(const SnapshotPtr& snapshot) {
+void SessionController::deliverExtra(const SnapshotPtr& snapshot) {
   if (snapshot->generation < d->newest || snapshot->phase == RunPhase::computing) {
-    if (snapshot->phase == RunPhase::computing) Q_EMIT guestProgress(snapshot->progress);
+    if (snapshot->phase == RunPhase::computing) Q_EMIT extraProgress(snapshot->progress);
     return;
   }
-  d->guest = false;
+  d->extra = false;
   if (snapshot->phase == RunPhase::failed) {
-    Q_EMIT guestFailed(QString::fromStdString(snapshot->failure));
+    Q_EMIT extraFailed(QString::fromStdString(snapshot->failure));
   } else if (snapshot->phase == RunPhase::idle) {
-    Q_EMIT guestDone(snapshot);
+    Q_EMIT extraDone(snapshot);
   }
 }
 
@@ -174,12 +174,12 @@ QString SessionController::refusalOf(const LaneSpec& spec) {
   return {};
 }
 
-bool SessionController::hasGuest() const { return d->guest; }
+bool SessionController::hasExtra() const { return d->extra; }
 
-void SessionController::runGuest(const QString& text) {
+void SessionController::runExtra(const QString& text) {
   if (!d->has_model || d->unsent || refuses()) return;
   const std::optional<LaneSpec> spec = parsed(text);
-  if (!spec) return Q_EMIT guestFailed("the run cannot be read: " + text);
+  if (!spec) return Q_EMIT extraFailed("the run cannot be read: " + text);
   RunRequest request = m_request;
   request.lanes.push_back(*spec);
   // Beside runs that were stopped before their end it goes as far as they do, and is comparable with them.
@@ -188,22 +188,22 @@ void SessionController::runGuest(const QString& text) {
     const int n_steps = static_cast<int>(shown.lanes.front().steps.size());
     request.n_generate = std::clamp(shown.prefill_mode ? n_steps - 1 : n_steps - shown.n_prompt, 0, std::max(0, request.n_generate));
   }
-  d->guest = true;
+  d->extra = true;
   d->newest = d->engine->submit(std::move(request));
-  d->guests[d->newest] = {m_request.lanes.size(), *spec};
+  d->extras[d->newest] = {m_request.lanes.size(), *spec};
 }
 
-void SessionController::endGuest() {
-  if (!std::exchange(d->guest, false)) return;
+void SessionController::endExtra() {
+  if (!std::exchange(d->extra, false)) return;
   d->engine->stop();
-  Q_EMIT guestEnded();
+  Q_EMIT extraEnded();
 }
 
-void SessionController::adoptGuest(const SnapshotPtr& result) {
-  const auto guest = d->guests.find(result->generation);
-  if (guest == d->guests.end() || result->lanes.size() != m_request.lanes.size() + 1) return;
-  m_request.lanes.push_back(guest->second.spec);
-  d->guests.erase(guest);
+void SessionController::adoptExtra(const SnapshotPtr& result) {
+  const auto extra = d->extras.find(result->generation);
+  if (extra == d->extras.end() || result->lanes.size() != m_request.lanes.size() + 1) return;
+  m_request.lanes.push_back(extra->second.spec);
+  d->extras.erase(extra);
   d->generation = result->generation;
   Q_EMIT requestChanged();  // before its result, as for every other change: what is looked at is what was then
   m_workspace.setSnapshot(result);
@@ -218,7 +218,7 @@ void SessionController::submit() {
   d->newest = d->generation = d->engine->submit(m_request);
   Q_EMIT submitted(d->generation);
   m_workspace.setStale(true);
-  if (std::exchange(d->guest, false)) Q_EMIT guestEnded();
+  if (std::exchange(d->extra, false)) Q_EMIT extraEnded();
 }
 
 QStringList SessionController::laneSpecs() const {
@@ -228,9 +228,9 @@ QStringList SessionController::laneSpecs() const {
 }
 
 void SessionController::loadModel(const QString& folder) {
-  // The engine runs its last request again on a new model; it must know the newest one first, and without a guest's run.
-  const bool of_guest = d->newest != d->generation;
-  if (const bool stored = !std::exchange(m_view_only, {}).isEmpty(); stored || !d->has_model || d->unsent || of_guest) {
+  // The engine runs its last request again on a new model; it must know the newest one first, and without an extra run.
+  const bool of_extra = d->newest != d->generation;
+  if (const bool stored = !std::exchange(m_view_only, {}).isEmpty(); stored || !d->has_model || d->unsent || of_extra) {
     d->has_model = true;
     submit();
   }
@@ -239,7 +239,7 @@ void SessionController::loadModel(const QString& folder) {
   d->newest = d->generation = d->loads = d->engine->load_model(folder.toStdString(), SessionOptions{.record_limit = m_record_limit});
   Q_EMIT submitted(d->generation);
   m_workspace.setStale(true);
-  if (std::exchange(d->guest, false)) Q_EMIT guestEnded();
+  if (std::exchange(d->extra, false)) Q_EMIT extraEnded();
 }
 
 void SessionController::setPrompt(const QString& text, PromptText what) {
@@ -251,7 +251,7 @@ void SessionController::setPrompt(const QString& text, PromptText what) {
   m_request.prompt_ids.clear();
   Q_EMIT promptEdited();
   Q_EMIT requestChanged();
-  endGuest();
+  endExtra();
   // One edit is answered at once; what follows before the pause is over waits for its end, so that fast typing is one request.
   d->unsent = d->typing_pause.isActive();
   if (!d->unsent) submit();
@@ -361,6 +361,8 @@ void SessionController::want(const viz::WantMeasure& wanted) {
     measures.theta = wanted.on;
   } else if (wanted.what == viz::WantMeasure::What::queries) {
     measures.queries = wanted.on;
+  } else if (wanted.what == viz::WantMeasure::What::prediction) {
+    measures.prediction = wanted.on;
   } else {
     measures.runner_ups = measures.agreement = wanted.on;
   }
@@ -390,7 +392,7 @@ void SessionController::generate(int nTokens) {
 void SessionController::stop() {
   d->typing_pause.stop();
   d->unsent = false;
-  if (d->guest) return endGuest();
+  if (d->extra) return endExtra();
   d->engine->stop();
 }
 

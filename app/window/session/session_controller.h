@@ -50,8 +50,8 @@ class SessionController : public QObject {
   QString whyViewOnly() const { return m_view_only; }
   /// True where nothing can be computed from what is shown; it is said why.
   bool refuses();
-  /// A guest runs.
-  bool hasGuest() const;
+  /// An extra run is being computed.
+  bool hasExtra() const;
   /// Memory for recorded results, of models loaded from now on; 0: the engine's choice.
   void setRecordLimit(std::size_t bytes) { m_record_limit = bytes; }
   ForkParents& forks() { return m_forks; }
@@ -83,11 +83,11 @@ class SessionController : public QObject {
   void beginDrag();
   void endDrag();
 
-  /// Runs one lane more than the request has, beside what is on screen and without touching it. Any other command ends it (guestEnded).
-  void runGuest(const QString& text);
-  void endGuest();
-  /// Takes the guest of this result into the request; nothing is computed again. Only from within guestDone.
-  void adoptGuest(const kvscope::SnapshotPtr& result);
+  /// Runs one lane more than the request has, beside what is on screen and without touching it. Any other command ends it (extraEnded).
+  void runExtra(const QString& text);
+  void endExtra();
+  /// Takes the extra run of this result into the request; nothing is computed again. Only from within extraDone.
+  void adoptExtra(const kvscope::SnapshotPtr& result);
 
  Q_SIGNALS:
   void requestChanged();
@@ -99,17 +99,17 @@ class SessionController : public QObject {
   void submitted(quint64 generation);
   /// A command was refused before it reached the engine (bad specification): one sentence with remedy.
   void refused(const QString& message);
-  void guestProgress(double fraction);
-  /// The guest is the last lane of the result.
-  void guestDone(const kvscope::SnapshotPtr& result);
-  void guestFailed(const QString& why);
+  void extraProgress(double fraction);
+  /// The extra run is the last lane of the result.
+  void extraDone(const kvscope::SnapshotPtr& result);
+  void extraFailed(const QString& why);
   /// Something else was wanted before it was ready.
-  void guestEnded();
+  void extraEnded();
 
  private:
   void submit();
   void deliver();
-  void deliverGuest(const SnapshotPtr& snapshot);
+  void deliverExtra(const SnapshotPtr& snapshot);
   /// What somebody wrote; refused() says what is wrong with it.
   bool accepts(const LaneSpec& spec);
   std::optional<LaneSpec> parsed(const QString& text);

@@ -121,7 +121,7 @@ TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
                                          [&] { c.setFollow(Follow::self); },
                                          [&] { c.setPromptMode(PromptMode::stream); },
                                          [&] { c.setShadow(false); },
-                                         [&] { c.runGuest("h2o:slots=4"); },
+                                         [&] { c.runExtra("h2o:slots=4"); },
                                          [&] {
                                            c.want({viz::WantMeasure::What::theta, true});
                                          },

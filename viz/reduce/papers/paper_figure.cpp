@@ -261,8 +261,10 @@ struct Maker {
       figure.n_steps = static_cast<int>(steps.size());
       figure.of_runs = run(selection.lane).title;
     }
-    if (figure.bars.empty())
-      figure.missing = "needs a run that predicts scores, and its errors: kvscope-cli trace --lane RUN writes predictor_rel_error";
+    if (!figure.bars.empty()) return;
+    figure.unmeasured = compressed(selection.lane) && !s.measures.prediction;
+    figure.missing = figure.unmeasured ? "how far predicted scores are off is not measured in this result yet"
+                                       : "needs a run that predicts scores, as those do whose score is an EMA: select one, or add one";
   }
 };
 

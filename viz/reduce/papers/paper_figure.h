@@ -28,7 +28,8 @@ struct PaperFigure {
     int kv_head = -1;  // -1: of the whole layer
     double value = kNotAvailable;
   };
-  std::string missing;  // why there are no bars, and what would bring them; empty: there are
+  std::string missing;      // why there are no bars, and what would bring them; empty: there are
+  bool unmeasured = false;  // MeasureSet::prediction would bring them
   std::vector<Bar> bars;
   double line = kNotAvailable;  // across, with its words
   std::string line_words;

@@ -48,6 +48,7 @@ class Figures final : public View {
     Painter p(frame, marks_);
     const PaperFigure& figure = figure_of(frame);
     plot_ = {};
+    if (figure.unmeasured) intents.push_back(WantMeasure{WantMeasure::What::prediction, true});
     if (!figure.missing.empty()) {
       hover_.none(intents);
       p.empty(info().source, figure.missing);
