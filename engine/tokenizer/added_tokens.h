@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <unordered_map>
 
 #include "tokenizer/parts.h"
 
@@ -24,11 +23,15 @@ class AddedTokenFinder {
   std::vector<Stretch> find(std::string_view text, bool with_special) const;
 
  private:
+  struct Name {
+    std::string text;
+    int token;
+  };
+
   int longest_at(std::string_view text, std::size_t at, std::size_t& end) const;
 
   const std::vector<AddedToken>& tokens_;
-  std::unordered_map<std::uint64_t, int> next_;  // node << 8 | byte
-  std::vector<int> token_of_node_;
+  std::vector<Name> names_;  // by their bytes, each once
   std::array<bool, 256> starts_{};
 };
 

@@ -9,6 +9,7 @@
 #include "runtime/restart_points.h"
 #include "runtime/runs.h"
 #include "snapshot/held_bytes.h"
+#include "tokenizer/added_tokens.h"
 
 namespace kvscope {
 namespace {
@@ -111,6 +112,16 @@ TEST(RecordLimit, TakesTheSlotsOutOfTheOldestStepsOfAllLanesAndSaysSo) {
     ASSERT_NE(a.fates, nullptr);
     EXPECT_EQ(a.fates->heads[0].left(40), b.fates->heads[0].left(40));
   }
+}
+
+TEST(AddedTokens, TakeTheMemoryOfTheirNames) {
+  const std::vector<AddedToken> tokens(2000);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < tokens.size(); ++i) names.push_back(std::to_string(i) + std::string(1000, 's'));
+  const long long before = live_bytes;
+  const AddedTokenFinder finder(tokens, names);
+  EXPECT_LT(live_bytes - before, 2'000 * 1'200);
+  EXPECT_EQ(finder.find("x" + names[7] + "y", false).size(), 3u);
 }
 
 TEST(Checkpoints, OfTheFullCacheCopyNoKeysAndValues) {

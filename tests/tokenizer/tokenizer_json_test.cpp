@@ -65,6 +65,17 @@ TEST(TokenizerJson, SpecialTokensAreNoPartOfTheText) {
   EXPECT_EQ(tokenizer->encode("<|end|>", SpecialNames::tokens), std::vector<int>{1});
 }
 
+TEST(TokenizerJson, OfAddedTokensThatBeginAlikeTheLongestIsFound) {
+  json document = json::parse(read_text(own("byte_words.json")));
+  for (const char* name : {"<b>", "<b", "<bold>", "<b>!?", "<b>"})
+    document["added_tokens"].push_back({{"id", 300 + document["added_tokens"].size()}, {"content", name}, {"normalized", false}});
+  const auto tokenizer = parse_tokenizer_json(document.dump(), "t");
+  std::vector<std::string> found;
+  for (const int id : tokenizer->encode("<b><bold><b>!<b>!?<bol<"))
+    if (id >= 300) found.push_back(tokenizer->piece(id));
+  EXPECT_THAT(found, testing::ElementsAre("<b>", "<bold>", "<b>", "<b>!?", "<b"));
+}
+
 TEST(TokenizerJson, RangesAreThoseOfTheTextBeforeItWasChanged) {
   const auto tokenizer = open_tokenizer_json(own("fallback.json"));
   const std::string text = "a \xff\xf0\x9f\x99\x82 b";  // a byte that is no text, a character of four byte pieces
