@@ -55,8 +55,8 @@ def norm64(self, x):
     return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon))
 
 
-def rope64(self, x, position_ids):
-    config = self.config
+def frequencies64(config):
+    """[head_dim / 2] angles per position."""
     rope = config.rope_parameters
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     frequency = 1.0 / (float(rope["rope_theta"]) ** (torch.arange(0, width, 2, dtype=torch.float64) / width))
@@ -67,7 +67,11 @@ def rope64(self, x, position_ids):
         frequency = (1 - share) * frequency / factor + share * frequency
     elif rope.get("rope_type", "default") != "default":
         raise SystemExit(f"rope_type {rope['rope_type']}: only unscaled frequencies and llama3 are written in float64 here")
-    angle = position_ids[:, :, None].double() * frequency
+    return frequency
+
+
+def rope64(self, x, position_ids):
+    angle = position_ids[:, :, None].double() * frequencies64(self.config)
     angle = torch.cat((angle, angle), -1)
     return angle.cos(), angle.sin()
 
@@ -523,17 +527,18 @@ def compare_logits(o, model, words, case, folder):
     return worst
 
 
-def random_model(shape, work):
-    """Two layers, eight query heads, four KV heads; the same weights every time."""
+def random_model(shape, work, **other):
+    """Two layers, eight query heads, four KV heads where nothing else is said; the same weights every time."""
     torch.manual_seed(5)
     sizes = dict(hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=8, num_key_value_heads=4, head_dim=16, vocab_size=512,
                  max_position_embeddings=512, initializer_range=0.3, bos_token_id=1, eos_token_id=2)
+    sizes.update(other)
     if shape == "llama3":
         scaling = dict(rope_type="llama3", rope_theta=5e5, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=64)
         model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes, rope_parameters=scaling))
     else:
         model = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**sizes, rope_parameters=dict(rope_type="default", rope_theta=1e6), tie_word_embeddings=True))
-    folder = os.path.join(work, shape)
+    folder = os.path.join(work, "-".join((shape, *other)))
     model.save_pretrained(folder)
     return folder
 

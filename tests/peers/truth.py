@@ -25,6 +25,8 @@ except ImportError:
 from figures import bars, curves, heat
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "oracle"))
+from model import Model, Prefill
 ASSETS = os.path.join(HERE, "..", "..", "assets")
 TEXT = os.path.join(ASSETS, "text", "war-and-peace-excerpt.txt")
 N_TEXTS, PROMPT_BYTES, NEXT_BYTES = 6, 1300, 160
@@ -64,6 +66,14 @@ class Kvscope:
         out = json.loads(self.run(*command, "--json", "--quiet"))
         return [lane["nll"] for lane in out["lanes"]]
 
+    def write_stretch(self, text, prompt, following):
+        with open(TEXT, encoding="utf-8") as f:
+            novel = f.read()
+        begin = text * (PROMPT_BYTES + NEXT_BYTES)
+        for path, first, n in ((prompt, begin, PROMPT_BYTES), (following, begin + PROMPT_BYTES, NEXT_BYTES)):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(novel[first:first + n])
+
     def trace(self, text, *lanes, mode="prefill", detail="why"):
         """Of the text-th stretch of the novel, fed with what follows it there."""
         key = (text, lanes, mode, detail)
@@ -71,18 +81,21 @@ class Kvscope:
         self.say("trace", "--prompt-file", os.path.join(self.folder, "prompt.txt"), "--follow", os.path.join(self.folder, "next.txt"), "--prompt-mode", mode, "--detail", detail, *runs)
         if key not in self.traces:
             prompt, following = os.path.join(self.folder, "prompt.txt"), os.path.join(self.folder, "next.txt")
-            with open(TEXT, encoding="utf-8") as f:
-                novel = f.read()
-            begin = text * (PROMPT_BYTES + NEXT_BYTES)
-            for path, first, n in ((prompt, begin, PROMPT_BYTES), (following, begin + PROMPT_BYTES, NEXT_BYTES)):
-                with open(path, "w", encoding="utf-8") as f:
-                    f.write(novel[first:first + n])
+            self.write_stretch(text, prompt, following)
             out = os.path.join(self.folder, "trace.json")
             self.run("trace", "--prompt-file", prompt, "--follow", following, "--prompt-mode", mode, "--detail", detail, "--out", out, "--quiet",
                      *runs)
             with open(out, encoding="utf-8") as f:
                 self.traces[key] = json.load(f)
         return self.traces[key]
+
+    def prefill(self, text):
+        """Keys and values of the text-th stretch, which no command writes: of tests/oracle, the same model in float64."""
+        prompt, following = os.path.join(self.folder, "prompt.txt"), os.path.join(self.folder, "next.txt")
+        self.say("tokens", "--text-file", prompt, "--json")
+        self.write_stretch(text, prompt, following)
+        told = json.loads(self.run("tokens", "--text-file", prompt, "--json"))
+        return Prefill(Model(os.path.join(ASSETS, "models", "kvmini")), [t["id"] for t in told["tokens"]])
 
     def methods(self):
         """Names of all policies with a budget, but those that are put together of others, or read from a file what this model has none of."""
@@ -231,6 +244,30 @@ def alike_keys(k):
             by_head("Cosine of the most similar other key", mean, write=lambda x: f"{x:.2f}"))
 
 
+@claim("alike by distance", "KVMerger, arXiv:2407.08454, Fig. 3 (a)", "How alike a key is to those before it changes with the distance, and differently from head to head; values do not show the same.")
+def alike_by_distance(k):
+    reach = (1, 2, 4, 8, 16, 32, 64, 128)
+    found = {name: {} for name in ("kr", "v")}
+    for text in range(N_TEXTS // 2):
+        for layer, rows in enumerate(k.prefill(text).layers):
+            for name, of_head in found.items():
+                unit = rows[name] / np.linalg.norm(rows[name], axis=-1, keepdims=True)
+                for head, x in enumerate(unit):
+                    cosines = x @ x.T
+                    of_head.setdefault((layer, head), []).append([np.diagonal(cosines, -d).mean() for d in reach])
+    keys, values = ({h: np.mean(v, axis=0) for h, v in of_head.items()} for of_head in found.values())
+    falls = lambda of: {h: c[0] - c[-1] for h, c in of.items()}
+    of_keys, of_values = (np.array(list(falls(x).values())) for x in (keys, values))
+    n = int(np.sum(of_keys > 2 * np.abs(of_values)))
+    shows = np.mean(of_keys) > 3 * np.mean(np.abs(of_values)) and np.std(of_keys) > 0.02
+    words = lambda of: ", ".join(f"{np.mean([c[i] for c in of.values()]):.2f} ({d})" for i, d in enumerate(reach))
+    return ("shows" if shows else "shows in part" if n > len(keys) / 2 else "does not show here",
+            f"mean cosine by distance in tokens, keys as they are cached: {words(keys)}; values: {words(values)}. From a distance of 1 to one of {reach[-1]} the cosine of keys falls by {np.mean(of_keys):.2f} "
+            f"({min(of_keys):.2f} to {max(of_keys):.2f} by head), that of values by {np.mean(of_values):.2f} ({min(of_values):.2f} to {max(of_values):.2f}); by more than twice as much in {n} of {len(keys)} heads.",
+            curves("Cosine of a key and an earlier one, each head", [float(np.log2(d)) for d in reach], [c.tolist() for c in keys.values()], lambda x: f"{x:.1f}", "distance in tokens, as a power of 2",
+                   low=min(0.0, float(min(c.min() for c in keys.values()))), high=1.0))
+
+
 @claim("hit rate", "SnapKV, arXiv:2404.14469, Fig. 2 and 3", "What the last queries of the prompt choose is what later queries attend to, all through the generation.")
 def hit_rate(k):
     chosen, random, by_step = [], [], {}
@@ -306,6 +343,45 @@ def half(k):
     low = min(shares, key=lambda h: np.mean(shares[h]))
     return ("shows" if n > 0.95 else "does not show here", f"in {percent(n)} of the heads, 10 % of the tokens (half of a budget of 20 %); least in L{low[0]} H{low[1]}: {percent(np.mean(shares[low]))}.",
             by_head("Attention of the highest 10 % of the tokens", {h: np.mean(v) for h, v in shares.items()}, (0.5, "half")))
+
+
+@claim("keys of few directions", "WeightedKV, arXiv:2503.01330, Fig. 1", "The normalized singular values of keys fall to zero soon, those of values have a heavier tail: keys are redundant, values are not.")
+def directions(k):
+    found = {name: {} for name in ("kr", "k", "v")}
+    for text in range(N_TEXTS):
+        for layer, rows in enumerate(k.prefill(text).layers):
+            for name, of_head in found.items():
+                for head, x in enumerate(rows[name]):
+                    of_head.setdefault((layer, head), []).append(np.linalg.svd(x, compute_uv=False))
+    normal = {name: {h: np.mean([s / s[0] for s in v], axis=0) for h, v in of_head.items()} for name, of_head in found.items()}
+    mean = {name: np.mean(list(of.values()), axis=0) for name, of in normal.items()}
+    half = len(mean["v"]) // 2
+    tail = {name: float(of[half:].mean()) for name, of in mean.items()}
+    n = sum(normal["kr"][h][half:].mean() < v[half:].mean() for h, v in normal["v"].items())
+    return ("shows" if tail["kr"] < 0.67 * tail["v"] else "shows in part" if n > 0.8 * len(normal["v"]) else "does not show here",
+            f"mean of the lower half of the {len(mean['v'])} normalized singular values: keys {tail['kr']:.3f} (before rotation {tail['k']:.3f}), values {tail['v']:.3f}; that of keys is lower in {n} of {len(normal['v'])} heads.",
+            curves("Normalized singular values: keys (low) and values, mean of the heads", list(range(1, len(mean["v"]) + 1)), [mean["kr"].tolist(), mean["v"].tolist()], lambda x: f"{x:.1f}",
+                   "singular value", high=1.0))
+
+
+@claim("one value joined", "WeightedKV, arXiv:2503.01330, Fig. 2", "Once the token of least attention has been joined into its right neighbour, the attention of the next 800 steps stays what it is in the full cache: cosine close to 1.")
+def joined(k):
+    by_step = {}
+    for text in range(N_TEXTS // 2):
+        n = k.prefill(text).n
+        full, one = k.trace(text, f"custom:stat=mean,merge=weightedkv,cadence=once,sinks=0,recent=0,slots={n - 1}")["lanes"]
+        for i, (a, b) in enumerate(zip(decoding(full), decoding(one)), 1):
+            for of_full, of_one in zip(a["heads"], b["heads"]):
+                x, y = np.array(of_full["attention"]), np.zeros(len(of_full["attention"]))
+                y[[s[0] for s in of_one["slots"]]] = of_one["attention"]
+                by_step.setdefault(i, []).append(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
+    steps = sorted(by_step)
+    low = min(min(v) for v in by_step.values())
+    mean = float(np.mean([np.mean(v) for v in by_step.values()]))
+    return ("shows" if mean > 0.999 else "does not show here",
+            f"mean cosine over {steps[-1]} steps, all heads and {N_TEXTS // 2} texts {mean:.5f}, lowest {low:.4f}.",
+            curves("Cosine of the attention with that of the full cache: mean, lowest", steps, [[float(np.mean(by_step[i])) for i in steps], [float(min(by_step[i])) for i in steps]], lambda x: f"{x:.3f}", "step",
+                   low=min(0.99, low)))
 
 
 @claim("values into neighbours", "WeightedKV, arXiv:2503.01330, Fig. 4", "Mixing the value of what goes into the next token lowers the perplexity beside evicting it.")
@@ -523,7 +599,7 @@ def write_page(path, known):
 Written by `tests/peers/truth.py build/release/kvscope-cli` (float32, one run of each; the numbers are decisions and sums that repeat to the digits shown); `--only NAME` measures a row anew. Model
 kvmini, SHA-256 of its weights `{model_hash()}`; text: assets/text/war-and-peace-excerpt.txt, its first {N_TEXTS} stretches of {PROMPT_BYTES} characters with the
 {NEXT_BYTES} that follow fed after them; perplexities over its first 3,072 tokens in windows of 512, of which 256 count. In the commands prompt.txt and next.txt are such a stretch and what follows it; what is
-made of what they print stands in the script, a function a row.
+made of what they print stands in the script, a function a row. Keys and values, which no command prints, are those of tests/oracle for the same tokens: the same model in float64.
 
 A small model of short texts is no Llama: *does not show here* is a result, with the reason where it was found. Nothing was tuned for this page.
 
@@ -537,9 +613,8 @@ A small model of short texts is no Llama: *does not show here* is a result, with
 |---|---|---|
 {table(known, slice(3, 5))}
 
-Not here: KVMerger Fig. 3 (a) and WeightedKV Fig. 1 and 2 (all pairs of keys and of values, which no command writes), KVMerger Fig. 9 (other models), CriticalKV Fig. 3 and
-ZeroMerge's speeds (times on a GPU), retrieval scores of public models (published without a licence). Retrieval and streaming heads of six public models, as DuoAttention's authors trained them:
-assets/heads. Decisions beside kvpress: tests/peers/RESULTS.md.
+Not here: KVMerger Fig. 9 (Fig. 3 (b) of other models), CriticalKV Fig. 3 and ZeroMerge's speeds (times on a GPU), retrieval scores of public models (published without a licence). Retrieval and streaming heads of six public models, as DuoAttention's authors trained them:
+assets/heads. Decisions beside kvpress: tests/peers/RESULTS.md, beside the authors' code of five methods: tests/peers/AUTHORS.md.
 """
     with open(path, "w", encoding="utf-8") as f:
         f.write(page)
