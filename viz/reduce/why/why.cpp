@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -197,23 +198,10 @@ WhyStep state_step(const HeadPick& pick) {
   return step;
 }
 
-}  // namespace
-
-std::string why_headline(const Snapshot& snapshot, const Why& why) {
-  if (why.step < 0) return {};
-  const std::string who = fmt::format("{} ({})", slot_name(snapshot, why.event.pos), votes_text(why.removed_votes));
-  const std::string_view hand = why.event.by_hand ? " by hand" : "";
-  return why.event.kind == Event::Kind::merge ? fmt::format("{} merged{} into slot {} at step {}", who, hand, why.event.into, why.step)
-                                              : fmt::format("{} evicted{} at step {}", who, hand, why.step);
-}
-
-std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, const Why& why) {
+std::vector<WhyStep> what_happened(const Snapshot& snapshot, const HeadPick& pick, const Why& why) {
   std::vector<WhyStep> out;
-  if (why.step < 0) return out;
   out.push_back(had_to_go(snapshot, why));
   if (const std::string share = share_text(*pick.run, why.budget); !share.empty() && !why.event.by_hand) out.back().lines.push_back(share);
-  if (std::isfinite(why.event.score))
-    for (std::string& line : score_lines(*pick.run, why.step, pick.head, why.event.pos)) out.back().lines.push_back(std::move(line));
   out.push_back(where_to(snapshot, why));
   if (why.event.kind == Event::Kind::evict) {
     if (!why.event.spread.empty()) {
@@ -229,6 +217,29 @@ std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, c
   }
   if (std::isfinite(why.event.w_removed) || why.detail) out.push_back(averaged(why));
   if (why.detail && !why.detail->T.empty()) out.push_back(bias_step(pick, snapshot, why));
+  return out;
+}
+
+}  // namespace
+
+std::string why_headline(const Snapshot& snapshot, const Why& why) {
+  if (why.step < 0) return {};
+  const std::string who = fmt::format("{} ({})", slot_name(snapshot, why.event.pos), votes_text(why.removed_votes));
+  const std::string_view hand = why.event.by_hand ? " by hand" : "";
+  return why.event.kind == Event::Kind::merge ? fmt::format("{} merged{} into slot {} at step {}", who, hand, why.event.into, why.step)
+                                              : fmt::format("{} evicted{} at step {}", who, hand, why.step);
+}
+
+std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, const Why& why) {
+  if (why.step < 0) return {};
+  std::vector<WhyStep> out = what_happened(snapshot, pick, why);
+  if (!std::isfinite(why.event.score)) return out;
+  std::vector<std::string> score = score_lines(*pick.run, why.step, pick.head, why.event.pos);
+  // Beside a picture of keys it comes last: in a low window what is pictured is seen, and the equation is scrolled to.
+  if (std::ranges::any_of(out, [](const WhyStep& step) { return step.kind == WhyStep::Kind::cosines; }) && !score.empty())
+    out.push_back({.title = "What its score is made of", .lines = std::move(score)});
+  else
+    std::ranges::move(score, std::back_inserter(out.front().lines));
   return out;
 }
 
