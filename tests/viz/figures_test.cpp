@@ -20,7 +20,20 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-enum Which { kSparse, kHighestFifth, kHighestTenth, kSlow, kComesBack, kHitRate, kPerturbation, kPrediction, kSinks };
+enum Which {
+  kSparse,
+  kHighestFifth,
+  kHighestTenth,
+  kSlow,
+  kComesBack,
+  kHitRate,
+  kPerturbation,
+  kPrediction,
+  kAlike,
+  kKeys,
+  kSlots,
+  kSinks
+};
 
 HeadRecord head(int kv_head, std::vector<float> attention, std::vector<int> kept = {}) {
   HeadRecord h;
@@ -113,6 +126,24 @@ TEST_F(FiguresTest, OutputsOfOneRunStandBesideThoseOfAnother) {
   EXPECT_EQ(paper_figure(s, selection, kPerturbation).of_runs, "One beside Two");
   s.lanes.pop_back();
   EXPECT_THAT(paper_figure(s, selection, kPerturbation).missing, HasSubstr("add another"));
+}
+
+TEST_F(FiguresTest, ARunsOwnRecordsAreCounted) {
+  EXPECT_THAT(paper_figure(s, selection, kAlike).missing, HasSubstr("not captured"));
+  EXPECT_THAT(paper_figure(s, selection, kKeys).missing, HasSubstr("nearest key"));
+  const auto change = [&](int number, auto what) {
+    auto changed = std::make_shared<StepRecord>(*s.lanes[1].steps[static_cast<std::size_t>(number)]);
+    what(changed->heads[0]);
+    s.lanes[1].steps[static_cast<std::size_t>(number)] = changed;
+  };
+  change(1, [](HeadRecord& h) { h.attended = {0, 1}, h.attention = {.8f, .6f}; });
+  change(2, [](HeadRecord& h) { h.attended = {2}, h.attention = {1}, h.n_slots = 3; });
+  change(0, [](HeadRecord& h) { h.events[0].cos = .5, h.events[1].cos = 1; });
+  const double one = (.5 * .8 + .3 * .6) / std::sqrt(.25 + .09 + 1e-6 + .099 * .099 + .01), two = .6 / std::sqrt(.01 + .04 + .36 + .005);
+  EXPECT_THAT(values(kAlike), ElementsAre(DoubleNear((one + two) / 2, 1e-6), ::testing::IsNan()));
+  EXPECT_THAT(values(kKeys), ElementsAre(DoubleEq(.75), ::testing::IsNan()));
+  EXPECT_THAT(values(kSlots), ElementsAre(DoubleEq((3 / 7.0 + 0) / 2))) << "by layer, after the last step";
+  EXPECT_THAT(paper_figure(s, {.lane = 0}, kSlots).missing, HasSubstr("add one"));
 }
 
 TEST_F(FiguresTest, WhatTheRunsCannotShowSaysSo) {

@@ -19,7 +19,25 @@ constexpr std::size_t kMostNumbers = 4'000'000;  // of attention that one figure
 constexpr int kWindow = 8;                       // steps, of slow attention
 constexpr double kHighest = 0.2;                 // share of the tokens that count as highest
 
-enum Which { kSparse, kHighestFifth, kHighestTenth, kSlow, kComesBack, kHitRate, kPerturbation, kPrediction, kSinks, kThreshold, kFigures };
+enum Which {
+  kSparse,
+  kHighestFifth,
+  kHighestTenth,
+  kSlow,
+  kComesBack,
+  kHitRate,
+  kPerturbation,
+  kPrediction,
+  kAlike,
+  kKeys,
+  kSlots,
+  kSinks,
+  kThreshold,
+  kValues,
+  kDirections,
+  kMemory,
+  kFigures
+};
 
 const PaperFigureInfo kInfos[kFigures] = {
     {"sparse attention", "arXiv:2306.14048, Fig. 2 (a)",
@@ -43,10 +61,23 @@ const PaperFigureInfo kInfos[kFigures] = {
      "output moved after W_O, beside the other run", 0, "no change"},
     {"prediction error", "arXiv:2504.09936, Fig. 2 (d)", "An average of past scores predicts the next ones.",
      "relative error of predicted scores, median over steps", kNotAvailable, ""},
+    {"attention alike", "arXiv:2503.01330, Fig. 2",
+     "Once a value is joined to its neighbour's, attention stays what it is in the full cache.",
+     "cosine of the run's attention with the full cache's", 1, "the same"},
+    {"nearest keys", "arXiv:2407.08454, Fig. 2", "Keys of one sequence are alike.",
+     "cosine of a key that went with the nearest one that stayed, mean", kNotAvailable, ""},
+    {"slots left", "arXiv:2407.08454, Fig. 3 (b)",
+     "How far merging sets compress a layer is the model's own: nearly the same for different texts, different from layer to layer.",
+     "slots over tokens", kNotAvailable, ""},
     {"lost sinks", "arXiv:2309.17453, Table 1", "", "", kNotAvailable, "",
      "perplexity needs a text of some thousand tokens: kvscope-cli ppl --text FILE --prompt-mode stream --lane RUN --lane RUN"},
     {"when to merge", "arXiv:2504.09936, Table 1", "", "", kNotAvailable, "",
      "a curve over thresholds needs a run for each: kvscope-cli ppl --text FILE --lane RUN,threshold=0.8 --lane RUN,threshold=0.5"},
+    {"value into neighbour", "arXiv:2503.01330, Fig. 4", "", "", kNotAvailable, "",
+     "perplexity needs a text: kvscope-cli ppl --text FILE --prompt-mode stream --lane weightedkv:ratio=0.2 --lane weightedkv:ratio=0.2,merge=off"},
+    {"directions of keys", "arXiv:2503.01330, Fig. 1; arXiv:2407.08454, Fig. 3 (a)", "", "", kNotAvailable, "",
+     "keys and values are not recorded: for the embedded model Help > What papers say has the picture"},
+    {"constant memory", "arXiv:2503.10714, Fig. 3", "", "", kNotAvailable, "", "the timeline draws the slots of every run over its steps"},
 };
 
 /// Attention by token, as far as the step's query saw; empty: not recorded.
@@ -246,6 +277,52 @@ struct Maker {
     if (figure.bars.empty()) figure.missing = "how far outputs move was not measured: it needs the uncompressed history";
   }
 
+  /// The shown run's own records: what its steps hold.
+  void of_run(int which) {
+    const int lane = selection.lane;
+    if (!compressed(lane)) return void(figure.missing = "needs a run with a budget: select one, or add one");
+    const auto steps = counted(s, run(lane), selection);
+    if (steps.empty()) return void(figure.missing = "no step of the run counts");
+    figure.n_steps = static_cast<int>(steps.size());
+    figure.of_runs = which == kAlike ? run(lane).title + " beside the full cache" : run(lane).title;
+    const std::vector<HeadRecord>& heads = steps.back()->heads;
+    std::vector<double> found;
+    for (std::size_t h = 0; h < heads.size(); ++h)
+      found.push_back(which == kAlike  ? cosine_with_full(steps, static_cast<int>(h))
+                      : which == kKeys ? mean_cosine(run(lane), h)
+                                       : static_cast<double>(heads[h].n_slots) / (steps.back()->position + 1));
+    fill(found, heads);
+    if (figure.bars.empty())
+      figure.missing = which == kKeys ? "needs a run that looks for the nearest key, as those that merge do: select one, or add one"
+                                      : "attention was not captured in these steps";
+    else if (which == kSlots)
+      figure.bars = layer_means(figure.bars);
+  }
+
+  double cosine_with_full(const std::vector<const StepRecord*>& steps, int head) const {
+    std::vector<double> cosines;
+    for (const StepRecord* step : steps) {
+      if (step->step >= static_cast<int>(run(0).steps.size())) break;
+      const std::vector<float> a = attention_of(*run(0).steps[static_cast<std::size_t>(step->step)], head), b = attention_of(*step, head);
+      if (a.empty() || a.size() != b.size()) continue;
+      const auto product = [](const std::vector<float>& x, const std::vector<float>& y) {
+        return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+      };
+      cosines.push_back(product(a, b) / std::sqrt(product(a, a) * product(b, b)));
+    }
+    return mean_of(cosines);
+  }
+
+  /// Of all that went, in whichever step.
+  static double mean_cosine(const LaneSnapshot& of, std::size_t head) {
+    std::vector<double> cosines;
+    for (const StepPtr& step : of.steps)
+      if (head < step->heads.size())
+        for (const Event& event : step->heads[head].events)
+          if (std::isfinite(event.cos)) cosines.push_back(event.cos);
+    return mean_of(cosines);
+  }
+
   void of_prediction() {
     const auto steps = compressed(selection.lane) ? counted(s, run(selection.lane), selection) : std::vector<const StepRecord*>{};
     if (!steps.empty()) {
@@ -315,8 +392,10 @@ PaperFigure paper_figure(const Snapshot& snapshot, const Selection& selection, i
     maker.of_prompt(which);
   else if (which == kPerturbation)
     maker.of_error();
-  else
+  else if (which == kPrediction)
     maker.of_prediction();
+  else
+    maker.of_run(which);
   return std::move(maker.figure);
 }
 
