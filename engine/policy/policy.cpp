@@ -109,7 +109,7 @@ Policy::Policy(const Setup& setup)
       (allocation_->needs_prompt() || ranking_->needs_prompt() || merger_->run().needs_prompt() || (storage_ && storage_->needs_prompt())))
     throw UsageError(
         fmt::format("run {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec.text)));
-  shape_ = {setup.model->n_layers, n_kv_heads_, slots_, observed_, setup.n_prompt};
+  shape_ = {setup.model->n_layers, n_kv_heads_, slots_, window_slots_, setup.n_prompt};
   allocated_ = nothing_to_distribute() ? UniformAllocation().budgets(shape_) : raised(allocation_->budgets(shape_));
   budgets_ = allocated_;
   for (int l = 0; l < shape_.n_layers; ++l) {
@@ -139,8 +139,12 @@ void Policy::resolve_budget(const Setup& setup) {
   requested_ = c;
   c = std::max(c, 1);
   if (lane_.parts.selecting->observes) {
-    c = std::max(c, 2);
-    observed_ = std::min(params.count("window", c), lane_.parts.selecting->observes_more ? c - 1 : c / 2);
+    const bool whole = params.has("whole_window") && params.text("whole_window") == "1";
+    c = std::max(c, whole ? params.count("sinks", c) + 1 : 2);
+    const int most = whole ? n_prompt - 1 : lane_.parts.selecting->observes_more ? c - 1 : c / 2;
+    observed_ = std::clamp(params.count("window", c), 0, std::max(most, 0));
+    window_slots_ = std::min(observed_, c - (whole ? params.count("sinks", c) : 0));
+    least_free_ = whole && window_slots_ < observed_ ? 0 : 1;
   }
   slots_ = with_minimum(c);
 }
@@ -148,7 +152,7 @@ void Policy::resolve_budget(const Setup& setup) {
 /// The protected slots, and those that the policy needs beside them, must have room.
 int Policy::with_minimum(int c) const {
   const Protection p = protection(c);
-  c = std::max(c, p.sinks + p.recent + 1);
+  c = std::max(c, p.sinks + p.recent + least_free_);
   if (lane_.parts.row->least_free) c = std::max(c, p.sinks + p.recent + lane_.parts.row->least_free(lane_.params, c));
   return c;
 }
@@ -185,7 +189,7 @@ std::vector<std::optional<int>> Policy::raised(std::vector<std::optional<int>> b
   if (!allocation_->raises_small_shares()) return budgets;
   const auto least_free = lane_.parts.row->least_free;
   const auto least = [&](int c) {
-    return protection(c).sinks + protection(c).recent + (least_free ? least_free(lane_.params, slots_) : 1);
+    return protection(c).sinks + protection(c).recent + (least_free ? least_free(lane_.params, slots_) : least_free_);
   };
   for (std::optional<int>& c : budgets) {
     if (!c) continue;

@@ -163,7 +163,7 @@ class Policy {
   bool is_due(double n, int c, Moment now) const;
   /// Fractions are taken of c.
   Protection protection(int c) const {
-    return {lane_.params.count("sinks", c), lane_.parts.selecting->observes ? observed_ : lane_.params.count("recent", c)};
+    return {lane_.params.count("sinks", c), lane_.parts.selecting->observes ? window_slots_ : lane_.params.count("recent", c)};
   }
   bool nothing_to_distribute() const { return allocation_->limits() && !allocation_->distributes_always() && slots_ >= shape_.n_prompt; }
   std::vector<std::optional<int>> raised(std::vector<std::optional<int>> budgets) const;
@@ -204,6 +204,8 @@ class Policy {
   int slots_ = 0;                  // C
   int requested_ = -1;             // before it was raised
   int observed_ = 0;               // w
+  int window_slots_ = 0;           // protected ones of the observed queries: all of them, where those have room
+  int least_free_ = 1;             // slots that must have room beside the protected ones
   int refresh_ = 0;                // R; 0: never again
   int every_ = 1;                  // tokens from one compression to the next, with that cadence
   int first_step_ = 0;             // tokens that have come with step 0: none after a prefill, else one

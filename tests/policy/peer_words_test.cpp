@@ -35,8 +35,8 @@ TEST(PeerWords, TheShareRemovedIsTakenByEveryPolicy) {
 
 TEST(PeerWords, PressesAreReadAsPoliciesWithTheirDefaults) {
   constexpr std::pair<const char*, const char*> cases[] = {
-      {"SnapKVPress:compression_ratio=0.5", "snapkv:window=64,kernel=5,pool=padded,ratio=0.5,round=down"},
-      {"SnapKVPress(compression_ratio=0.5, window_size=32):kernel_size=7", "snapkv:window=32,kernel=7,pool=padded,ratio=0.5,round=down"},
+      {"SnapKVPress:compression_ratio=0.5", "snapkv:window=64,kernel=5,pool=padded,whole_window=1,ratio=0.5,round=down"},
+      {"SnapKVPress(compression_ratio=0.5, window_size=32):kernel_size=7", "snapkv:window=32,kernel=7,pool=padded,whole_window=1,ratio=0.5,round=down"},
       {"StreamingLLMPress:n_sink=2,slots=40", "streaming:positions=original,sinks=2,slots=40"},
       {"streaming_llm:ratio=0.5", "streaming:positions=original,ratio=0.5"},
       {"KeyRerotationPress(StreamingLLMPress):ratio=0.5", "streaming:ratio=0.5"},
@@ -44,7 +44,7 @@ TEST(PeerWords, PressesAreReadAsPoliciesWithTheirDefaults) {
       {"LagKVPress:compression_ratio=0.8,lag_size=16,cross_scoring=True", "lagkv:ratio=0.2,round=down,lag=16,cross=1"},
       {"ExpectedAttentionPress:compression_ratio=0.8,use_covariance=False,epsilon=0.01", "expected:ratio=0.2,round=down,cov=0,eps=0.01"},
       {"CompactorPress:compression_ratio=0.8,sketch_dimension=0,blending=0.7", "compactor:ratio=0.2,round=down,sketch=0,blend=0.7"},
-      {"AdaKVPress(SnapKVPress):ratio=0.5", "adakv:window=64,kernel=5,pool=padded,alpha=0.2,safeguard=floor,ratio=0.5"},
+      {"AdaKVPress(SnapKVPress):ratio=0.5", "adakv:window=64,kernel=5,pool=padded,whole_window=1,alpha=0.2,safeguard=floor,ratio=0.5"},
       {"adakv_expected_attention:compression_ratio=0.8,alpha_safeguard=0.3",
        "custom:stat=expected,recent=0,alloc=ada,ada_alpha=0.3,safeguard=floor,ratio=0.2,round=down"},
       {"AdaKVPress(CompactorPress(sink_size_start=8, compression_ratio=0.5), alpha_safeguard=0.1)",

@@ -32,14 +32,26 @@ std::string params_of(const Policy& policy) {
   return out;
 }
 
+TEST(Policy, AWholeWindowIsObservedHoweverSmallTheBudget) {
+  const auto observed = [](const char* spec, int n_prompt) {
+    const auto policy = make(spec, n_prompt);
+    return std::pair(params_of(*policy).substr(8, 9), policy->recent(0, 0));
+  };
+  EXPECT_EQ(observed("snapkv:slots=40,window=30,whole_window=1", 100), std::pair(std::string("window=30"), 30));
+  EXPECT_EQ(observed("snapkv:slots=10,window=30,whole_window=1", 100), std::pair(std::string("window=30"), 10)) << "the newest stay";
+  EXPECT_EQ(observed("snapkv:slots=10,window=30,whole_window=1,sinks=3", 100).second, 7);
+  EXPECT_EQ(observed("snapkv:slots=5,window=64,whole_window=1", 21), std::pair(std::string("window=20"), 5)) << "one token is ranked";
+  EXPECT_EQ(make("snapkv:slots=1,window=64,whole_window=1", 100)->budget(0, 0), 1);
+}
+
 TEST(Policy, ParametersAreShownAsResolved) {
   EXPECT_EQ(params_of(*make("full")), "group=mean");
   EXPECT_EQ(params_of(*make("h2o:slots=10")), "sinks=0 recent=5 group=mean slots=10");
   EXPECT_EQ(params_of(*make("h2o:ratio=0.25,recent=0.2,group=max")), "sinks=0 recent=5 group=max slots=25");
   EXPECT_EQ(params_of(*make("streaming:slots=10")), "sinks=4 positions=cache group=mean slots=10");
-  EXPECT_EQ(params_of(*make("snapkv:slots=10")), "sinks=0 window=5 kernel=7 pool=max group=mean slots=10 refresh=0");
+  EXPECT_EQ(params_of(*make("snapkv:slots=10")), "sinks=0 window=5 kernel=7 pool=max whole_window=0 group=mean slots=10 refresh=0");
   EXPECT_EQ(params_of(*make("snapkv:slots=10,window=2", 100, PromptMode::stream)),
-            "sinks=0 window=2 kernel=7 pool=max group=mean slots=10 refresh=1");
+            "sinks=0 window=2 kernel=7 pool=max whole_window=0 group=mean slots=10 refresh=1");
   EXPECT_EQ(params_of(*make("keepkv:slots=10,sinks=2,form=zip")),
             "sinks=2 recent=2 base=window window=32 threshold=0.8 alpha=0.9 predict=ema form=zip group=mean slots=10");
 }

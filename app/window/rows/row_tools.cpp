@@ -143,7 +143,10 @@ void ToolRow::listen() {
   m_coalesce.setSingleShot(true);
   m_coalesce.setInterval(30);
   connect(&m_coalesce, &QTimer::timeout, this, [this] { sendBudget(); });
-  connect(m_slider, &QSlider::sliderPressed, &m_controller, &SessionController::beginDrag);
+  connect(m_slider, &QSlider::sliderPressed, this, [this] {
+    m_budget_facts->setFixedWidth(m_budget_facts->width());  // what is under the hand stays where it is, whatever is said beside it
+    m_controller.beginDrag();
+  });
   connect(&m_controller, &SessionController::extraProgress, this, &ToolRow::refresh);
   connect(&m_controller, &SessionController::extraDone, this, &ToolRow::refresh);
   connect(&m_controller, &SessionController::extraFailed, this, &ToolRow::refresh);
@@ -151,6 +154,9 @@ void ToolRow::listen() {
   connect(m_slider, &QSlider::sliderReleased, this, [this] {
     sendWaitingBudget();
     m_controller.endDrag();
+    m_budget_facts->setMinimumWidth(0);
+    m_budget_facts->setMaximumWidth(QWIDGETSIZE_MAX);
+    m_budget_facts->clear();
     refresh();  // the answer may have come before: a policy may need more slots than were asked for
   });
   connect(&m_workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
@@ -225,7 +231,7 @@ void ToolRow::refresh() {
     m_slots->setValue(held);
   }
   sayFacts();
-  QStringList tip{"Budget of the selected run, in slots per head, on a linear scale; one slot by wheel or arrows", m_budget_facts->text()};
+  QStringList tip{"Budget of the selected run, in slots per head, on a linear scale; one slot by wheel or arrows", facts()};
   if (lane && lane->bytes > 0)
     tip << QString("keys and values of its slots: %1, allocated for them: %2")
                .arg(qs(viz::format_bytes(lane->kv_bytes)), qs(viz::format_bytes(lane->bytes)));
@@ -242,10 +248,12 @@ bool ToolRow::hasBudget() const {
 }
 
 void ToolRow::sayFacts() {
-  const QString words = facts();
-  if (words == m_budget_facts->text()) return;
-  m_budget_facts->setText(words);
-  fit();
+  const bool dragged = m_slider->isSliderDown();
+  const QString words = facts(),
+                shown = dragged ? m_budget_facts->fontMetrics().elidedText(words, Qt::ElideRight, m_budget_facts->width()) : words;
+  if (shown == m_budget_facts->text()) return;
+  m_budget_facts->setText(shown);
+  if (!dragged) fit();
 }
 
 /// The share is that of the number beside it, the memory that of the step looked at.

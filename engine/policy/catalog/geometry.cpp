@@ -66,7 +66,7 @@ std::vector<PolicyRow> geometry_rows() {
               .title = "ChunkKV",
               .paper = "ChunkKV: Semantic-Preserving KV Cache Compression for Efficient Long-Context LLM Inference, arXiv:2502.00299",
               .idea = "SnapKV by whole chunks of text."},
-             "stat=pooled,select=chunks", "sinks=0 chunk window kernel pool refresh"));
+             "stat=pooled,select=chunks", "sinks=0 chunk window kernel pool whole_window refresh"));
   rows.push_back(preset({.name = "pages", .title = "Pages", .idea = "H2O by whole pages: what paging costs."}, "stat=sum,select=pages",
                         "sinks=0 recent block"));
   return rows;

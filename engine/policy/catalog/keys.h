@@ -27,6 +27,8 @@ ParamInfo question();
 /// Width and kind of a pooling over neighbouring tokens.
 ParamInfo kernel();
 ParamInfo pool();
+/// Whether a small budget observes fewer queries.
+ParamInfo whole_window();
 /// Over how many slots a value is spread.
 ParamInfo spread_width();
 /// Of Gaussian weights.

@@ -14,7 +14,7 @@ std::vector<PolicyRow> observation_rows() {
                          .paper = "SnapKV: LLM Knows What You are Looking for Before Generation, arXiv:2404.14469",
                          .idea = "The last queries of the prompt tell which earlier tokens matter: compresses once, after the prompt.",
                          .ranking = pooled},
-                        "stat=pooled", "sinks=0 window kernel pool refresh"));
+                        "stat=pooled", "sinks=0 window kernel pool whole_window refresh"));
   rows.push_back(preset({.name = "finch",
                          .title = "FINCH",
                          .paper = "FINCH: Prompt-guided Key-Value Cache Compression for Large Language Models, TACL 2024",
@@ -27,20 +27,20 @@ std::vector<PolicyRow> observation_rows() {
                          .paper = "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling, arXiv:2406.02069",
                          .idea = "SnapKV with larger budgets in lower layers, where attention is spread widely.",
                          .ranking = pooled},
-                        "stat=pooled,alloc=pyramid", "sinks=0 window kernel pool refresh beta",
+                        "stat=pooled,alloc=pyramid", "sinks=0 window kernel pool whole_window refresh beta",
                         {number("beta", "20", 1, 1e6, "how steep: the last layer gets 1/beta of the mean (beside the window)")}));
   rows.push_back(preset({.name = "adakv",
                          .title = "Ada-KV",
                          .paper = "Ada-KV: Optimizing KV Cache Eviction by Adaptive Budget Allocation, arXiv:2407.11550",
                          .idea = "SnapKV whose heads share one budget per layer: heads with more high scores keep more.",
                          .ranking = pooled},
-                        "stat=pooled,alloc=ada", "sinks=0 window kernel pool refresh alpha<ada_alpha safeguard"));
+                        "stat=pooled,alloc=ada", "sinks=0 window kernel pool whole_window refresh alpha<ada_alpha safeguard"));
   rows.push_back(preset({.name = "headkv",
                          .title = "HeadKV",
                          .paper = "HeadKV: Not All Heads Matter, arXiv:2410.19258",
                          .idea = "SnapKV with budgets by how important each head is for retrieval and reasoning.",
                          .ranking = pooled},
-                        "stat=pooled,alloc=head", "sinks=0 window kernel pool refresh beta<head_beta scores"));
+                        "stat=pooled,alloc=head", "sinks=0 window kernel pool whole_window refresh beta<head_beta scores"));
   rows.push_back(preset({.name = "criticalkv",
                          .title = "CriticalKV",
                          .paper = "Identify Critical KV Cache in LLM Inference from an Output Perturbation Perspective, arXiv:2502.03805",

@@ -66,12 +66,12 @@ constexpr std::array kPresses = {
     Press{"RandomPress", "", "random"},
     Press{"StreamingLLMPress", "streaming_llm", "streaming:positions=original", kSinks},
     Press{"KeyRerotationPress(StreamingLLMPress)", "", "streaming", kSinks},
-    Press{"SnapKVPress", "", "snapkv:window=64,kernel=5,pool=padded", kObserving},
-    Press{"PyramidKVPress", "", "pyramidkv:window=64,kernel=5,pool=padded", kPyramid},
-    Press{"AdaKVPress(SnapKVPress)", "adakv_snapkv", "adakv:window=64,kernel=5,pool=padded,alpha=0.2,safeguard=floor", kSharing},
-    Press{"CriticalKVPress(SnapKVPress)", "critical_snapkv", "criticalkv:window=64,kernel=5,pool=padded,first_of=all", kTwoStages},
+    Press{"SnapKVPress", "", "snapkv:window=64,kernel=5,pool=padded,whole_window=1", kObserving},
+    Press{"PyramidKVPress", "", "pyramidkv:window=64,kernel=5,pool=padded,whole_window=1", kPyramid},
+    Press{"AdaKVPress(SnapKVPress)", "adakv_snapkv", "adakv:window=64,kernel=5,pool=padded,whole_window=1,alpha=0.2,safeguard=floor", kSharing},
+    Press{"CriticalKVPress(SnapKVPress)", "critical_snapkv", "criticalkv:window=64,kernel=5,pool=padded,whole_window=1,first_of=all", kTwoStages},
     Press{"CriticalAdaKVPress(SnapKVPress)", "critical_adakv_snapkv",
-          "criticalkv:base=adakv,window=64,kernel=5,pool=padded,base_alpha=0.2,safeguard=floor,first_of=all", kSharedStages},
+          "criticalkv:base=adakv,window=64,kernel=5,pool=padded,whole_window=1,base_alpha=0.2,safeguard=floor,first_of=all", kSharedStages},
     Press{"TOVAPress", "", "tova:recent=1"},
     Press{"ObservedAttentionPress", "observed_attention", "custom:stat=mean,sinks=0,recent=0"},
     Press{"DuoAttentionPress", "duo_attention", "duo", kHeads},
@@ -89,7 +89,7 @@ constexpr std::array kPresses = {
     Press{"FinchPress", "", "finch", kQuestion},
     Press{"DropKVPress", "", "dropkv", kRemoval},
     Press{"ThinKPress", "", "think", kChannels},
-    Press{"ChunkKVPress(SnapKVPress)", "", "chunkkv:window=64,kernel=5,pool=padded", kChunk},
+    Press{"ChunkKVPress(SnapKVPress)", "", "chunkkv:window=64,kernel=5,pool=padded,whole_window=1", kChunk},
 };
 
 /// Around a press, whose parts it changes.

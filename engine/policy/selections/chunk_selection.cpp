@@ -41,7 +41,7 @@ void ChunkSelection::select(HeadDecision& head, int) const {
     return a.holds_protected() != b.holds_protected() ? a.holds_protected() : a.score > b.score;
   });
   const int n = head.slots().size(), budget = head.budget.value_or(n);
-  const bool as_given = std::abs(ratio_ * n - budget) <= 0.5 + 1e-9;  // after the prompt; later the budget's share of what there is
+  const bool as_given = std::abs(ratio_ * n - budget) < 1;  // rounded, either way, after the prompt; later the budget's share of what there is
   const double share = as_given ? ratio_ : static_cast<double>(budget) / n;
   const auto wanted = static_cast<std::size_t>(std::max(1.0, std::floor(share * static_cast<double>(chunks.size()) + 1e-9)));
   head.gone.clear();

@@ -60,6 +60,30 @@ TEST_F(WindowTest, AListOfChoicesIsWideEnoughForTheLongest) {
   EXPECT_GE(n, 4);
 }
 
+TEST_F(WindowTest, TheBudgetSliderStaysUnderTheHandThatDragsIt) {
+  ASSERT_TRUE(settle());
+  QSlider* slider = window->rows().tools().budgetSlider();
+  for (const int width : {1180, 1240, 1280, 1366}) {
+    window->resize(width, 800);
+    viz::Selection at = window->workspace().selection();
+    at.steps = viz::StepRange{1, 1};  // the figures beside it name a step that is not the last
+    window->workspace().setSelection(at);
+    QTest::qWait(60);
+    const int left = slider->mapTo(window.get(), QPoint()).x();
+    slider->setSliderDown(true);
+    for (const int value : {3, slider->maximum(), 10, slider->maximum() / 2}) {
+      slider->setValue(value);
+      for (int i = 0; i < 8; ++i) {
+        QTest::qWait(20);
+        EXPECT_EQ(slider->mapTo(window.get(), QPoint()).x(), left) << width << ", " << value << " slots";
+      }
+      EXPECT_EQ(slider->value(), value);
+    }
+    slider->setSliderDown(false);
+    ASSERT_TRUE(settle());
+  }
+}
+
 TEST_F(WindowTest, NothingInTheToolbarIsCutHoweverNarrowTheWindow) {
   ASSERT_TRUE(settle());
   auto* tools = window->findChild<ToolRow*>();
