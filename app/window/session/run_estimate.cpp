@@ -9,6 +9,7 @@
 #include "app/window/session/run_queue.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
+#include "core/whole_characters.h"
 #include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 
@@ -36,6 +37,24 @@ QString listed(const QStringList& names) {
 }  // namespace
 
 std::string policyOf(const std::string& spec) { return spec.substr(0, spec.find_first_of(":@")); }
+
+std::string methodOf(const std::string& spec) {
+  try {
+    LaneSpec method = with_edits(parse_lane_spec(spec), {});
+    for (const auto& [key, value] : LaneSpec(method).given)
+      if (is_budget_key(key) || key == "seed") method = with_param(method, key, "");
+    return method.text;
+  } catch (const Error&) {
+    return policyOf(spec);
+  }
+}
+
+std::string methodTitle(const std::string& spec) {
+  constexpr std::size_t kLongest = 40;
+  const std::string method = methodOf(spec), parameters = method.substr(std::min(method.find(':'), method.size() - 1) + 1);
+  const std::string_view shown = whole_characters(parameters, kLongest);
+  return wordsOf(spec).title + (parameters.empty() ? "" : " · ") + std::string(shown) + (shown.size() < parameters.size() ? "…" : "");
+}
 
 std::string specLike(const std::string& policy, const LaneSpec& like) {
   const PolicyInfo& info = find_policy(policy);

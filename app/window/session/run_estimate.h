@@ -35,6 +35,10 @@ RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string
 
 /// Name of the policy of a specification.
 std::string policyOf(const std::string& spec);
+/// The same without budget, seed and edits: the policy with its parameters, of which a curve over budgets is.
+std::string methodOf(const std::string& spec);
+/// "H2O", "Custom · score=\"last\""
+std::string methodTitle(const std::string& spec);
 /// The specification of a policy with the budget of another run; where that has none, as of the full cache, a quarter of the prompt.
 std::string specLike(const std::string& policy, const LaneSpec& like);
 /// Slots per head that a specification asks for; -1: no limit or unreadable.

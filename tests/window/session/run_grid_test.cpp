@@ -78,6 +78,20 @@ TEST_F(AddRunsTest, CellsAreChosenByMouseAndTheEstimateComesBeforeTheStart) {
   EXPECT_EQ(snapshot().lanes.size(), before) << "runs that were added together are one step back";
 }
 
+TEST_F(AddRunsTest, ARunWithParametersOfItsOwnKeepsThemAtOtherBudgets) {
+  EXPECT_EQ(model().rowOf("custom"), model().rowOf(methodOf("custom:ratio=0.5"))) << "as it comes";
+  window->controller().addLane(QString("custom:score=\"last * vnorm\",ratio=0.3@evict=3,step=0"));
+  ASSERT_TRUE(settle());
+  openDialog();
+  const std::string own = methodOf(window->controller().request().lanes.back().text);
+  EXPECT_EQ(own, "custom:score=last * vnorm");
+  ASSERT_EQ(model().rowOf(own), 1) << "under a title of its own, before all policies";
+  EXPECT_TRUE(model().headerData(1, Qt::Vertical, Qt::DisplayRole).toString().contains("last * vnorm"));
+  model().choose(own, true);
+  EXPECT_EQ(model().chosen().front(), own + ",ratio=0.125");
+  EXPECT_EQ(model().chosen().size(), 3u);
+}
+
 TEST_F(AddRunsTest, ByKeyboardAlone) {
   openDialog();
   QTableView& table = dialog().grid().table();

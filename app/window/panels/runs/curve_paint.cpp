@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "app/window/session/run_estimate.h"
 #include "app/window/shell/panel_paint.h"
 #include "snapshot/snapshot.h"
 #include "viz/draw/draw.h"
@@ -24,7 +25,7 @@ std::vector<CurveLook> looksOf(const std::vector<std::string>& policies, const S
   std::set<int> taken;
   for (std::size_t i = 1; i < snapshot.lanes.size(); ++i)
     for (std::size_t c = 0; c < policies.size(); ++c) {
-      if (out[c].on_screen || policies[c] != snapshot.lanes[i].policy) continue;
+      if (out[c].on_screen || policies[c] != methodOf(snapshot.lanes[i].spec)) continue;
       out[c] = {static_cast<int>(i), true};
       taken.insert(static_cast<int>(i));
       break;

@@ -2,10 +2,12 @@
 #include "app/window/panels/runs/run_grid_model.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <QRegularExpression>
 
+#include "app/window/session/run_estimate.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "policy/catalog.h"
@@ -78,9 +80,10 @@ RunGridModel::RunGridModel(Workspace& workspace, SessionController& controller, 
   for (const PolicyGroup& group : policy_groups()) {
     const QString kind = QString::fromStdString(group.title);
     const std::size_t heading = m_rows.size();
-    m_rows.push_back({nullptr, kind});
+    m_rows.push_back({nullptr, kind, {}, {}});
     for (const PolicyInfo* policy : group.members)
-      if (policy->takes_bytes || (what == For::comparison && policy->name != reference_policy())) m_rows.push_back({policy, kind});
+      if (policy->takes_bytes || (what == For::comparison && policy->name != reference_policy()))
+        m_rows.push_back({policy, kind, policy->name, QString::fromStdString(policy->title)});
     if (m_rows.size() == heading + 1) m_rows.pop_back();
   }
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
@@ -91,7 +94,29 @@ RunGridModel::RunGridModel(Workspace& workspace, SessionController& controller, 
   });
 }
 
+/// Runs that are their policies as they come have a row already.
+void RunGridModel::takeOwnRuns() {
+  std::vector<Row> own;
+  const QString kind = "Runs on screen, with their parameters";
+  for (const LaneSpec& lane : m_controller.request().lanes) {
+    const std::string method = methodOf(lane.text);
+    const PolicyInfo& policy = find_policy(lane.name);
+    if (method == policy.name || !policy.takes_bytes || std::ranges::any_of(own, [&](const Row& r) { return r.method == method; }))
+      continue;
+    if (own.empty()) own.push_back({nullptr, kind, {}, {}});
+    own.push_back({&policy, kind, method, QString::fromStdString(methodTitle(lane.text))});
+  }
+  const auto same = [](const Row& a, const Row& b) { return a.method == b.method; };
+  if (std::ranges::equal(own, std::span(m_rows).first(m_n_own), same)) return;
+  beginResetModel();
+  m_rows.erase(m_rows.begin(), m_rows.begin() + static_cast<std::ptrdiff_t>(m_n_own));
+  m_n_own = own.size();
+  m_rows.insert(m_rows.begin(), own.begin(), own.end());
+  endResetModel();
+}
+
 void RunGridModel::refresh() {
+  takeOwnRuns();
   const Snapshot& s = m_workspace.snapshot();
   const QString of = QString("%1 %2 %3").arg(m_controller.modelFolder()).arg(s.n_prompt).arg(s.prefill_mode);
   if (of != m_reasons_of) m_reasons.clear();
@@ -132,21 +157,22 @@ bool RunGridModel::matches(int row, const QString& words) const {
       if (matches(r, words)) return true;
     return false;
   }
-  const QString whole =
-      QString::fromStdString(policy(row).title + ' ' + policy(row).name) + ' ' + m_rows[static_cast<std::size_t>(row)].kind;
+  const QString whole = m_rows[static_cast<std::size_t>(row)].title + ' ' + QString::fromStdString(policy(row).name) + ' ' +
+                        m_rows[static_cast<std::size_t>(row)].kind;
   return std::ranges::all_of(words.split(' ', Qt::SkipEmptyParts),
                              [&](const QString& w) { return whole.contains(w, Qt::CaseInsensitive); });
 }
 
 std::pair<std::string, QString> RunGridModel::keyOf(int row, int column) const {
-  return {policy(row).name, takesBudget(row) ? m_budgets[static_cast<std::size_t>(column)].text : QString()};
+  return {m_rows[static_cast<std::size_t>(row)].method, takesBudget(row) ? m_budgets[static_cast<std::size_t>(column)].text : QString()};
 }
 
 std::vector<std::string> RunGridModel::specsOf(int row, int column) const {
   const PolicyInfo& info = policy(row);
   const GridBudget& budget = m_budgets[static_cast<std::size_t>(column)];
-  std::string plain = info.name;
-  if (takesBudget(row)) plain += ":" + budget.key + "=" + budget.value;  // perhaps one that it does not take: refusalOf() says so
+  std::string plain = m_rows[static_cast<std::size_t>(row)].method;
+  if (takesBudget(row))
+    plain += (plain == info.name ? ":" : ",") + budget.key + "=" + budget.value;  // perhaps one that it does not take: refusalOf() says so
   if (!drawsLots(info) || m_seeds == std::vector<int>{0}) return {plain};
   std::vector<std::string> out;
   for (const int seed : m_seeds) out.push_back(with_param(plain, "seed", std::to_string(seed)));
@@ -219,7 +245,7 @@ void RunGridModel::clear() {
 
 int RunGridModel::rowOf(const std::string& name) const {
   for (int row = 0; row < rowCount(); ++row)
-    if (!isHeading(row) && policy(row).name == name) return row;
+    if (!isHeading(row) && m_rows[static_cast<std::size_t>(row)].method == name) return row;
   return -1;
 }
 
@@ -256,7 +282,7 @@ QVariant RunGridModel::data(const QModelIndex& index, int role) const {
   if (now == Cell::heading && role == Qt::DisplayRole) return m_rows[static_cast<std::size_t>(index.row())].kind;
   if (now == Cell::heading) return role == Qt::UserRole ? QVariant(static_cast<int>(now)) : QVariant();
   const QString budget = takesBudget(index.row()) ? m_budgets[static_cast<std::size_t>(index.column())].text : QString("without a budget");
-  const QString name = QString::fromStdString(policy(index.row()).title) + ", " + budget;
+  const QString name = m_rows[static_cast<std::size_t>(index.row())].title + ", " + budget;
   if (role == Qt::DisplayRole && !takesBudget(index.row())) return budget;
   if (role == Qt::UserRole) return static_cast<int>(now);
   if (role == Qt::AccessibleTextRole || role == Qt::ToolTipRole) {
@@ -284,7 +310,7 @@ QVariant RunGridModel::headerData(int section, Qt::Orientation orientation, int 
     return {};
   }
   if (isHeading(section)) return role == Qt::DisplayRole ? QVariant(m_rows[static_cast<std::size_t>(section)].kind) : QVariant();
-  if (role == Qt::DisplayRole) return "  " + QString::fromStdString(policy(section).title);
+  if (role == Qt::DisplayRole) return "  " + m_rows[static_cast<std::size_t>(section)].title;
   if (role == Qt::ToolTipRole) return QString::fromStdString(policy(section).idea);
   return {};
 }

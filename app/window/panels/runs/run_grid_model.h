@@ -28,7 +28,8 @@ std::vector<GridBudget> parseBudgets(const QString& text, QString* wrong);
 /// Seeds from words like "0, 1, 7" or "0-4".
 std::vector<int> parseSeeds(const QString& text, QString* wrong);
 
-/// Runs that could be added: a row per policy, under the title of its kind, and a column per budget. A cell is chosen or not; one that is
+/// Runs that could be added: a row per policy, under the title of its kind, and a column per budget; before them a row for every run on
+/// screen whose parameters are other than its policy's. A cell is chosen or not; one that is
 /// there already, or that the policy refuses, cannot be chosen and says why. A policy that takes no budget, or bytes alone where no budget
 /// is of bytes, is one run: all cells of its row are the same.
 class RunGridModel : public QAbstractTableModel {
@@ -48,10 +49,10 @@ class RunGridModel : public QAbstractTableModel {
   Cell cell(int row, int column) const;
   /// Turns these cells on, or all off if all that can be are on.
   void toggle(const QModelIndexList& cells);
-  void choose(const std::string& policy, bool on);         // the whole row
+  void choose(const std::string& method, bool on);         // the whole row: a policy's name, or with parameters as methodOf() has them
   void chooseRuns(const std::vector<std::string>& specs);  // cells with one of these
   void clear();
-  int rowOf(const std::string& policy) const;
+  int rowOf(const std::string& method) const;
   /// Policies with a chosen cell that draw lots.
   int nSeeded() const;
   /// Specifications of the chosen cells, by policy, then budget, then seed.
@@ -76,19 +77,23 @@ class RunGridModel : public QAbstractTableModel {
 
  private:
   void refresh();
+  void takeOwnRuns();
 
   Workspace& m_workspace;
   SessionController& m_controller;
   struct Row {
     const PolicyInfo* policy = nullptr;  // nullptr: the title of a kind
     QString kind;
+    std::string method;  // policy and parameters, without a budget
+    QString title;
   };
   std::vector<Row> m_rows;
+  std::size_t m_n_own = 0;  // rows of runs on screen, their heading among them
   std::vector<GridBudget> m_budgets;
   std::vector<int> m_seeds{0};
   For m_for;
-  std::set<std::pair<std::string, QString>> m_chosen;  // policy, budget; empty where it takes none
-  std::set<std::string> m_meant;                       // policies chosen at one of the budgets before
+  std::set<std::pair<std::string, QString>> m_chosen;  // method, budget; empty where it takes none
+  std::set<std::string> m_meant;                       // methods chosen at one of the budgets before
   std::pair<std::string, QString> keyOf(int row, int column) const;
   QString refusalOf(const std::string& spec) const;
 

@@ -7,6 +7,7 @@
 
 #include "app/window/panels/runs/curve_paint.h"
 #include "app/window/panels/runs/sweep_chart.h"
+#include "app/window/session/run_estimate.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
@@ -40,7 +41,7 @@ QString valueTick(SweepMetric metric, double v) {
 
 QColor SweepChart::colourOf(const Layout& shown, std::size_t series) const {
   const std::string& policy = shown.series[series].policy;
-  return shown.looks[series].colour(*m_theme, policy == m_hovered || m_current.starts_with(policy + ":"));
+  return shown.looks[series].colour(*m_theme, policy == m_hovered || methodOf(m_current) == policy);
 }
 
 QImage SweepChart::picture(const QSize& size, double scale, const viz::Theme& theme) const {

@@ -137,9 +137,9 @@ bool spansTwoDecades(const std::vector<SweepSeries>& curves, SweepMetric metric)
 std::vector<SweepSeries> SweepData::series() const {
   std::vector<SweepSeries> out;
   for (const SweepPoint& point : m_points) {
-    const std::string policy = policyOf(point.spec);
+    const std::string policy = methodOf(point.spec);
     auto one = std::ranges::find(out, policy, &SweepSeries::policy);
-    if (one == out.end()) one = out.insert(out.end(), SweepSeries{policy, wordsOf(point.spec).title, {}});
+    if (one == out.end()) one = out.insert(out.end(), SweepSeries{policy, methodTitle(point.spec), {}});
     auto mark = std::ranges::find(one->marks, point.slots, &SweepMark::slots);
     if (mark == one->marks.end()) mark = one->marks.insert(one->marks.end(), SweepMark{point.slots, {}});
     mark->points.push_back(&point);

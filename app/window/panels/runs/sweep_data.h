@@ -38,7 +38,7 @@ struct SweepPoint {
   QString failure;                      // why it cannot be; empty: it can
 };
 
-/// The runs of one policy with one marker each: those of several seeds at one budget together.
+/// The runs of one policy and its parameters with one marker each: those of several seeds at one budget together.
 struct SweepMark {
   int slots = 0;
   std::vector<const SweepPoint*> points;
@@ -51,7 +51,7 @@ struct SweepMark {
   double held() const;
 };
 struct SweepSeries {
-  std::string policy, title;
+  std::string policy, title;     // with its parameters (methodOf)
   std::vector<SweepMark> marks;  // by budget
 };
 

@@ -176,7 +176,7 @@ void SweepPanel::suggest() {
   const Snapshot& s = m_workspace.snapshot();
   if (s.lanes.size() < 2) return;
   m_suggested = true;
-  for (std::size_t i = 1; i < s.lanes.size(); ++i) m_grid->model().choose(s.lanes[i].policy, true);
+  for (std::size_t i = 1; i < s.lanes.size(); ++i) m_grid->model().choose(methodOf(s.lanes[i].spec), true);
 }
 
 bool SweepPanel::open() const {

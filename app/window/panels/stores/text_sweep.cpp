@@ -9,6 +9,7 @@
 #include <QRegularExpression>
 #include <QStandardPaths>
 
+#include "app/window/session/run_estimate.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/assets.h"
 #include "core/error.h"
@@ -21,12 +22,6 @@ namespace {
 
 constexpr const char* kProgram = "kvscope-cli";
 constexpr std::size_t kMostBytes = std::size_t(64) << 20;  // of texts that are counted before
-
-LaneSpec without_budget(LaneSpec spec) {
-  for (const auto& [key, value] : LaneSpec(spec).given)
-    if (is_budget_key(key)) spec = with_param(spec, key, "");
-  return spec;
-}
 
 /// "0,0.25,0.5,0.75,1": from the first place to the last; one alone is in the middle.
 QString depthsOf(int n) {
@@ -81,7 +76,7 @@ std::vector<std::string> policiesOf(const std::vector<LaneSpec>& lanes) {
   std::vector<std::string> out;
   for (const LaneSpec& lane : lanes) {
     if (lane.name.empty() || !find_policy(lane.name).takes_bytes) continue;
-    const std::string policy = without_budget(with_edits(lane, {})).text;
+    const std::string policy = methodOf(lane.text);
     if (std::ranges::find(out, policy) == out.end()) out.push_back(policy);
   }
   return out;
@@ -103,8 +98,7 @@ std::vector<std::string> parsePolicies(const QString& text, QString* wrong) {
       if (spec.contains(kBudget)) throw Error(spec.toStdString() + ": expected no budget, got one; the budgets are those below");
       const std::string name = spec.section(':', 0, 0).toStdString();
       if (name == reference_policy()) throw Error(name + ": it runs in any case, and takes no budget");
-      const std::string policy =
-          without_budget(parse_lane_spec(with_param(spec.toStdString(), "bytes", "0.5"))).text;  // checked with a budget
+      const std::string policy = methodOf(parse_lane_spec(with_param(spec.toStdString(), "bytes", "0.5")).text);  // checked with a budget
       if (std::ranges::find(out, policy) == out.end()) out.push_back(policy);
     } catch (const Error& error) {
       if (wrong->isEmpty()) *wrong = QString::fromUtf8(error.what());
