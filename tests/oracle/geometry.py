@@ -159,7 +159,7 @@ def finch(rows, w, norm):
     return score
 
 
-def chunk_keep(score, pos, prot, size, budget, share, fits):
+def chunk_keep(score, pos, prot, size, budget, share, fits, slack=1e-9):
     """(kept indices, score of every slot: the mean of its chunk). A chunk with a protected slot goes last, without it."""
     chunks, shown = [], np.array(score, float)
     for c in sorted(set(int(p) // size for p in pos)):
@@ -170,7 +170,7 @@ def chunk_keep(score, pos, prot, size, budget, share, fits):
         shown[free] = mean
         chunks.append((len(free) == len(members), -mean, c, free))
     chunks.sort()
-    gone, wanted = set(), max(1, math.floor(share * len(chunks) + 1e-9))
+    gone, wanted = set(), max(1, math.floor(share * len(chunks) + slack))
     while chunks and (len(pos) - len(gone) > budget if fits else len(chunks) > wanted):
         gone.update(chunks.pop()[3])
     return [i for i in range(len(pos)) if i not in gone], shown

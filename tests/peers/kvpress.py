@@ -495,8 +495,10 @@ def compare_sets(o, model, words, case, folder):
         for ratio in RATIOS:
             n = int(len(tokens) * ratio)
             removed = 1 - (n + 0.5) / len(tokens)                      # so that kvpress keeps int(n + 0.5)
-            if name.startswith(("KVzip", "ChunkKV")):
-                removed = 1 - n / len(tokens) + 1e-12                  # one counts what goes, over all heads, the other chunks
+            if name.startswith("KVzip"):
+                removed = 1 - n / len(tokens) + 1e-12                  # it counts what goes, over all heads
+            if name.startswith("ChunkKV"):
+                removed = 1 - n / len(tokens) - 1e-12                  # it counts chunks
             press = press_of(removed if not callable(lane) else 1 - ratio, n)
             more = tokens[:EVERY] if not callable(lane) and "cadence=every" in lane else []
             theirs, scores = kvpress_keeps(model, tokens, more, press)

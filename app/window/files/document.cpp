@@ -165,6 +165,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, std::opt
   m_model.bookmarks.reset(s.bookmarks);
   m_stored.reset();
   m_refusal.clear();
+  m_unread.clear();
   if (!missing.isEmpty() && !s.results.zlib.isEmpty()) {
     missing = QString("the results of %1 are being read").arg(QFileInfo(file.path).fileName());
     m_stored = s;
@@ -207,6 +208,7 @@ void Document::takeSession(const ReadSession& read, const SeenFile& file) {
   m.rows.notices().clear();
   m_stored_notes = read.notes;
   openSession(read.session, file);
+  m_unread = read.notes.join("; ");
   m.library.use(file.path);
   QString text = read.notes.join("; ");
   if (lost && text.isEmpty()) text = QString("opened %1; what was there before was not saved").arg(QFileInfo(file.path).fileName());
@@ -315,6 +317,7 @@ bool Document::save(const QString& path) {
   m.rows.say("Saved to " + path);
   if (m_aside) return true;  // what was put aside is still to be saved, and goes to its own file
   m_file = SeenFile::now(path);
+  m_unread.clear();
   m_modified = false;
   m_journal->discard();
   m.library.use(path);
@@ -323,12 +326,16 @@ bool Document::save(const QString& path) {
   return true;
 }
 
-/// What another window wrote into the same file is not written over unasked.
+/// What another window wrote into the same file, or what this one could not read of it, is not written over unasked.
 void Document::saveNow() {
   if (m_file.path.isEmpty()) return saveAs();
-  if (!m_file.changedSince() || m_results.wrote(SeenFile::now(m_file.path))) return void(save(m_file.path));
+  const bool written_by_another = m_file.changedSince() && !m_results.wrote(SeenFile::now(m_file.path));
+  if (!written_by_another && m_unread.isEmpty()) return void(save(m_file.path));
   const QString why =
-      QString("%1 was not saved: another window or program has written this file since it was opened or saved here").arg(m_file.path);
+      QString("%1 was not saved: %2")
+          .arg(m_file.path, written_by_another
+                                ? QString("another window or program has written this file since it was opened or saved here")
+                                : "it holds what would be lost: " + m_unread);
   m.rows.notices().show(
       why, why, "Save as…", [this] { saveAs(); }, "Write over it",
       [this] {

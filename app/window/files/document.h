@@ -125,6 +125,7 @@ class Document : public QObject {
   void sayViewOnly(const Trace& trace, QString text, bool ours);
 
   Parts m;
+  QString m_unread;  // what the session's file holds and was left out when it was opened; empty: nothing
   WindowModel& m_model;
   StoredResults m_results;
   KeptResults m_kept;

@@ -41,9 +41,10 @@ void ChunkSelection::select(HeadDecision& head, int) const {
     return a.holds_protected() != b.holds_protected() ? a.holds_protected() : a.score > b.score;
   });
   const int n = head.slots().size(), budget = head.budget.value_or(n);
-  const bool as_given = std::abs(ratio_ * n - budget) < 1;  // rounded, either way, after the prompt; later the budget's share of what there is
-  const double share = as_given ? ratio_ : static_cast<double>(budget) / n;
-  const auto wanted = static_cast<std::size_t>(std::max(1.0, std::floor(share * static_cast<double>(chunks.size()) + 1e-9)));
+  const double off = std::abs(ratio_ * n - budget);  // after the prompt it was rounded; later the budget's share of what there is
+  const bool as_given = as_removed_ ? off < 1 : off <= 0.5 + 1e-9;
+  const double share = as_given ? ratio_ : static_cast<double>(budget) / n, slack = as_given && as_removed_ ? 0 : 1e-9;
+  const auto wanted = static_cast<std::size_t>(std::max(1.0, std::floor(share * static_cast<double>(chunks.size()) + slack)));
   head.gone.clear();
   for (std::size_t left = chunks.size(); left > 0; --left) {
     const bool enough = keeps_ == Keeps::share ? left <= wanted : n - static_cast<int>(head.gone.size()) <= budget;

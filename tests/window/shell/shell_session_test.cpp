@@ -27,6 +27,7 @@
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_journal.h"
 #include "core/error.h"
+#include "io/files.h"
 #include "paths.h"
 #include "policy/catalog.h"
 #include "window/support/file_bytes.h"
@@ -564,6 +565,28 @@ TEST_F(WindowTest, WhatAnotherWindowSavedIsNotWrittenOverUnasked) {
   ASSERT_TRUE(QFile::remove(path));
   window->document().saveNow();
   EXPECT_EQ(readSession(path).session.request.prompt, "Of this window") << "a file that is gone is written anew";
+}
+
+TEST_F(WindowTest, WhatASessionHoldsBeyondWhatWasReadIsNotWrittenOverUnasked) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("newer.kvscope");
+  ASSERT_TRUE(window->document().save(path));
+  ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 30000));
+  const auto text = [&] { return read_text(path.toStdString(), 1 << 24); };
+  std::string newer = text();
+  newer.insert(newer.find('{') + 1, "\"future\":{\"precious\":1},");
+  write(path, QByteArray::fromStdString(newer));
+  window->openFile(path);
+  ASSERT_TRUE(settle());
+  window->document().saveNow();
+  EXPECT_NE(text().find("precious"), std::string::npos);
+  EXPECT_TRUE(window->notices().text().contains("would be lost")) << window->notices().text().toStdString();
+  QPushButton* over = buttonOf(window->notices(), "Write over it");
+  ASSERT_NE(over, nullptr);
+  over->click();
+  EXPECT_EQ(text().find("precious"), std::string::npos);
+  window->document().saveNow();
+  EXPECT_TRUE(window->notices().isHidden()) << "nothing is left to lose";
 }
 
 /// Elsewhere closing asks nothing: the next start offers what was not saved.
