@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/share/stored_run.h"
 
+#include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +12,8 @@
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
+#include "policy/catalog.h"
+#include "trace/request_json.h"
 
 namespace kvscope::share {
 
@@ -32,6 +36,33 @@ Trace results_of(const JsonCursor& session, const std::string& path) {
   return read_trace(inflated(from_base64(results.at("data").view(), name), n, name), name);
 }
 
+/// The file's own words may have been changed after its results were stored, which then are of something else.
+void expect_results_of(const JsonCursor& session, const Snapshot& s, const std::string& path) {
+  std::vector<std::string> notes;  // what is not known here changes nothing of the results
+  const RunRequest asked = read_request(session, &notes);
+  const auto specs = [](const auto& lanes, auto text_of) {
+    std::vector<std::string> out;
+    for (const auto& lane : lanes)
+      if (text_of(lane) != reference_policy()) out.push_back(text_of(lane));
+    return out;
+  };
+  const std::span<const TokenInfo> prompt = std::span(s.tokens).first(std::min(s.tokens.size(), static_cast<std::size_t>(s.n_prompt)));
+  const char* other = nullptr;
+  if (!asked.prompt_ids.empty() ? !std::ranges::equal(asked.prompt_ids, prompt, {}, {}, &TokenInfo::id)
+                                : session.given("prompt") && !s.prompt.empty() && s.prompt != asked.prompt)
+    other = "prompt";
+  else if (session.given("lanes") &&
+           specs(asked.lanes, [](const LaneSpec& l) { return l.text; }) != specs(s.lanes, [](const LaneSnapshot& l) { return l.spec; }))
+    other = "runs";
+  else if (session.given("prompt_mode") && s.prefill_mode != (asked.mode == PromptMode::prefill))
+    other = "prompt mode";
+  if (other)
+    throw Error(
+        fmt::format("{}: expected results of the session's own request, got those of other {}: it was changed after they were stored; "
+                    "--session {} computes what it asks for",
+                    path, other, path));
+}
+
 /// Nothing where the file is no session.
 std::optional<StoredRun> of_session(const std::string& text, const std::string& path) {
   const JsonDocument document = JsonDocument::parse(text, path, kTraceLimits);
@@ -40,7 +71,9 @@ std::optional<StoredRun> of_session(const std::string& text, const std::string& 
   if (root.text_or("kvscope", "") != "session") return std::nullopt;
   if (text.size() > kMostOfSession)
     throw Error(fmt::format("{}: expected a session of at most {} bytes, got {}", path, kMostOfSession, text.size()));
-  return StoredRun{results_of(root, path), root.real_or("temperature", 0, 100, 0)};
+  StoredRun run{results_of(root, path), root.real_or("temperature", 0, 100, 0)};
+  expect_results_of(root, run.trace.snapshot, path);
+  return run;
 }
 
 }  // namespace

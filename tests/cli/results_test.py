@@ -1,4 +1,5 @@
 """What kvscope-cli prints and writes when all is well."""
+import base64
 import hashlib
 import json
 import os
@@ -6,6 +7,7 @@ import re
 import shutil
 import subprocess
 import unittest
+import zlib
 
 from program import CLI, TINY, CliTest, cli
 
@@ -177,6 +179,14 @@ class SessionOfTheWindow(CliTest):
         other = of("0" * 64)
         self.refuses(1, ["trace", "--session", other, "--out", self.path("x.json")], "another model than the one that is in", f"--model {TINY}")
         self.trace("--session", other, "--model", TINY)
+
+    def test_results_of_another_request_than_its_own_are_not_told_as_its_own(self):
+        trace = self.trace("--session", self.session()).encode()
+        results = {"schema": "kvscope.trace/1", "packed": "zlib, base64", "bytes": len(trace), "data": base64.b64encode(zlib.compress(trace)).decode()}
+        self.succeeds("run", self.session(results=results))
+        for change, word in (({"prompt_ids": [1, 2, 3, 4, 5, 6, 7, 8, 9, 11]}, "of other prompt"), ({"lanes": ["full", "h2o:slots=5"]}, "of other runs"),
+                             ({"prompt_mode": "prefill"}, "of other prompt mode")):
+            self.refuses(1, ["run", self.session(results=results, **change)], word, "--session")
 
     def test_what_it_says_is_not_said_twice(self):
         path = self.session()

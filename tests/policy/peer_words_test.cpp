@@ -36,7 +36,8 @@ TEST(PeerWords, TheShareRemovedIsTakenByEveryPolicy) {
 TEST(PeerWords, PressesAreReadAsPoliciesWithTheirDefaults) {
   constexpr std::pair<const char*, const char*> cases[] = {
       {"SnapKVPress:compression_ratio=0.5", "snapkv:window=64,kernel=5,pool=padded,whole_window=1,ratio=0.5,round=down"},
-      {"SnapKVPress(compression_ratio=0.5, window_size=32):kernel_size=7", "snapkv:window=32,kernel=7,pool=padded,whole_window=1,ratio=0.5,round=down"},
+      {"SnapKVPress(compression_ratio=0.5, window_size=32):kernel_size=7",
+       "snapkv:window=32,kernel=7,pool=padded,whole_window=1,ratio=0.5,round=down"},
       {"StreamingLLMPress:n_sink=2,slots=40", "streaming:positions=original,sinks=2,slots=40"},
       {"streaming_llm:ratio=0.5", "streaming:positions=original,ratio=0.5"},
       {"KeyRerotationPress(StreamingLLMPress):ratio=0.5", "streaming:ratio=0.5"},

@@ -329,13 +329,11 @@ bool Document::save(const QString& path) {
 /// What another window wrote into the same file, or what this one could not read of it, is not written over unasked.
 void Document::saveNow() {
   if (m_file.path.isEmpty()) return saveAs();
-  const bool written_by_another = m_file.changedSince() && !m_results.wrote(SeenFile::now(m_file.path));
-  if (!written_by_another && m_unread.isEmpty()) return void(save(m_file.path));
-  const QString why =
-      QString("%1 was not saved: %2")
-          .arg(m_file.path, written_by_another
-                                ? QString("another window or program has written this file since it was opened or saved here")
-                                : "it holds what would be lost: " + m_unread);
+  QString why = m_unread.isEmpty() ? QString() : "it holds what would be lost: " + m_unread;
+  if (m_file.changedSince() && !m_results.wrote(SeenFile::now(m_file.path)))
+    why = "another window or program has written this file since it was opened or saved here";
+  if (why.isEmpty()) return void(save(m_file.path));
+  why = QString("%1 was not saved: %2").arg(m_file.path, why);
   m.rows.notices().show(
       why, why, "Save as…", [this] { saveAs(); }, "Write over it",
       [this] {

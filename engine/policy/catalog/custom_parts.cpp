@@ -43,50 +43,51 @@ PartChoice choice_of() {
 }
 
 PartKey stats() {
-  PartKey key{"stat",
-              "what ranks the slots",
-              {{"sum", "attention accumulated over all queries so far", [](PolicyRow& r) { ranks(r, by_sum, "accumulated attention"); }},
-               {"none", "position: the newest stay", [](PolicyRow& r) { r.ranking = by_position; }},
-               {"decayed",
-                "attention so far, older queries count less",
-                [](PolicyRow& r) { ranks(r, by_decayed, "decayed attention"); },
-                {number("lambda", "0.98", 0, 1, "weight of a query against the next one")}},
-               {"mean",
-                "mean attention since the token came in",
-                [](PolicyRow& r) { ranks(r, by_mean_with_or_without_deviating, "mean attention"); },
-                {share_or_count("spread", "0", "slots kept besides because their attention varies most (0.3 = of the budget)")}},
-               {"last", "attention of this step", [](PolicyRow& r) { ranks(r, by_last_row, "attention of this step", true); }},
-               {"window",
-                "mean attention of the last queries, newer ones count more",
-                [](PolicyRow& r) { ranks(r, by_weighted_rows, "attention of the last queries", true); },
-                {window("32", "last queries that count", 1)}},
-               {"recent", "as window, over as many queries as recent slots are protected",
-                [](PolicyRow& r) { ranks(r, by_recent_rows, "attention of the recent queries", true); }},
-               {"pooled",
-                "mean attention of the last queries, pooled over neighbouring tokens; the tokens of these queries stay",
-                [](PolicyRow& r) {
-                  ranks(r, by_pooled_window, "attention of the last queries", true);
-                  r.observes = true;
-                },
-                {window("32", "last queries observed, their tokens are kept (at most half of the budget)", 0), kernel(), pool(), whole_window()}},
-               {"question",
-                "mean attention of the last queries, each by how many slots it sees; the tokens of these queries stay",
-                [](PolicyRow& r) {
-                  ranks(r, by_question, "attention of the question", true);
-                  r.observes = r.observes_more = true;
-                },
-                {question(), choice("norm", {"1", "0"}, "0: every query counts alike, however many slots it sees")}},
-               {"count",
-                "how often among the last queries the attention was at least 1/n; equal ones by accumulated attention",
-                [](PolicyRow& r) { ranks(r, by_hits, "queries above an equal share"); },
-                {window("400", "last queries that count", 1)}},
-               {"ema_exp",
-                "share of the attention that an EMA of exp(logit) predicts",
-                [](PolicyRow& r) {
-                  ranks(r, by_ema_share, "EMA share", true);
-                  r.takes_group = false;
-                },
-                {ema_alpha_key(), window("32", "last queries of the prompt that start the EMA", 1)}}}};
+  PartKey key{
+      "stat",
+      "what ranks the slots",
+      {{"sum", "attention accumulated over all queries so far", [](PolicyRow& r) { ranks(r, by_sum, "accumulated attention"); }},
+       {"none", "position: the newest stay", [](PolicyRow& r) { r.ranking = by_position; }},
+       {"decayed",
+        "attention so far, older queries count less",
+        [](PolicyRow& r) { ranks(r, by_decayed, "decayed attention"); },
+        {number("lambda", "0.98", 0, 1, "weight of a query against the next one")}},
+       {"mean",
+        "mean attention since the token came in",
+        [](PolicyRow& r) { ranks(r, by_mean_with_or_without_deviating, "mean attention"); },
+        {share_or_count("spread", "0", "slots kept besides because their attention varies most (0.3 = of the budget)")}},
+       {"last", "attention of this step", [](PolicyRow& r) { ranks(r, by_last_row, "attention of this step", true); }},
+       {"window",
+        "mean attention of the last queries, newer ones count more",
+        [](PolicyRow& r) { ranks(r, by_weighted_rows, "attention of the last queries", true); },
+        {window("32", "last queries that count", 1)}},
+       {"recent", "as window, over as many queries as recent slots are protected",
+        [](PolicyRow& r) { ranks(r, by_recent_rows, "attention of the recent queries", true); }},
+       {"pooled",
+        "mean attention of the last queries, pooled over neighbouring tokens; the tokens of these queries stay",
+        [](PolicyRow& r) {
+          ranks(r, by_pooled_window, "attention of the last queries", true);
+          r.observes = true;
+        },
+        {window("32", "last queries observed, their tokens are kept (at most half of the budget)", 0), kernel(), pool(), whole_window()}},
+       {"question",
+        "mean attention of the last queries, each by how many slots it sees; the tokens of these queries stay",
+        [](PolicyRow& r) {
+          ranks(r, by_question, "attention of the question", true);
+          r.observes = r.observes_more = true;
+        },
+        {question(), choice("norm", {"1", "0"}, "0: every query counts alike, however many slots it sees")}},
+       {"count",
+        "how often among the last queries the attention was at least 1/n; equal ones by accumulated attention",
+        [](PolicyRow& r) { ranks(r, by_hits, "queries above an equal share"); },
+        {window("400", "last queries that count", 1)}},
+       {"ema_exp",
+        "share of the attention that an EMA of exp(logit) predicts",
+        [](PolicyRow& r) {
+          ranks(r, by_ema_share, "EMA share", true);
+          r.takes_group = false;
+        },
+        {ema_alpha_key(), window("32", "last queries of the prompt that start the EMA", 1)}}}};
   for_each_statistic([&]<class S>(S) {
     if constexpr (requires { S::kText; }) key.choices.push_back(choice_of<S>());
   });

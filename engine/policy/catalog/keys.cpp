@@ -71,8 +71,10 @@ ParamInfo pool() {
   return key;
 }
 ParamInfo whole_window() {
-  ParamInfo key = choice("whole_window", {"0", "1"}, "whether as many queries are observed as the window says, however few slots there are");
-  key.described = {{"0", "at most half as many as there are slots"}, {"1", "all of them; of their tokens the newest stay, as many as have room (kvpress)"}};
+  ParamInfo key =
+      choice("whole_window", {"0", "1"}, "whether as many queries are observed as the window says, however few slots there are");
+  key.described = {{"0", "at most half as many as there are slots"},
+                   {"1", "all of them; of their tokens the newest stay, as many as have room (kvpress)"}};
   return key;
 }
 ParamInfo spread_width() {

@@ -74,7 +74,7 @@ const PaperFigureInfo kInfos[kFigures] = {
     {"when to merge", "arXiv:2504.09936, Table 1", "", "", kNotAvailable, "",
      "a curve over thresholds needs a run for each: kvscope-cli ppl --text FILE --lane RUN,threshold=0.8 --lane RUN,threshold=0.5"},
     {"value into neighbour", "arXiv:2503.01330, Fig. 4", "", "", kNotAvailable, "",
-     "perplexity needs a text: kvscope-cli ppl --text FILE --prompt-mode stream --lane weightedkv:ratio=0.2 --lane weightedkv:ratio=0.2,merge=off"},
+     "perplexity needs a text: kvscope-cli ppl --text FILE --prompt-mode stream --lane RUN --lane RUN,merge=off"},
     {"directions of keys", "arXiv:2503.01330, Fig. 1; arXiv:2407.08454, Fig. 3 (a)", "", "", kNotAvailable, "",
      "keys and values are not recorded: for the embedded model Help > What papers say has the picture"},
     {"constant memory", "arXiv:2503.10714, Fig. 3", "", "", kNotAvailable, "", "the timeline draws the slots of every run over its steps"},

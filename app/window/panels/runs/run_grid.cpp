@@ -195,6 +195,7 @@ RunGrid::RunGrid(Workspace& workspace, SessionController& controller, RunGridMod
   connect(m_seeds, &QLineEdit::textChanged, this, [this] { readSeeds(); });
   connect(m_find, &QLineEdit::textChanged, this, [this] { find(); });
   m_find->installEventFilter(this);
+  connect(m_model, &RunGridModel::modelReset, this, &RunGrid::layRows);
   connect(m_model, &RunGridModel::changed, this, [this] { say(); });
   connect(m_model, &RunGridModel::changed, this, &RunGrid::changed);
   readBudgets();
@@ -285,11 +286,15 @@ bool RunGrid::eventFilter(QObject* watched, QEvent* event) {
 void RunGrid::readBudgets() {
   m_wrong_budget.clear();
   m_model->setBudgets(parseBudgets(m_budgets->text(), &m_wrong_budget));
+  say();
+}
+
+/// Titles of kinds, and what is one run whatever the budget, go over all cells; rows that are not looked for are hidden.
+void RunGrid::layRows() {
   m_table->clearSpans();
   for (int row = 0; row < m_model->rowCount() && m_model->columnCount() > 1; ++row)
     if (!m_model->takesBudget(row)) m_table->setSpan(row, 0, 1, m_model->columnCount());
   find();
-  say();
 }
 
 void RunGrid::readSeeds() {

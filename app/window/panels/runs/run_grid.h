@@ -33,6 +33,7 @@ class RunGrid : public QWidget {
  private:
   void layOutTable();
   void readBudgets();
+  void layRows();
   void readSeeds();
   void find();
   void toFirst();

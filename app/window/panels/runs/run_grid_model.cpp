@@ -311,7 +311,9 @@ QVariant RunGridModel::headerData(int section, Qt::Orientation orientation, int 
   }
   if (isHeading(section)) return role == Qt::DisplayRole ? QVariant(m_rows[static_cast<std::size_t>(section)].kind) : QVariant();
   if (role == Qt::DisplayRole) return "  " + m_rows[static_cast<std::size_t>(section)].title;
-  if (role == Qt::ToolTipRole) return QString::fromStdString(policy(section).idea);
+  const QString method = QString::fromStdString(m_rows[static_cast<std::size_t>(section)].method);
+  const bool own = static_cast<std::size_t>(section) < m_n_own;
+  if (role == Qt::ToolTipRole) return (own ? method + "\n" : QString()) + QString::fromStdString(policy(section).idea);
   return {};
 }
 

@@ -106,7 +106,7 @@ SweepChart::Layout SweepChart::layout(const QRect& area) const {
   const QFontMetricsF names(uiFont(12, true));
   double widest = QFontMetricsF(uiFont(11)).horizontalAdvance("slots asked, log");  // stands there, too
   for (const SweepSeries& s : out.series) widest = std::max(widest, names.horizontalAdvance(qs(s.title)));
-  out.plot = QRectF(area).adjusted(66, 40, -(26 + std::min(widest, 150.0)), -46);
+  out.plot = QRectF(area).adjusted(66, 40, -(26 + std::min(widest, kLongestName)), -46);
   std::vector<double> xs, ys;
   for (const SweepSeries& s : out.series) {
     for (const SweepMark& m : s.marks) {

@@ -16,6 +16,8 @@ namespace kvscope {
 
 class Workspace;
 
+inline constexpr double kLongestName = 150;  // pixels of a curve's name beside it; the whole one is in its tooltip
+
 /// Quality against budget: a curve per policy. Solid markers are measured, hollow ones are not yet; their place is on the line between
 /// measured neighbours or at the foot, and says nothing.
 class SweepChart : public QWidget {

@@ -217,7 +217,8 @@ void SweepChart::paintLabels(QPainter& painter, const Layout& shown) const {
     const auto& row = shown.places[s];
     if (row.empty()) continue;
     const auto last = std::find_if(row.rbegin(), row.rend(), [](const Place& p) { return p.measured; });
-    labels.push_back({qs(shown.series[s].title), colourOf(shown, s), (last != row.rend() ? *last : row.back()).at.y()});
+    const QString title = QFontMetricsF(uiFont(12, true)).elidedText(qs(shown.series[s].title), Qt::ElideRight, kLongestName);
+    labels.push_back({title, colourOf(shown, s), (last != row.rend() ? *last : row.back()).at.y()});
   }
   paintCurveLabels(painter, shown.plot, std::move(labels));
 }
