@@ -50,7 +50,7 @@ std::string methodOf(const std::string& spec) {
 }
 
 std::string methodTitle(const std::string& spec) {
-  constexpr std::size_t kLongest = 40;
+  constexpr std::size_t kLongest = 24;
   const std::string method = methodOf(spec), parameters = method.substr(std::min(method.find(':'), method.size() - 1) + 1);
   const std::string_view shown = whole_characters(parameters, kLongest);
   return wordsOf(spec).title + (parameters.empty() ? "" : " · ") + std::string(shown) + (shown.size() < parameters.size() ? "…" : "");

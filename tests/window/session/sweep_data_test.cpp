@@ -120,7 +120,7 @@ TEST(CurveLook, APolicyLooksAsItsRunInTheComparisonOnEveryPage) {
   Snapshot snapshot;
   for (const char* policy : {"full", "h2o", "keepkv", "h2o", "tova", "cam", "knorm", "d2o"}) {
     snapshot.lanes.emplace_back();
-    snapshot.lanes.back().policy = policy;
+    snapshot.lanes.back().policy = snapshot.lanes.back().spec = policy;
   }
   std::vector<std::string> policies = {"snapkv", "keepkv", "tova", "h2o", "cam", "d2o", "knorm", "zeromerge"};
   for (int i = 0; i < 6; ++i) policies.push_back("other " + std::to_string(i));

@@ -235,12 +235,6 @@ void RunGrid::layOutTable() {
   m_table->verticalHeader()->setDefaultSectionSize(kRow);
   m_table->verticalHeader()->setHighlightSections(false);
   m_table->verticalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-  int widest = 0;  // of the names; the titles of kinds go on over the cells
-  for (int row = 0; row < m_model->rowCount(); ++row)
-    if (!m_model->isHeading(row))
-      widest = std::max(
-          widest, QFontMetrics(uiFont(kHeaderText)).horizontalAdvance(m_model->headerData(row, Qt::Vertical, Qt::DisplayRole).toString()));
-  m_table->verticalHeader()->setFixedWidth(std::max(110, widest + 2 * kHeaderPadding + 4));
   for (QHeaderView* header : {m_table->horizontalHeader(), m_table->verticalHeader()}) header->setSectionsClickable(true);
   m_table->installEventFilter(this);
   m_table->viewport()->installEventFilter(this);
@@ -294,6 +288,12 @@ void RunGrid::layRows() {
   m_table->clearSpans();
   for (int row = 0; row < m_model->rowCount() && m_model->columnCount() > 1; ++row)
     if (!m_model->takesBudget(row)) m_table->setSpan(row, 0, 1, m_model->columnCount());
+  int widest = 0;  // of the names; the titles of kinds go on over the cells
+  for (int row = 0; row < m_model->rowCount(); ++row)
+    if (!m_model->isHeading(row))
+      widest = std::max(
+          widest, QFontMetrics(uiFont(kHeaderText)).horizontalAdvance(m_model->headerData(row, Qt::Vertical, Qt::DisplayRole).toString()));
+  m_table->verticalHeader()->setFixedWidth(std::max(110, widest + 2 * kHeaderPadding + 4));
   find();
 }
 
