@@ -43,6 +43,9 @@ struct Workspace {
 // The property White_Space: PCRE2's \s has U+180E as well, which is none since Unicode 6.3.
 constexpr std::string_view kWhiteSpace = R"(\x09-\x0d\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 
+// Word characters of the library that the files are written for: PCRE2's \w has no marks, and other numbers.
+constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
+
 /// The pattern as PCRE2 reads it. The files are written for another library: what it would read as something else is refused.
 class Translation {
  public:
@@ -77,7 +80,13 @@ class Translation {
       at_ += 2;
       return;
     }
-    if (std::string_view("QEChHKGRXy").find(letter) != std::string_view::npos)
+    if (letter == 'w' || (letter == 'W' && !in_class_)) {
+      out_ += in_class_ ? std::string(kWord) : fmt::format("[{}{}]", letter == 'w' ? "" : "^", kWord);
+      at_ += 2;
+      return;
+    }
+    if (letter == 'W') refuse(pattern_, where_, "\\W within a set is not supported");
+    if (std::string_view("bBQEChHKGRXy").find(letter) != std::string_view::npos)
       refuse(pattern_, where_, fmt::format("\\{} is not supported", letter));
     copy(2);
   }
@@ -86,6 +95,15 @@ class Translation {
     if (rest().starts_with("&&")) refuse(pattern_, where_, "intersections of sets (&&) are not supported");
     if (rest().starts_with("[:")) {
       const std::size_t close = rest().find(":]");
+      const std::string_view name = close == std::string_view::npos ? std::string_view() : rest().substr(2, close - 2);
+      for (const char* other : {"alnum", "graph", "print", "punct", "word"})  // they hold other characters there
+        if (name == other || (name.starts_with('^') && name.substr(1) == other))
+          refuse(pattern_, where_, fmt::format("[:{}:] is not supported", other));
+      if (name == "alpha") {
+        out_ += R"(\p{Alphabetic})";
+        at_ += close + 2;
+        return;
+      }
       if (close != std::string_view::npos) return copy(close + 2);
     }
     if (pattern_[at_] == '[') refuse(pattern_, where_, "sets within sets are not supported");

@@ -123,7 +123,11 @@ PreTokenizer read_pre_tokenizer(const Node& node) {
   if (type == "Punctuation") return SplitPunctuation{read_behavior(node)};
   if (type == "Metaspace") return read_metaspace(node);
   if (type == "WhitespaceSplit") return SplitWhiteSpace{};
-  if (type == "Whitespace") return SplitBy{{R"(\w+|[^\w\s]+)", true}, SplitBehavior::removed, true};
+  if (type == "Whitespace") {  // its words are of another library than those of Split: with joiners
+    constexpr const char* kWords =
+        R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d}\s]+)";
+    return SplitBy{{kWords, true}, SplitBehavior::removed, true};
+  }
   node.refuse(type, "Split, ByteLevel, Digits, Punctuation, Metaspace, Whitespace, WhitespaceSplit, Sequence");
 }
 

@@ -12,6 +12,7 @@
 #include "shared_files.h"
 #include "tokenizer/cases.h"
 #include "tokenizer/chat_template.h"
+#include "tokenizer/regex.h"
 #include "tokenizer/tokenizer.h"
 
 namespace kvscope {
@@ -110,7 +111,19 @@ TEST(TokenizerJson, RefusesWhatItDoesNotKnowByItsName) {
   EXPECT_THAT(error_with("/model/end_of_word_suffix", "</w>"), HasSubstr("end_of_word_suffix is not supported"));
   const auto split = [](const char* regex) { return json{{"type", "Split"}, {"pattern", {{"Regex", regex}}}, {"behavior", "Isolated"}}; };
   EXPECT_THAT(error_with("/pre_tokenizer", split("[a-z&&[^b]]")), HasSubstr("intersections of sets"));
+  for (const char* other : {R"(\b)", "[[:punct:]]", "[[:^word:]]", R"([\W])"})  // PCRE2 has other characters in them
+    EXPECT_THAT(error_with("/pre_tokenizer", split(other)), HasSubstr("is not supported"));
   EXPECT_THAT(error_with("/pre_tokenizer", split("(a")), HasSubstr("missing closing parenthesis"));
+}
+
+TEST(TokenizerJson, WordsOfAPatternHaveMarks) {
+  const std::string text = "\xe0\xa4\xb9\xe0\xa4\xbf\xe0\xa4\xa8_2\xc2\xbd +";  // two letters, a vowel sign; a connector, a digit, a half
+  for (const char* pattern : {R"(\w+)", R"([\w]+)", R"([[:alpha:]\x{bd}\p{M}\p{Pc}\d]+)"}) {
+    const std::optional<Span> found = Regex(pattern, "t").find(text, 0);
+    ASSERT_TRUE(found) << pattern;
+    EXPECT_EQ(found->end, text.size() - 2) << pattern;
+  }
+  EXPECT_EQ(Regex(R"(\W)", "t").find(text, 0)->begin, text.size() - 2);
 }
 
 TEST(TokenizerJson, RefusesDamage) {
