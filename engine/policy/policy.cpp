@@ -135,16 +135,15 @@ void Policy::resolve_budget(const Setup& setup) {
   }
   int c = by_bytes              ? slots_within(params.number("bytes"), storage_.get(), maps_.get(), setup)
           : params.has("slots") ? params.count("slots", 0)
-                                : slots_of_ratio(params.number("ratio"), n_prompt, params.has("round") && params.text("round") == "down");
+                                : slots_of_ratio(params.number("ratio"), n_prompt, params.is("round", "down"));
   requested_ = c;
   c = std::max(c, 1);
   if (lane_.parts.selecting->observes) {
-    const bool whole = params.has("whole_window") && params.text("whole_window") == "1";
+    const bool whole = params.is("whole_window", "1");
     c = std::max(c, whole ? params.count("sinks", c) + 1 : 2);
     const int most = whole ? n_prompt - 1 : lane_.parts.selecting->observes_more ? c - 1 : c / 2;
     observed_ = std::clamp(params.count("window", c), 0, std::max(most, 0));
     window_slots_ = std::min(observed_, c - (whole ? params.count("sinks", c) : 0));
-    least_free_ = whole && window_slots_ < observed_ ? 0 : 1;
   }
   slots_ = with_minimum(c);
 }
@@ -152,7 +151,7 @@ void Policy::resolve_budget(const Setup& setup) {
 /// The protected slots, and those that the policy needs beside them, must have room.
 int Policy::with_minimum(int c) const {
   const Protection p = protection(c);
-  c = std::max(c, p.sinks + p.recent + least_free_);
+  c = std::max(c, p.sinks + p.recent + least_free());
   if (lane_.parts.row->least_free) c = std::max(c, p.sinks + p.recent + lane_.parts.row->least_free(lane_.params, c));
   return c;
 }
@@ -189,7 +188,7 @@ std::vector<std::optional<int>> Policy::raised(std::vector<std::optional<int>> b
   if (!allocation_->raises_small_shares()) return budgets;
   const auto least_free = lane_.parts.row->least_free;
   const auto least = [&](int c) {
-    return protection(c).sinks + protection(c).recent + (least_free ? least_free(lane_.params, slots_) : least_free_);
+    return protection(c).sinks + protection(c).recent + (least_free ? least_free(lane_.params, slots_) : this->least_free());
   };
   for (std::optional<int>& c : budgets) {
     if (!c) continue;

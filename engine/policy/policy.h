@@ -165,6 +165,8 @@ class Policy {
   Protection protection(int c) const {
     return {lane_.params.count("sinks", c), lane_.parts.selecting->observes ? window_slots_ : lane_.params.count("recent", c)};
   }
+  /// Slots that must have room beside the protected ones: none where not even those of the window all have.
+  int least_free() const { return window_slots_ < observed_ ? 0 : 1; }
   bool nothing_to_distribute() const { return allocation_->limits() && !allocation_->distributes_always() && slots_ >= shape_.n_prompt; }
   std::vector<std::optional<int>> raised(std::vector<std::optional<int>> budgets) const;
   void resolve_budget(const Setup& setup);
@@ -205,7 +207,6 @@ class Policy {
   int requested_ = -1;             // before it was raised
   int observed_ = 0;               // w
   int window_slots_ = 0;           // protected ones of the observed queries: all of them, where those have room
-  int least_free_ = 1;             // slots that must have room beside the protected ones
   int refresh_ = 0;                // R; 0: never again
   int every_ = 1;                  // tokens from one compression to the next, with that cadence
   int first_step_ = 0;             // tokens that have come with step 0: none after a prefill, else one

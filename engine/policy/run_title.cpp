@@ -15,8 +15,7 @@ std::string title_of(const LaneSpec& spec) {
   const PolicyInfo& info = find_policy(spec.name);
   const auto named = std::ranges::find(spec.given, "run", &std::pair<std::string, std::string>::first);
   if (info.name != given_policy().name || named == spec.given.end()) return info.title;
-  const std::string& name = named->second;
-  return name.size() <= kLongest ? name : std::string(whole_characters(name, kLongest)) + "…";
+  return shortened(named->second, kLongest);
 }
 
 }  // namespace kvscope

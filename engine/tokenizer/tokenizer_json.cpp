@@ -124,9 +124,8 @@ PreTokenizer read_pre_tokenizer(const Node& node) {
   if (type == "Metaspace") return read_metaspace(node);
   if (type == "WhitespaceSplit") return SplitWhiteSpace{};
   if (type == "Whitespace") {  // its words are of another library than those of Split: with joiners
-    constexpr const char* kWords =
-        R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d}\s]+)";
-    return SplitBy{{kWords, true}, SplitBehavior::removed, true};
+    const std::string word = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d})";
+    return SplitBy{{"[" + word + "]+|[^" + word + "\\s]+", true}, SplitBehavior::removed, true};
   }
   node.refuse(type, "Split, ByteLevel, Digits, Punctuation, Metaspace, Whitespace, WhitespaceSplit, Sequence");
 }

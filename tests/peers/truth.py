@@ -43,6 +43,7 @@ def claim(name, source, says):
 class Kvscope:
     def __init__(self, cli, folder):
         self.cli, self.folder, self.traces, self.said = os.path.abspath(cli), folder, {}, []
+        self.model, self.prefills = None, {}
 
     def say(self, *arguments):
         """Notes a command of the row that is measured, once, for its reader."""
@@ -94,8 +95,11 @@ class Kvscope:
         prompt, following = os.path.join(self.folder, "prompt.txt"), os.path.join(self.folder, "next.txt")
         self.say("tokens", "--text-file", prompt, "--json")
         self.write_stretch(text, prompt, following)
-        told = json.loads(self.run("tokens", "--text-file", prompt, "--json"))
-        return Prefill(Model(os.path.join(ASSETS, "models", "kvmini")), [t["id"] for t in told["tokens"]])
+        if text not in self.prefills:
+            told = json.loads(self.run("tokens", "--text-file", prompt, "--json"))
+            self.model = self.model or Model(os.path.join(ASSETS, "models", "kvmini"))
+            self.prefills[text] = Prefill(self.model, [t["id"] for t in told["tokens"]])
+        return self.prefills[text]
 
     def methods(self):
         """Names of all policies with a budget, but those that are put together of others, or read from a file what this model has none of."""

@@ -206,9 +206,8 @@ void Document::takeSession(const ReadSession& read, const SeenFile& file) {
   const SeenFile before_file = ownFile();
   const bool lost = m_modified;
   m.rows.notices().clear();
-  m_stored_notes = read.notes;
   openSession(read.session, file);
-  m_unread = read.notes.join("; ");
+  m_unread = read.notes;
   m.library.use(file.path);
   QString text = read.notes.join("; ");
   if (lost && text.isEmpty()) text = QString("opened %1; what was there before was not saved").arg(QFileInfo(file.path).fileName());
@@ -329,7 +328,7 @@ bool Document::save(const QString& path) {
 /// What another window wrote into the same file, or what this one could not read of it, is not written over unasked.
 void Document::saveNow() {
   if (m_file.path.isEmpty()) return saveAs();
-  QString why = m_unread.isEmpty() ? QString() : "it holds what would be lost: " + m_unread;
+  QString why = m_unread.isEmpty() ? QString() : "it holds what would be lost: " + m_unread.join("; ");
   if (m_file.changedSince() && !m_results.wrote(SeenFile::now(m_file.path)))
     why = "another window or program has written this file since it was opened or saved here";
   if (why.isEmpty()) return void(save(m_file.path));

@@ -125,7 +125,6 @@ class Document : public QObject {
   void sayViewOnly(const Trace& trace, QString text, bool ours);
 
   Parts m;
-  QString m_unread;  // what the session's file holds and was left out when it was opened; empty: nothing
   WindowModel& m_model;
   StoredResults m_results;
   KeptResults m_kept;
@@ -133,7 +132,7 @@ class Document : public QObject {
   std::unique_ptr<SessionJournal> m_journal;
   std::optional<SavedSession> m_stored;                        // whose results are shown or being read
   QString m_refusal;                                           // why the model of m_stored is not used; empty: it is not there
-  QStringList m_stored_notes;                                  // of what could not be read of that session
+  QStringList m_unread;                                        // what the file of the session holds and was left out when it was opened
   std::function<void(const QString& before)> m_say_view_only;  // why nothing is computed, and the ways on
   struct Aside {
     SavedSession session;

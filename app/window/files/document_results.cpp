@@ -165,7 +165,7 @@ void Document::showResults(const TracePtr& trace, const QString& name) {
   m.undo.without([&] { m_model.controller.showStored(std::shared_ptr<const Snapshot>(trace, &trace->snapshot), m_stored->request, why); });
   m_modified = false;
   QString text = QString("View only: %1.").arg(what);
-  if (of_session && !m_stored_notes.isEmpty()) text += QString(" %1.").arg(m_stored_notes.join("; "));
+  if (of_session && !m_unread.isEmpty()) text += QString(" %1.").arg(m_unread.join("; "));
   sayViewOnly(*trace, text, ours);
   refreshTitle();
 }

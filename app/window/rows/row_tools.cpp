@@ -156,8 +156,8 @@ void ToolRow::listen() {
     m_controller.endDrag();
     m_budget_facts->setMinimumWidth(0);
     m_budget_facts->setMaximumWidth(QWIDGETSIZE_MAX);
-    m_budget_facts->clear();
-    refresh();  // the answer may have come before: a policy may need more slots than were asked for
+    m_budget_facts->clear();  // so that what it says is new, and fitted
+    refresh();                // the answer may have come before: a policy may need more slots than were asked for
   });
   connect(&m_workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
   connect(&m_workspace, &Workspace::selectionChanged, this, [this] { refresh(); });

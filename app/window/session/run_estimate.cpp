@@ -38,12 +38,16 @@ QString listed(const QStringList& names) {
 
 std::string policyOf(const std::string& spec) { return spec.substr(0, spec.find_first_of(":@")); }
 
+std::string methodOf(LaneSpec spec) {
+  spec = with_edits(spec, {});
+  for (const auto& [key, value] : LaneSpec(spec).given)
+    if (is_budget_key(key) || key == "seed") spec = with_param(spec, key, "");
+  return spec.text;
+}
+
 std::string methodOf(const std::string& spec) {
   try {
-    LaneSpec method = with_edits(parse_lane_spec(spec), {});
-    for (const auto& [key, value] : LaneSpec(method).given)
-      if (is_budget_key(key) || key == "seed") method = with_param(method, key, "");
-    return method.text;
+    return methodOf(parse_lane_spec(spec));
   } catch (const Error&) {
     return policyOf(spec);
   }
@@ -52,8 +56,7 @@ std::string methodOf(const std::string& spec) {
 std::string methodTitle(const std::string& spec) {
   constexpr std::size_t kLongest = 24;
   const std::string method = methodOf(spec), parameters = method.substr(std::min(method.find(':'), method.size() - 1) + 1);
-  const std::string_view shown = whole_characters(parameters, kLongest);
-  return wordsOf(spec).title + (parameters.empty() ? "" : " · ") + std::string(shown) + (shown.size() < parameters.size() ? "…" : "");
+  return wordsOf(spec).title + (parameters.empty() ? "" : " · " + shortened(parameters, kLongest));
 }
 
 std::string specLike(const std::string& policy, const LaneSpec& like) {

@@ -36,6 +36,7 @@ RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string
 /// Name of the policy of a specification.
 std::string policyOf(const std::string& spec);
 /// The same without budget, seed and edits: the policy with its parameters, of which a curve over budgets is.
+std::string methodOf(LaneSpec spec);
 std::string methodOf(const std::string& spec);
 /// "H2O", "Custom · score=\"last\""
 std::string methodTitle(const std::string& spec);

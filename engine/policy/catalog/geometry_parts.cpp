@@ -84,7 +84,7 @@ template <ChunkSelection::Keeps Keeps>
 std::unique_ptr<Selection> chunks(const PartSetup& s) {
   const int size = s.params.count(Keeps == ChunkSelection::Keeps::fits ? "block" : "chunk", s.slots);
   return std::make_unique<ChunkSelection>(size, Keeps, s.params.has("ratio") ? s.params.number("ratio") : 0.0,
-                                          s.params.has("round") && s.params.text("round") == "down");
+                                          s.params.is("round", "down"));
 }
 
 ParamInfo blend() {

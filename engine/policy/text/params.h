@@ -20,6 +20,7 @@ class Params {
   bool has(std::string_view key) const { return find(key) != nullptr; }
   /// "" where the key is unknown.
   const std::string& text(std::string_view key) const;
+  bool is(std::string_view key, std::string_view value) const { return text(key) == value; }
   double number(std::string_view key) const;
   /// Of the first of these keys that is known; one must be.
   double first_number(std::initializer_list<std::string_view> keys) const;

@@ -23,13 +23,15 @@ int CurveLook::marker() const { return viz::marker_of_lane(lane); }
 std::vector<CurveLook> looksOf(const std::vector<std::string>& policies, const Snapshot& snapshot) {
   std::vector<CurveLook> out(policies.size());
   std::set<int> taken;
-  for (std::size_t i = 1; i < snapshot.lanes.size(); ++i)
+  for (std::size_t i = 1; i < snapshot.lanes.size(); ++i) {
+    const std::string method = methodOf(snapshot.lanes[i].spec);
     for (std::size_t c = 0; c < policies.size(); ++c) {
-      if (out[c].on_screen || policies[c] != methodOf(snapshot.lanes[i].spec)) continue;
+      if (out[c].on_screen || policies[c] != method) continue;
       out[c] = {static_cast<int>(i), true};
       taken.insert(static_cast<int>(i));
       break;
     }
+  }
   int next = 1;
   for (CurveLook& look : out) {
     if (look.on_screen) continue;

@@ -87,7 +87,11 @@ RunGridModel::RunGridModel(Workspace& workspace, SessionController& controller, 
     if (m_rows.size() == heading + 1) m_rows.pop_back();
   }
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
-  connect(&controller, &SessionController::requestChanged, this, [this] { refresh(); });
+  connect(&controller, &SessionController::requestChanged, this, [this] {
+    takeOwnRuns();
+    refresh();
+  });
+  takeOwnRuns();
   connect(&controller, &SessionController::refusalsChanged, this, [this] {
     m_reasons.clear();
     refresh();
@@ -99,7 +103,7 @@ void RunGridModel::takeOwnRuns() {
   std::vector<Row> own;
   const QString kind = "Runs on screen, with their parameters";
   for (const LaneSpec& lane : m_controller.request().lanes) {
-    const std::string method = methodOf(lane.text);
+    const std::string method = methodOf(lane);
     const PolicyInfo& policy = find_policy(lane.name);
     if (method == policy.name || !policy.takes_bytes || std::ranges::any_of(own, [&](const Row& r) { return r.method == method; }))
       continue;
@@ -116,7 +120,6 @@ void RunGridModel::takeOwnRuns() {
 }
 
 void RunGridModel::refresh() {
-  takeOwnRuns();
   const Snapshot& s = m_workspace.snapshot();
   const QString of = QString("%1 %2 %3").arg(m_controller.modelFolder()).arg(s.n_prompt).arg(s.prefill_mode);
   if (of != m_reasons_of) m_reasons.clear();
@@ -157,20 +160,19 @@ bool RunGridModel::matches(int row, const QString& words) const {
       if (matches(r, words)) return true;
     return false;
   }
-  const QString whole = m_rows[static_cast<std::size_t>(row)].title + ' ' + QString::fromStdString(policy(row).name) + ' ' +
-                        m_rows[static_cast<std::size_t>(row)].kind;
+  const QString whole = at(row).title + ' ' + QString::fromStdString(policy(row).name) + ' ' + at(row).kind;
   return std::ranges::all_of(words.split(' ', Qt::SkipEmptyParts),
                              [&](const QString& w) { return whole.contains(w, Qt::CaseInsensitive); });
 }
 
 std::pair<std::string, QString> RunGridModel::keyOf(int row, int column) const {
-  return {m_rows[static_cast<std::size_t>(row)].method, takesBudget(row) ? m_budgets[static_cast<std::size_t>(column)].text : QString()};
+  return {at(row).method, takesBudget(row) ? m_budgets[static_cast<std::size_t>(column)].text : QString()};
 }
 
 std::vector<std::string> RunGridModel::specsOf(int row, int column) const {
   const PolicyInfo& info = policy(row);
   const GridBudget& budget = m_budgets[static_cast<std::size_t>(column)];
-  std::string plain = m_rows[static_cast<std::size_t>(row)].method;
+  std::string plain = at(row).method;
   if (takesBudget(row))
     plain += (plain == info.name ? ":" : ",") + budget.key + "=" + budget.value;  // perhaps one that it does not take: refusalOf() says so
   if (!drawsLots(info) || m_seeds == std::vector<int>{0}) return {plain};
@@ -245,7 +247,7 @@ void RunGridModel::clear() {
 
 int RunGridModel::rowOf(const std::string& name) const {
   for (int row = 0; row < rowCount(); ++row)
-    if (!isHeading(row) && m_rows[static_cast<std::size_t>(row)].method == name) return row;
+    if (!isHeading(row) && at(row).method == name) return row;
   return -1;
 }
 
@@ -279,10 +281,10 @@ int RunGridModel::columnCount(const QModelIndex& parent) const { return parent.i
 QVariant RunGridModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Cell now = cell(index.row(), index.column());
-  if (now == Cell::heading && role == Qt::DisplayRole) return m_rows[static_cast<std::size_t>(index.row())].kind;
+  if (now == Cell::heading && role == Qt::DisplayRole) return at(index.row()).kind;
   if (now == Cell::heading) return role == Qt::UserRole ? QVariant(static_cast<int>(now)) : QVariant();
   const QString budget = takesBudget(index.row()) ? m_budgets[static_cast<std::size_t>(index.column())].text : QString("without a budget");
-  const QString name = m_rows[static_cast<std::size_t>(index.row())].title + ", " + budget;
+  const QString name = at(index.row()).title + ", " + budget;
   if (role == Qt::DisplayRole && !takesBudget(index.row())) return budget;
   if (role == Qt::UserRole) return static_cast<int>(now);
   if (role == Qt::AccessibleTextRole || role == Qt::ToolTipRole) {
@@ -309,9 +311,9 @@ QVariant RunGridModel::headerData(int section, Qt::Orientation orientation, int 
       return QString("All policies with %1: click to choose or to leave out").arg(m_budgets[static_cast<std::size_t>(section)].text);
     return {};
   }
-  if (isHeading(section)) return role == Qt::DisplayRole ? QVariant(m_rows[static_cast<std::size_t>(section)].kind) : QVariant();
-  if (role == Qt::DisplayRole) return "  " + m_rows[static_cast<std::size_t>(section)].title;
-  const QString method = QString::fromStdString(m_rows[static_cast<std::size_t>(section)].method);
+  if (isHeading(section)) return role == Qt::DisplayRole ? QVariant(at(section).kind) : QVariant();
+  if (role == Qt::DisplayRole) return "  " + at(section).title;
+  const QString method = QString::fromStdString(at(section).method);
   const bool own = static_cast<std::size_t>(section) < m_n_own;
   if (role == Qt::ToolTipRole) return (own ? method + "\n" : QString()) + QString::fromStdString(policy(section).idea);
   return {};

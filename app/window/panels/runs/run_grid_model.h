@@ -61,8 +61,8 @@ class RunGridModel : public QAbstractTableModel {
   std::vector<std::string> specsOf(int row, int column) const;
   QString reason(int row, int column) const;  // of a refused cell
   bool takesBudget(int row) const;
-  bool isHeading(int row) const { return m_rows[static_cast<std::size_t>(row)].policy == nullptr; }
-  const PolicyInfo& policy(int row) const { return *m_rows[static_cast<std::size_t>(row)].policy; }  // of no heading
+  bool isHeading(int row) const { return at(row).policy == nullptr; }
+  const PolicyInfo& policy(int row) const { return *at(row).policy; }  // of no heading
   /// The row is of a policy whose name, title or kind has these words in it, or the title of a kind that has one; empty: every row is.
   bool matches(int row, const QString& words) const;
 
@@ -87,6 +87,8 @@ class RunGridModel : public QAbstractTableModel {
     std::string method;  // policy and parameters, without a budget
     QString title;
   };
+  const Row& at(int row) const { return m_rows[static_cast<std::size_t>(row)]; }
+
   std::vector<Row> m_rows;
   std::size_t m_n_own = 0;  // rows of runs on screen, their heading among them
   std::vector<GridBudget> m_budgets;

@@ -7,7 +7,6 @@
 
 #include "app/window/panels/runs/curve_paint.h"
 #include "app/window/panels/runs/sweep_chart.h"
-#include "app/window/session/run_estimate.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
@@ -40,8 +39,11 @@ QString valueTick(SweepMetric metric, double v) {
 }  // namespace
 
 QColor SweepChart::colourOf(const Layout& shown, std::size_t series) const {
-  const std::string& policy = shown.series[series].policy;
-  return shown.looks[series].colour(*m_theme, policy == m_hovered || methodOf(m_current) == policy);
+  const SweepSeries& one = shown.series[series];
+  const bool current = std::ranges::any_of(one.marks, [this](const SweepMark& mark) {
+    return std::ranges::find(mark.points, m_current, &SweepPoint::spec) != mark.points.end();
+  });
+  return shown.looks[series].colour(*m_theme, one.policy == m_hovered || current);
 }
 
 QImage SweepChart::picture(const QSize& size, double scale, const viz::Theme& theme) const {

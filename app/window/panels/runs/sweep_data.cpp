@@ -88,6 +88,7 @@ void SweepData::setRuns(const std::vector<std::string>& specs, int n_prompt) {
     const SweepPoint* known = find(spec);
     SweepPoint point = known ? *known : SweepPoint{spec, 0, std::nullopt, {}};
     point.slots = slotsAsked(spec, n_prompt);
+    point.method = methodOf(spec);
     next.push_back(std::move(point));
   }
   m_points = std::move(next);
@@ -137,9 +138,8 @@ bool spansTwoDecades(const std::vector<SweepSeries>& curves, SweepMetric metric)
 std::vector<SweepSeries> SweepData::series() const {
   std::vector<SweepSeries> out;
   for (const SweepPoint& point : m_points) {
-    const std::string policy = methodOf(point.spec);
-    auto one = std::ranges::find(out, policy, &SweepSeries::policy);
-    if (one == out.end()) one = out.insert(out.end(), SweepSeries{policy, methodTitle(point.spec), {}});
+    auto one = std::ranges::find(out, point.method, &SweepSeries::policy);
+    if (one == out.end()) one = out.insert(out.end(), SweepSeries{point.method, methodTitle(point.spec), {}});
     auto mark = std::ranges::find(one->marks, point.slots, &SweepMark::slots);
     if (mark == one->marks.end()) mark = one->marks.insert(one->marks.end(), SweepMark{point.slots, {}});
     mark->points.push_back(&point);

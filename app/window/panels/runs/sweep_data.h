@@ -36,6 +36,7 @@ struct SweepPoint {
   int slots = 0;                        // asked for, per head
   std::optional<SweepFigures> figures;  // nullopt: not measured yet
   QString failure;                      // why it cannot be; empty: it can
+  std::string method = {};              // the curve that it stands on: methodOf(spec)
 };
 
 /// The runs of one policy and its parameters with one marker each: those of several seeds at one budget together.

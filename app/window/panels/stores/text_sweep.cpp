@@ -76,7 +76,7 @@ std::vector<std::string> policiesOf(const std::vector<LaneSpec>& lanes) {
   std::vector<std::string> out;
   for (const LaneSpec& lane : lanes) {
     if (lane.name.empty() || !find_policy(lane.name).takes_bytes) continue;
-    const std::string policy = methodOf(lane.text);
+    const std::string policy = methodOf(lane);
     if (std::ranges::find(out, policy) == out.end()) out.push_back(policy);
   }
   return out;
@@ -98,7 +98,7 @@ std::vector<std::string> parsePolicies(const QString& text, QString* wrong) {
       if (spec.contains(kBudget)) throw Error(spec.toStdString() + ": expected no budget, got one; the budgets are those below");
       const std::string name = spec.section(':', 0, 0).toStdString();
       if (name == reference_policy()) throw Error(name + ": it runs in any case, and takes no budget");
-      const std::string policy = methodOf(parse_lane_spec(with_param(spec.toStdString(), "bytes", "0.5")).text);  // checked with a budget
+      const std::string policy = methodOf(parse_lane_spec(with_param(spec.toStdString(), "bytes", "0.5")));  // checked with a budget
       if (std::ranges::find(out, policy) == out.end()) out.push_back(policy);
     } catch (const Error& error) {
       if (wrong->isEmpty()) *wrong = QString::fromUtf8(error.what());
