@@ -100,7 +100,9 @@ TEST(ScoreParts, EveryPolicyThatRemovesSaysWhatItsScoreIs) {
       return std::ranges::any_of(head.events, [](const Event& event) { return std::isfinite(event.score); });
     });
     EXPECT_TRUE(!scored || !lane.score_equation.empty()) << info.name;
-    if (info.name == "local" || info.name == "streaming") EXPECT_EQ(lane.score_equation, "") << "by position alone";
+    if (info.name == "local" || info.name == "streaming") {
+      EXPECT_EQ(lane.score_equation, "") << "by position alone";
+    }
   }
 }
 
