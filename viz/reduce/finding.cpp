@@ -17,11 +17,31 @@ namespace kvscope::viz {
 
 namespace {
 
+constexpr double kMuch = 0.1;  // share of a head's attention that is worth a word
+
 bool changed(const Snapshot& snapshot, const StepRecord& step) {
   return step.position >= snapshot.n_prompt - 1 && !step.top1_same && step.top1 >= 0 && step.top1_reference >= 0;
 }
 
 int head_of(const Snapshot& snapshot, const Loss& loss) { return loss.layer * snapshot.model.n_kv_heads + loss.kv_head; }
+
+std::string short_name(const Snapshot& snapshot, int head) {
+  return fmt::format("L{} H{}", head / snapshot.model.n_kv_heads, head % snapshot.model.n_kv_heads);
+}
+
+/// The heads in which a slot stands for the token and to which it means much, those first to which it means most.
+std::vector<int> heads_with(const LaneSnapshot& lane, int step, int token) {
+  const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
+  const auto of = [&](int h) {
+    const auto& attention = record.heads[static_cast<std::size_t>(h)].reference_attention;
+    return static_cast<std::size_t>(token) < attention.size() ? static_cast<double>(attention[static_cast<std::size_t>(token)]) : 0.0;
+  };
+  std::vector<int> out;
+  for (int h = 0; h < static_cast<int>(record.heads.size()); ++h)
+    if (of(h) >= kMuch && slot_of(*lane.fates, record, h, token) >= 0) out.push_back(h);
+  std::ranges::stable_sort(out, std::greater<>{}, of);
+  return out;
+}
 
 std::string either_of(const std::string& a, const std::string& b) { return fmt::format("Either of {} and {} alone brings it back.", a, b); }
 
@@ -71,8 +91,27 @@ std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lan
   if (step < 0 || step >= static_cast<int>(lane.steps.size())) return {};
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
   if (record.position < snapshot.n_prompt - 1 || !record.top1_same || record.top1 < 0) return {};
-  return fmt::format("{} says {}, as the full cache does: KL {} nats.", lane.title, quoted(text_of_id(snapshot, record.top1)),
-                     format_number(record.kl));
+  const std::string same = fmt::format("{} says {}, as the full cache does: KL {} nats.", lane.title,
+                                       quoted(text_of_id(snapshot, record.top1)), format_number(record.kl));
+  const Loss loss = largest_loss_at(snapshot, lane, step);
+  if (loss.step < 0 || loss.attention < kMuch || lane.fates == nullptr) return same;
+  const std::string token = fmt::format("token {} {}", loss.token, quoted(token_text(snapshot, loss.token)));
+  const std::string who = short_name(snapshot, head_of(snapshot, loss));
+  const std::vector<int> having = heads_with(lane, step, loss.token);
+  if (having.empty()) return fmt::format("{} Without {}: {} would pay it {}.", same, token, who, format_percent(loss.attention));
+  std::string names = short_name(snapshot, having[0]);
+  if (having.size() > 1)
+    names += having.size() == 2 ? " and " + short_name(snapshot, having[1]) : fmt::format(" and {} more", having.size() - 1);
+  return fmt::format("{} {} misses {}, {} {} it.", same, who, token, names, having.size() == 1 ? "has" : "have");
+}
+
+const std::string& AgreementOnce::of(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
+  const StepPtr record = step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)] : StepPtr{};
+  if (record && record_.lock() == record && fates_.lock() == lane.fates) return sentence_;
+  record_ = record;
+  fates_ = lane.fates;
+  sentence_ = agreement_sentence(snapshot, lane, step);
+  return sentence_;
 }
 
 CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
@@ -82,7 +121,7 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
   std::vector<int> heads(causes.kl.size());
   std::iota(heads.begin(), heads.end(), 0);
   std::ranges::stable_sort(heads, std::greater<>{}, [&](int h) { return causes.saved(h); });
-  const auto name = [&](int h) { return fmt::format("L{} H{}", h / snapshot.model.n_kv_heads, h % snapshot.model.n_kv_heads); };
+  const auto name = [&](int h) { return short_name(snapshot, h); };
   const int best = heads.front(), gains = causes.saved(best) > 0 ? best : -1;
   const std::string most = fmt::format("{} gains most: KL {} → {} nats.", name(best), format_number(causes.kl_without),
                                        format_number(causes.kl[static_cast<std::size_t>(best)]));
@@ -117,7 +156,7 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
     return measured ? fmt::format("{}. {}", what, causes.sentence) : fmt::format("{}: KL {} nats.", what, format_number(finding.kl));
   const int head = head_of(snapshot, loss);
   const auto n = static_cast<int>(causes.heads.size());
-  const std::string name = fmt::format("L{} H{}", loss.layer, loss.kv_head);
+  const std::string name = short_name(snapshot, head);
   const bool brings_back = std::ranges::find(causes.heads, head) != causes.heads.end(), all = n > 1 && finding.n_alike == n;
   const std::string who = !brings_back && (n > 0 || head != causes.most) ? name + " misses most, it"
                           : all                                          ? n == 2 ? "Both" : "All of them"
@@ -129,8 +168,8 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
 }
 
 std::string longest_finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding) {
-  const std::string name = fmt::format("L{} H{}", finding.loss.layer, finding.loss.kv_head);
   const int head = head_of(snapshot, finding.loss);
+  const std::string name = short_name(snapshot, head);
   Finding both = finding;
   both.n_alike = 2;
   return finding_sentence(snapshot, lane, both, {"", either_of(name, name), "", {head, head}, head});

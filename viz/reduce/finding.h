@@ -53,8 +53,21 @@ class FindingOnce {
   Finding finding_;
 };
 
-/// "KeepKV says «8», as the full cache does: KL 0.0201 nats." Empty where the choice differs, and for steps that predict the prompt.
+/// "KeepKV says «8», as the full cache does: KL 0.0201 nats. L4 H3 misses token 87 «8», L4 H1 has it.": the head that misses most, where it
+/// is much, and those with much attention on that token that have a slot for it. Empty where the choice differs, and for steps that predict
+/// the prompt.
 std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
+
+/// The sentence asked for last, for the same reason.
+class AgreementOnce {
+ public:
+  const std::string& of(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
+
+ private:
+  std::weak_ptr<const StepRecord> record_;
+  std::weak_ptr<const LaneFates> fates_;
+  std::string sentence_;
+};
 
 /// "KeepKV says «2», not «8»: L4 H3 misses most, it evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what
 /// that head pays to the token there. Other heads may miss enough, too: once that is known it stands there, "KeepKV says «2», not «8».

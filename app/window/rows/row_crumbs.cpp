@@ -61,16 +61,17 @@ class Chip final : public QPushButton {
 class CrumbSentence final : public ElidedLabel {
  public:
   /// What a part says, and in fewer words.
-  struct Words {
+  struct ShownChip {
     QPushButton* of;
     QString full, brief;
   };
   /// A question and its answer stand in one place of one width: whoever goes from one to the next must not miss it.
   struct Question {
-    Words says;
+    QPushButton* of;
+    QStringList says;         // the first is the whole; each of the others has fewer words
     QStringList full, brief;  // what it may say: the room for it
   };
-  std::vector<Words> chips;
+  std::vector<ShownChip> chips;
   std::vector<Question> questions;
   QString
       foreseen;  // a sentence that an answer may put in its place: it has room from the start, or the questions would move under the hand
@@ -119,20 +120,21 @@ class CrumbSentence final : public ElidedLabel {
     return text().left(end).trimmed() + QChar::LineSeparator + fontMetrics().elidedText(text().mid(end), Qt::ElideRight, width());
   }
   static void ask(const Question& question, const QStringList& may_say) {
-    QPushButton& button = *question.says.of;
+    QPushButton& button = *question.of;
     int room = 0;
     for (const QString& words : may_say) {
       button.setText(words);
       room = std::max(room, button.sizeHint().width());
     }
-    const QString& full = question.says.full;
-    button.setText(full);
-    if (button.sizeHint().width() > room) button.setText(question.says.brief);
+    for (const QString& words : question.says) {
+      button.setText(words);
+      if (button.sizeHint().width() <= room) break;
+    }
     if (const int lack = button.sizeHint().width() - room; lack > 0)
       button.setText(button.fontMetrics().elidedText(button.text(), Qt::ElideRight,
                                                      std::max(0, button.fontMetrics().horizontalAdvance(button.text()) - lack)));
     button.setFixedWidth(room);
-    button.setAccessibleName(full);
+    button.setAccessibleName(question.says.front());
   }
   bool fits(const QString& words, int width) const {
     const QFontMetrics metrics = fontMetrics();
@@ -297,9 +299,10 @@ void CrumbRow::refresh() {
       sentence = qs(viz::finding_sentence(snapshot, *lane, finding, causes));
       foreseen = qs(viz::longest_finding_sentence(snapshot, *lane, finding));
     }
-    if (const std::string same = viz::agreement_sentence(snapshot, *lane, m_workspace.step());
-        finding.step < 0 && s.lane > 0 && !same.empty())
-      sentence = QString::fromStdString(same);  // what a change of the run came to stands where the failure stood
+    if (finding.step < 0 && s.lane > 0) {  // what a change of the run came to stands where the failure stood
+      const std::string& same = m_agreement.of(snapshot, *lane, m_workspace.step());
+      if (!same.empty()) sentence = QString::fromStdString(same);
+    }
     const viz::Loss& loss = finding.loss;
     m_which->setVisible(finding.step >= 0 && !m_welcome);
     m_why->setVisible(finding.step >= 0 && loss.step >= 0 && !m_welcome);
@@ -335,12 +338,12 @@ void CrumbRow::refreshQuestions() {
                           ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache")
                           : QString::fromStdString(causes.whole));
   m_which->setAccessibleDescription(QString::fromStdString(causes.whole));
+  QStringList saved_words{saved, asked || !budgeted ? QString(saved).remove("answers ").remove(" slots") : QString("What saves it?")};
+  if (asked) saved_words << saved_words.back().section(" (", 0, 0).section(':', 0, 0);
   m_sentence->questions = {
-      {{m_saved, saved, asked || !budgeted ? QString(saved).remove("answers ").remove(" slots") : QString("What saves it?")},
-       {"What would have saved it?", "from 99.9 % (999 of 9 999)"},
-       {"What saves it?", "from 99.9 %…"}},
-      {{m_which, which, which}, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
-      {{m_why, "Why did it leave?", "Why?"}, {"Why did it leave?"}, {"Why?"}}};
+      {m_saved, saved_words, {"What would have saved it?", "from 99.9 % (999 of 9 999)"}, {"What saves it?", "from 99.9 %"}},
+      {m_which, {which}, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
+      {m_why, {"Why did it leave?", "Why?"}, {"Why did it leave?"}, {"Why?"}}};
   m_saved->setAccessibleDescription(point.how);
   const QString click = !budgeted ? QString("This run has no budget: there is none that would have saved the answer")
                         : point.state == BreakPoint::State::searching ? "Click: give up the search"

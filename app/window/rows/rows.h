@@ -147,6 +147,7 @@ class CrumbRow : public QFrame {
   QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_saved, *m_which, *m_why, *m_clear;
   CrumbSentence* m_sentence;
   viz::FindingOnce m_finding;
+  viz::AgreementOnce m_agreement;
   std::shared_ptr<viz::TokenWindow> m_zoom = std::make_shared<viz::TokenWindow>();
   QList<Place> m_history;
   QElapsedTimer m_remembered;

@@ -115,6 +115,19 @@ TEST_F(BreaksTest, IsMarkedOnEverySliderAndSaidInWords) {
   EXPECT_EQ(slider->accessibleDescription(), point(0).both());
 }
 
+TEST_F(BreaksTest, TheAnswerIsReadWholeInANarrowWindow) {
+  ask();
+  ASSERT_TRUE(searched());
+  for (const QSize size : {QSize(1600, 1000), QSize(1280, 800), QSize(1100, 760), QSize(960, 600)}) {
+    window->resize(size);
+    ASSERT_TRUE(settle());
+    const QString percent = point(1).words.section(' ', 2, 3);  // "15.0 %"
+    QPushButton* said = button(percent);
+    ASSERT_NE(said, nullptr) << size.width() << ": the budget is what was asked for, " << percent.toStdString();
+    EXPECT_FALSE(said->text().contains(QChar(0x2026))) << size.width() << ": " << said->text().toStdString();
+  }
+}
+
 TEST_F(BreaksTest, AMarkIsNeverOfSomethingElse) {
   ask();
   ASSERT_TRUE(searched());
