@@ -62,6 +62,18 @@ double param_of_head(const LaneSnapshot& lane, const char* key, const HeadRecord
 
 }  // namespace
 
+Rank rank_of(const HeadRecord& head, int pos) {
+  Rank out;
+  for_ranked(head, [&](int at, double score) {
+    ++out.n;
+    if (at == pos) out.score = score;
+  });
+  if (std::isnan(out.score)) return out;
+  out.rank = 1;
+  for_ranked(head, [&](int at, double score) { out.rank += score > out.score || (score == out.score && at < pos) ? 1 : 0; });
+  return out;
+}
+
 SlotFacts slot_facts(const HeadPick& pick, int token) {
   return slot_facts(pick, token, removals_until(*pick.run, pick.head, pick.step, pick.record->position + 1));
 }
@@ -98,13 +110,9 @@ SlotFacts slot_facts(const HeadPick& pick, int token, std::span<const Removal> r
   out.bias = head.bias.empty() ? 0 : (slot < head.bias.size() ? head.bias[slot] : kNotAvailable);
   if (slot < head.statistic.size()) out.statistic = head.statistic[slot];
   if (slot < head.score.size() && std::isfinite(head.score[slot])) out.score = head.score[slot];
-  for (std::size_t k = 0; k < head.score.size(); ++k) {
-    if (!std::isfinite(head.score[k])) continue;
-    ++out.n_ranked;
-    // Ties: the lower position ranks first (POLICIES.md section 2).
-    if (std::isfinite(out.score)) out.rank += head.score[k] > out.score || (head.score[k] == out.score && k < slot) ? 1 : 0;
-  }
-  if (std::isfinite(out.score)) out.rank += 2;
+  const Rank ranked = rank_of(head, root);
+  out.n_ranked = ranked.n;
+  out.rank = ranked.rank;
   return out;
 }
 
@@ -226,24 +234,20 @@ Why why_of(const HeadPick& pick, int token) {
   out.next_score = head.cutoff;
   for (std::size_t i = 0; i < head.score.size() && i < head.pos.size(); ++i) {
     if (!std::isfinite(head.score[i])) continue;
-    ++out.n_ranked;
     ++out.places;
     if (out.next_pos < 0 && head.score[i] == head.cutoff) out.next_pos = head.pos[i];
-    if (head.score[i] > out.event.score) ++out.rank;
   }
   bool own = false;
   for (const Event& other : head.events) {
-    if (std::isfinite(other.score)) {
-      ++out.n_ranked;
-      if (other.score > out.event.score || (other.score == out.event.score && other.pos < out.event.pos)) ++out.rank;
-    }
     if (other.pos == out.event.pos && !own) {
       own = true;
     } else if (std::isfinite(other.cos)) {
       out.other_cos.push_back(other.cos);
     }
   }
-  out.rank = std::isfinite(out.event.score) ? out.rank + 2 : -1;
+  const Rank ranked = rank_of(head, out.event.pos);
+  out.n_ranked = ranked.n;
+  out.rank = ranked.rank;
   for (const MergeDetail& detail : head.merges) {
     const auto it = std::find(detail.members.begin(), detail.members.end(), out.event.pos);
     if (detail.into != out.event.into || it == detail.members.end()) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,23 @@
 
 namespace kvscope::viz {
 
+/// Calls candidate(pos, score) for every slot that was ranked in a step's selection, those that went included.
+template <typename F>
+void for_ranked(const HeadRecord& head, F candidate) {
+  for (std::size_t i = 0; i < head.score.size() && i < head.pos.size(); ++i)
+    if (std::isfinite(head.score[i])) candidate(head.pos[i], head.score[i]);
+  for (const Event& event : head.events)
+    if (event.kind != Event::Kind::restore && std::isfinite(event.score)) candidate(event.pos, event.score);
+}
+
+/// Where a slot stands among these.
+struct Rank {
+  int rank = -1;  // 1: the highest; of equal scores the lower position comes first (POLICIES.md section 2); -1: not ranked
+  int n = 0;      // ranked
+  double score = kNotAvailable;
+};
+Rank rank_of(const HeadRecord& head, int pos);
+
 /// One slot (or the token that had one) after a step.
 struct SlotFacts {
   int token = -1;  // asked for
@@ -18,7 +36,7 @@ struct SlotFacts {
   int votes = 0;
   std::vector<int> members;      // tokens the slot stands for, ascending; the slot's own pos included
   double score = kNotAvailable;  // ranking score; NaN: not ranked
-  int rank = -1;                 // 1: the highest score of the slots that stand; -1: not ranked
+  int rank = -1;                 // rank_of()
   int n_ranked = 0;
   double statistic = kNotAvailable;
   double attention = kNotAvailable;

@@ -15,16 +15,6 @@ namespace kvscope::viz {
 
 namespace {
 
-/// By position: the scores of all candidates of a selection, those that went included.
-std::map<int, double> candidates_of(const HeadRecord& head) {
-  std::map<int, double> out;
-  for (std::size_t i = 0; i < head.score.size() && i < head.pos.size(); ++i)
-    if (std::isfinite(head.score[i])) out[head.pos[i]] = head.score[i];
-  for (const Event& event : head.events)
-    if (event.kind != Event::Kind::restore && std::isfinite(event.score)) out[event.pos] = event.score;
-  return out;
-}
-
 /// Something was chosen in this step: slots have a rank, or went by the policy's own choice.
 bool selected(const HeadRecord& head) {
   return std::isfinite(head.cutoff) ||
@@ -144,8 +134,8 @@ WhyKept why_kept(const HeadPick& pick, int pos) {
   if (out.figures) out.slots_before += head->n_slots;
   if (out.newer || out.figures) return out;
   out.protection = protection_of(*pick.run, *head, slots, pos);
-  const std::map<int, double> scores = candidates_of(*head);
-  out.n_ranked = out.places = static_cast<int>(scores.size());
+  const Rank own = rank_of(*head, pos);
+  out.n_ranked = out.places = own.n;
   for (const Event& event : head->events) {
     if (event.kind == Event::Kind::restore || !std::isfinite(event.score)) continue;
     --out.places;
@@ -153,12 +143,11 @@ WhyKept why_kept(const HeadPick& pick, int pos) {
     out.gone = event.pos;
     out.gone_score = event.score;
   }
-  const auto own = scores.find(pos);
-  if (own == scores.end()) return out;
-  out.score = own->second;
-  out.rank = 1 + static_cast<int>(std::ranges::count_if(scores, [&](const auto& other) {
-               return other.second > out.score || (other.second == out.score && other.first < pos);
-             }));
+  if (own.rank < 0) return out;
+  out.score = own.score;
+  out.rank = own.rank;
+  std::map<int, double> scores;
+  for_ranked(*head, [&](int at, double score) { scores[at] = score; });
   out.alike = plateau(scores, pos);
   return out;
 }

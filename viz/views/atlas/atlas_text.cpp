@@ -14,19 +14,6 @@ namespace {
 
 std::string step_text(int step) { return "step " + format_count(step); }
 
-// Rank among the slots that were ranked, 1 = highest score; 0: not ranked.
-int rank_of(const HeadRecord& h, std::size_t slot, int& ranked) {
-  ranked = 0;
-  int rank = 1;
-  if (slot >= h.score.size() || std::isnan(h.score[slot])) return 0;
-  for (double score : h.score) {
-    if (std::isnan(score)) continue;
-    ++ranked;
-    if (score > h.score[slot]) ++rank;
-  }
-  return rank;
-}
-
 /// True where a hand removed the token's slot in that step.
 bool by_hand(const LaneSnapshot& lane, int head, int token, int step) {
   if (step < 0 || step >= static_cast<int>(lane.steps.size())) return false;
@@ -91,11 +78,8 @@ std::vector<std::string> token_tooltip(const Snapshot& s, const LaneSnapshot& la
       const auto at = static_cast<std::size_t>(found - h.pos.begin());
       const std::string of = slot == token ? "" : " of slot " + format_count(slot);
       if (at < h.votes.size()) lines.push_back("votes" + of + " " + format_count(h.votes[at]));
-      int ranked = 0;
-      const int rank = rank_of(h, at, ranked);
-      if (rank > 0)
-        lines.push_back(
-            fmt::format("score{} {} · rank {} of {}", of, format_number(h.score[at]), format_count(rank), format_count(ranked)));
+      if (const Rank r = rank_of(h, slot); r.rank > 0)
+        lines.push_back(fmt::format("score{} {} · rank {} of {}", of, format_number(r.score), format_count(r.rank), format_count(r.n)));
     }
     for (const Event& e : h.events) {
       if (e.pos == token && !std::isnan(e.score)) lines.push_back("score at its removal " + format_number(e.score));
