@@ -146,6 +146,28 @@ TEST_F(InspectorTest, ReasonsWithoutRoomAreScrolledTo) {
   EXPECT_FALSE(view->key(canvas.frame, "PageDown", canvas.intents));
 }
 
+TEST_F(InspectorTest, AnEquationIsReadToItsEndHoweverNarrowTheCard) {
+  snapshot.lanes[1].score_equation =
+      "w_1 times the mean attention of the last queries plus w_2 times the largest that any of them pays to it, over the norm of its value: "
+      "w_1 and w_2 are what the policy was given";
+  view->choose(0, 2);
+  for (const float width : {1260.0f, 1000.0f, 900.0f}) {
+    canvas.frame.size = {width, 1100};
+    RecordedScene recorded(canvas);
+    canvas.draw(*view);
+    const Mark card = mark("card", "Why");
+    std::string words;
+    for (const SceneCommand& c : recorded.scene.commands) {
+      if (c.kind != SceneCommand::Kind::text || c.points[0].x < card.min.x || c.points[0].x > card.max.x || c.points[0].y < card.min.y)
+        continue;
+      EXPECT_FALSE(c.text.ends_with("…")) << width << ": " << c.text;
+      EXPECT_LE(c.points[0].x + c.width, card.max.x + 0.5f) << width << ": " << c.text;
+      words += c.text + " ";
+    }
+    EXPECT_THAT(words, HasSubstr("what the policy was given")) << width;
+  }
+}
+
 TEST_F(InspectorTest, EveryReasonCanBeReachedAtAnyHeight) {
   for (float height = 600; height <= 866; height += 14) {
     canvas.frame.size = {1260, height};

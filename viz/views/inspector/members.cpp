@@ -12,13 +12,13 @@
 namespace kvscope::viz {
 namespace {
 
-constexpr float kRow = 20;
+constexpr float kMemberRow = 20;
 
-struct Column {
+struct MemberColumn {
   const char* title;
   float end;  // right edge from the left of the card, pixels at 100 %
 };
-constexpr Column kColumns[] = {{"into slot", 200}, {"step", 250}, {"weight", 310}, {"cosine", 372}, {"votes", 420}};
+constexpr MemberColumn kColumns[] = {{"into slot", 200}, {"step", 250}, {"weight", 310}, {"cosine", 372}, {"votes", 420}};
 
 }  // namespace
 
@@ -43,16 +43,16 @@ std::vector<LineageHit> draw_members(Painter& p, const Rect& whole, const Snapsh
     return hits;
   }
   const float scale = std::min(1.0f, area.width() / p.px(430));
-  const auto end_of = [&](const Column& c) { return area.x0 + p.px(c.end) * scale; };
-  const Rect head = area.cut_top(p.px(kRow + 4));
+  const auto end_of = [&](const MemberColumn& c) { return area.x0 + p.px(c.end) * scale; };
+  const Rect head = area.cut_top(p.px(kMemberRow + 4));
   p.text({head.x0, head.middle_y()}, "token", Face::caption, t.disabled);
-  for (const Column& c : kColumns) p.text({end_of(c), head.middle_y()}, c.title, Face::caption, t.disabled, Align::right);
-  const auto room = static_cast<std::size_t>(std::max(0.0f, area.height() / p.px(kRow)));
+  for (const MemberColumn& c : kColumns) p.text({end_of(c), head.middle_y()}, c.title, Face::caption, t.disabled, Align::right);
+  const auto room = static_cast<std::size_t>(std::max(0.0f, area.height() / p.px(kMemberRow)));
   const std::size_t shown = members.size() <= room ? members.size() : room - std::min<std::size_t>(room, 1);
   const auto hover = p.frame().hover.token;
   for (std::size_t i = 0; i < shown; ++i) {
     const LineageLine& line = members[i];
-    const Rect row = area.cut_top(p.px(kRow));
+    const Rect row = area.cut_top(p.px(kMemberRow));
     const bool hot = hover == line.token;
     if (hot) p.fill({row.x0 - p.px(6), row.y0, row.x1, row.y1}, t.raised, 1, 3);
     const std::string name = fmt::format("{} {}", line.token, quoted(token_text(snapshot, line.token)));
@@ -67,9 +67,9 @@ std::vector<LineageHit> draw_members(Painter& p, const Rect& whole, const Snapsh
            fmt::format("into {} step {} weight {} cosine {} votes {}", cells[0], cells[1], cells[2], cells[3], cells[4]));
     hits.push_back({row, line.token});
   }
-  if (shown < members.size() && area.height() >= p.px(kRow) - 1) {
+  if (shown < members.size() && area.height() >= p.px(kMemberRow) - 1) {
     const std::string more = fmt::format("{} more with less weight", format_count(static_cast<std::int64_t>(members.size() - shown)));
-    p.text({area.x0, area.y0 + p.px(kRow) / 2}, more, Face::caption, t.secondary);
+    p.text({area.x0, area.y0 + p.px(kMemberRow) / 2}, more, Face::caption, t.secondary);
     p.mark("note", "members", area, more);
   }
   return hits;

@@ -28,7 +28,7 @@ namespace {
 // Logical pixels.
 constexpr float kIndent = 30;          // of a reason under its number
 constexpr float kLine = 17;            // a line of words
-constexpr float kRow = 15;             // a candidate of the cosines
+constexpr float kCandidateRow = 15;    // a candidate of the cosines
 constexpr float kHeadRow = 16;         // a query head of the bias
 constexpr std::size_t kKeysLeast = 3;  // candidates shown however little room there is
 
@@ -90,7 +90,7 @@ class Cosines {
 
  private:
   bool by_name() const { return !keys_.empty(); }
-  float rows() const { return p_.px(kRow) * static_cast<float>(keys_.size()); }
+  float rows() const { return p_.px(kCandidateRow) * static_cast<float>(keys_.size()); }
   float along(double cos) const { return static_cast<float>((cos - low_) / (high_ - low_)) * length_; }
   static std::string tick_text(double tick) { return fmt::format("{:g}", std::round(tick * 1000) / 1000); }
 
@@ -115,7 +115,7 @@ class Cosines {
     const Theme& t = p_.theme();
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       const auto& [pos, cos] = keys_[i];
-      const float line = area.y0 + p_.px(kRow) * (static_cast<float>(i) + 0.5f), x = x0 + along(cos);
+      const float line = area.y0 + p_.px(kCandidateRow) * (static_cast<float>(i) + 0.5f), x = x0 + along(cos);
       const bool target = pos == why_.event.into;
       p_.text({area.x0 + p_.px(24), line}, format_count(pos), Face::caption, t.disabled, Align::right);
       p_.token({area.x0 + p_.px(32), line}, p_.elide(token_text(snapshot_, pos), Face::mono, p_.px(70)), p_.size_of(Face::mono),
@@ -128,7 +128,8 @@ class Cosines {
       const bool left = end_of_number + p_.px(2) > x1 + p_.px(18) || (limit > begin - p_.px(2) && limit < end_of_number + p_.px(2));
       p_.text({x + (left ? -p_.px(8) : p_.px(8)), line}, number, Face::caption, target ? t.text : t.secondary,
               left ? Align::right : Align::left);
-      p_.mark("candidate", fmt::format("t{}", pos), {area.x0, line - p_.px(kRow) / 2, x1, line + p_.px(kRow) / 2}, number);
+      p_.mark("candidate", fmt::format("t{}", pos), {area.x0, line - p_.px(kCandidateRow) / 2, x1, line + p_.px(kCandidateRow) / 2},
+              number);
     }
     const float end = x1 + p_.px(16), y = bottom + (beside_ ? -p_.px(6) : p_.px(7));
     p_.text({end, y}, note_, Face::caption, t.secondary, Align::right);
@@ -172,17 +173,29 @@ void draw_head_rows(Painter& p, const Rect& area, const WhyStep& step) {
   }
 }
 
-/// A text too wide for one line is broken at the last wide gap that lets its first part fit.
-std::vector<std::string> broken(const Painter& p, const std::string& text, Face face, float room) {
-  if (p.width_of(face, text) <= room) return {text};
-  for (const std::string_view gap : {"  ·  ", "     ", ":  ", " = "}) {
-    for (std::size_t at = text.rfind(gap); at != std::string::npos && at > 0; at = text.rfind(gap, at - 1)) {
-      const std::size_t keep = gap.front() == ':' ? 1 : 0;
-      std::string first = text.substr(0, at + keep), rest = text.substr(at + (gap == " = " ? 1 : gap.size()));
-      if (p.width_of(face, first) <= room) return {std::move(first), std::move(rest)};
+/// A text too wide for one line is broken at wide gaps as far as these let it fit, else between words: an equation is nothing without its
+/// end.
+std::vector<std::string> broken(const Painter& p, std::string text, Face face, float room) {
+  const auto cut = [&]() -> std::optional<std::string> {
+    for (const std::string_view gap : {"  ·  ", "     ", ":  ", " = ", " "}) {
+      const std::size_t keep = gap.front() == ':' ? 1 : 0, skip = gap == " = " ? 1 : gap.size();
+      for (std::size_t at = text.rfind(gap); at != std::string::npos && at > 0; at = text.rfind(gap, at - 1)) {
+        std::string first = text.substr(0, at + keep);
+        if (p.width_of(face, first) > room) continue;
+        text.erase(0, at + skip);
+        return first;
+      }
     }
+    return std::nullopt;
+  };
+  std::vector<std::string> out;
+  while (p.width_of(face, text) > room) {
+    std::optional<std::string> first = cut();
+    if (!first) break;
+    out.push_back(*std::move(first));
   }
-  return {text};
+  out.push_back(std::move(text));
+  return out;
 }
 
 /// A line, a picture or a gap of the reasons: laid out first, so that what has no room is known before anything is drawn.
@@ -216,7 +229,7 @@ std::vector<Piece> pieces_of(Painter& p, float width, const Snapshot& snapshot, 
                      p.text_fit({r.x0 + indent, r.middle_y()}, text, Face::strong, t.text, r.width() - indent);
                      p.mark("why", std::to_string(i + 1), r, step.title);
                    }});
-    if (heading.size() > 1) write(heading[1], Face::strong, t.text);
+    for (std::size_t h = 1; h < heading.size(); ++h) write(heading[h], Face::strong, t.text);
     if (step.kind == WhyStep::Kind::cosines) {
       WhyStep low = step;
       if (low.keys.size() > kKeysLeast) low.keys.resize(std::max(kKeysLeast, low.keys.size() - std::min(fewer, low.keys.size())));
@@ -304,7 +317,8 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
   // All that fits with fewer candidates is shown with fewer; else all is there, and is scrolled.
   std::vector<Piece> pieces = pieces_of(p, body_.width(), snapshot, why, steps, 0);
   if (const float lack = total(pieces) - body_.height(); lack > 0) {
-    std::vector<Piece> fewer = pieces_of(p, body_.width(), snapshot, why, steps, static_cast<std::size_t>(std::ceil(lack / p.px(kRow))));
+    std::vector<Piece> fewer =
+        pieces_of(p, body_.width(), snapshot, why, steps, static_cast<std::size_t>(std::ceil(lack / p.px(kCandidateRow))));
     if (total(fewer) <= body_.height()) pieces = std::move(fewer);
   }
   hidden_ = std::max(0.0f, total(pieces) - body_.height());
