@@ -178,7 +178,7 @@ void write_figures(JsonText& json, const Snapshot& s) {
       metrics.push_back(viz::lane_metrics(s, s.lanes[i], static_cast<int>(step), kAnswerTokens + 1));
       metrics.back().split = viz::first_text_difference(s, static_cast<int>(i));
     }
-    viz::begin_at_word(metrics, s, kAnswerTokens);
+    viz::fit_answers(metrics, s, kAnswerTokens);
     std::vector<viz::MetricColumn> columns = viz::metric_columns(s, metrics, 1e9f, 1);
     std::erase_if(columns,
                   [](const viz::MetricColumn& c) { return c.kind == viz::MetricColumn::Kind::policy; });  // a clock's, of one machine

@@ -113,12 +113,22 @@ TEST(LaneMetrics, AnswersBeginBehindABlankThatAllLanesAgreeOn) {
   lanes[0].answer = {{0, 0, true}, {1, 1, true}, {2, 2, true}, {3, 3, true}};
   lanes[1].answer = {{0, 0, true}, {1, 3, false}, {2, 2, true}, {3, 3, true}};
   std::vector<LaneMetrics> differ = lanes;
-  begin_at_word(lanes, snapshot, 3);
+  fit_answers(lanes, snapshot, 3);
   EXPECT_EQ(ids(lanes[0]), (std::vector{1, 2, 3}));
   EXPECT_EQ(ids(lanes[1]), (std::vector{3, 2, 3}));
   differ[1].answer[0] = {0, 2, false};
-  begin_at_word(differ, snapshot, 3);
+  fit_answers(differ, snapshot, 3);
   EXPECT_EQ(ids(differ[0]), (std::vector{0, 1, 2})) << "where they differ at once, the blank says so";
+  std::vector<LaneMetrics> late(2);
+  late[0].answer = {{0, 0, true}, {1, 1, true}, {2, 2, true}, {3, 3, true}, {4, 1, true}, {5, 2, true}};
+  late[1].answer = {{0, 0, true}, {1, 1, true}, {2, 2, true}, {3, 3, true}, {4, 2, false}};
+  fit_answers(late, snapshot, 3);
+  EXPECT_EQ(ids(late[0]), (std::vector{2, 3, 1})) << "the token that differs must not be the one that is cut";
+  EXPECT_EQ(ids(late[1]), (std::vector{2, 3, 2}));
+  EXPECT_EQ(late[0].answer_before, 1);
+  EXPECT_EQ(late[1].answer_before, 1);
+  late[1].step = 4;
+  EXPECT_EQ(metric_text(snapshot, late[1], MetricColumn::Kind::answer), "… 2 3 2*");
 }
 
 TEST(LaneMetrics, MeansAreOverWhatWasMeasured) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -20,15 +21,23 @@ const StepRecord* record_at(const LaneSnapshot& lane, int step) {
 
 }  // namespace
 
-void begin_at_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most) {
+void fit_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most) {
   const auto blank = [&snapshot](const LaneMetrics& lane) {
     if (lane.answer.size() < 2 || !lane.answer.front().same) return false;
     const std::string text = text_of_id(snapshot, lane.answer.front().id);
     return text == "·" || text == "↵" || text == "⇥";
   };
   const bool skip = !lanes.empty() && std::all_of(lanes.begin(), lanes.end(), blank);
+  std::ptrdiff_t differs = std::numeric_limits<std::ptrdiff_t>::max();  // where the first run does
   for (LaneMetrics& lane : lanes) {
     if (skip) lane.answer.erase(lane.answer.begin());
+    const auto at = std::ranges::find(lane.answer, false, &AnswerToken::same);
+    if (at != lane.answer.end()) differs = std::min(differs, at - lane.answer.begin());
+  }
+  const bool later = differs >= most && differs < std::numeric_limits<std::ptrdiff_t>::max();
+  for (LaneMetrics& lane : lanes) {
+    if (later) lane.answer_before = static_cast<int>(std::min<std::ptrdiff_t>(differs - most + 1, std::ssize(lane.answer)));
+    lane.answer.erase(lane.answer.begin(), lane.answer.begin() + lane.answer_before);
     if (static_cast<int>(lane.answer.size()) > most) lane.answer.resize(static_cast<std::size_t>(most));
   }
 }

@@ -31,6 +31,7 @@ struct LaneMetrics {
   int step = -1;                    // shown step of this lane; -1: it has none
   int position = -1;                // of its query
   std::vector<AnswerToken> answer;  // top choices from the last prompt token on
+  int answer_before = 0;            // choices of which all are the full cache's, left out before these
   double kl = kNotAvailable;        // nats, this step
   RunFigures means;                 // over the steps that count, or over those of a range
   std::optional<StepRange> range;   // nll and attention_loss are means over these steps; nullopt: this step's
@@ -48,8 +49,9 @@ struct LaneMetrics {
 LaneMetrics lane_metrics(const Snapshot& snapshot, const LaneSnapshot& lane, int wanted, int max_answer,
                          const std::optional<StepRange>& range = {});
 
-/// Where the full cache's answer begins with a blank and all lanes agree on it, every answer begins behind it; at most `most` tokens stay.
-void begin_at_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most);
+/// At most `most` tokens of every answer stay, among them the first at which a run differs, as far as the answers hold it. Where the full
+/// cache's answer begins with a blank and all lanes agree on it, every answer begins behind it.
+void fit_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most);
 /// Place of a lane in Theme::runs, of its marker and its dash: the reference has the cross alone, the others share the rest.
 int run_of_lane(int lane);
 

@@ -89,7 +89,7 @@ std::string metric_text(const Snapshot& snapshot, const LaneMetrics& m, MetricCo
   if (m.step < 0) return "–";
   switch (kind) {
     case Kind::answer: {
-      std::string out;
+      std::string out = m.answer_before > 0 ? "…" : "";
       for (const AnswerToken& token : m.answer)
         out += fmt::format("{}{}{}", out.empty() ? "" : " ", text_of_id(snapshot, token.id), token.same ? "" : "*");
       return out.empty() ? "–" : out;

@@ -36,7 +36,7 @@ float Atlas::preferred_height(const Frame& frame) const {
 }
 
 std::vector<Option> Atlas::options() const {
-  return {{"colour", {"fate", "score, mean", "score, max", "score, min"}, static_cast<int>(colour_)}};
+  return {{"colour", {"fate", "score, mean", "score, max", "score, min"}, static_cast<int>(colour_), true}};
 }
 
 void Atlas::choose(std::size_t option, int choice) {

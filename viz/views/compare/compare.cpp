@@ -36,9 +36,9 @@ std::vector<Option> Compare::options() const {
   for (std::size_t i = 0; i < kSortKinds.size(); ++i) {
     if (order_.kind == kSortKinds[i]) sorted = static_cast<int>(i) + 1;
   }
-  return {{"view", {"fates", "difference to the reference", "pairwise"}, static_cast<int>(mode_)},
+  return {{"view", {"fates", "difference to the reference", "pairwise"}, static_cast<int>(mode_), true},
           {"sort", {"as added", "KL", "mean KL", "top-1 same", "first differs", "slots", "KV bytes", "policy work"}, sorted, true},
-          {"numbers", {"all that fit", "quality", "memory and work"}, static_cast<int>(set_)}};
+          {"numbers", {"all that fit", "quality", "memory and work"}, static_cast<int>(set_), true}};
 }
 
 void Compare::choose(std::size_t option, int choice) {

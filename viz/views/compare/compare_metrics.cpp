@@ -37,6 +37,7 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
   const std::string steps = steps_of(m.means.n_steps), compared = steps_of(m.means.compared);
   switch (column.kind) {
     case Kind::answer:
+      if (m.answer_before > 0) out.push_back(fmt::format("{} before: as the full cache", count_of(m.answer_before, "step", "steps")));
       for (const AnswerToken& token : m.answer) {
         out.push_back(fmt::format("step {}: {}, {}", token.step, quoted(text_of_id(snapshot, token.id)),
                                   token.same ? "as the full cache" : "the full cache says otherwise"));
@@ -197,6 +198,7 @@ void draw_answer(Painter& p, float x, float width, float y, float row, int lane,
   const Snapshot& snapshot = *p.frame().snapshot;
   const float side = p.px(kAnswerBox), gap = p.px(4), end = x + width - p.px(6);
   if (m.answer.empty()) p.text({x, y}, "–", Face::body, t.disabled);
+  if (m.answer_before > 0) x += p.text({x, y}, "…", Face::caption, t.secondary) + p.px(3);
   int left = static_cast<int>(m.answer.size());
   for (const AnswerToken& token : m.answer) {
     const std::string text = p.elide(text_of_id(snapshot, token.id), Face::mono, p.px(44));

@@ -6,7 +6,7 @@
 namespace kvscope::viz {
 namespace {
 
-constexpr int kAnswerTokens = 3;
+constexpr int kAnswerTokens = 3, kLookedAt = 64;  // for the first that differs
 
 }  // namespace
 
@@ -24,10 +24,10 @@ const std::vector<LaneMetrics>& RunMetrics::of(const Frame& frame) {
   of_ = std::move(now);
   metrics_.clear();
   for (const LaneSnapshot& lane : s.lanes) {
-    metrics_.push_back(lane_metrics(s, lane, step_of(lane, frame.selection), kAnswerTokens + 1, frame.selection.steps));
+    metrics_.push_back(lane_metrics(s, lane, step_of(lane, frame.selection), kLookedAt, frame.selection.steps));
     metrics_.back().split = first_text_difference(s, static_cast<int>(metrics_.size()) - 1);
   }
-  begin_at_word(metrics_, s, kAnswerTokens);
+  fit_answers(metrics_, s, kAnswerTokens);
   return metrics_;
 }
 
