@@ -50,7 +50,8 @@ bool to_change(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot&
   return true;
 }
 
-/// The head with the most merged tokens: in the selected run, else in the first run that merges.
+/// The head in which most tokens live on in a slot of their own text, and that slot; then the one with the most merged tokens. In the
+/// selected run, else in the first run that merges.
 bool to_merging(viz::Selection& at, const Snapshot& snapshot) {
   const int n_kv = std::max(1, snapshot.model.n_kv_heads), n_lanes = static_cast<int>(snapshot.lanes.size());
   for (int i = -1; i < n_lanes; ++i) {
@@ -60,15 +61,21 @@ bool to_merging(viz::Selection& at, const Snapshot& snapshot) {
     if (!lane.fates || lane.steps.empty()) continue;
     const int last = static_cast<int>(lane.steps.size()) - 1, step = std::min(at.step.value_or(last), last);
     const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
-    int most = 0, head = -1;
+    std::pair<int, int> most;  // of one text, of any
+    viz::Selection best;
     for (int h = 0; h < static_cast<int>(lane.fates->heads.size()); ++h) {
       const std::vector<Category> now = categories(*lane.fates, record, h, lane.sinks, snapshot.prefill_mode && record.step == 0);
-      if (const int n = static_cast<int>(std::count(now.begin(), now.end(), Category::merged)); n > most) most = n, head = h;
+      viz::Selection here = at;
+      here.lane = lane_idx, here.layer = h / n_kv, here.kv_head = h % n_kv;
+      const viz::MergedSlot merged = viz::telling_merge(snapshot, viz::pick_head(snapshot, here));
+      const std::pair n{merged.alike, static_cast<int>(std::ranges::count(now, Category::merged))};
+      if (merged.slot < 0 || n <= most) continue;
+      most = n;
+      here.select({merged.slot, merged.slot});
+      best = here;
     }
-    if (head < 0) continue;
-    at.lane = lane_idx;
-    at.layer = head / n_kv;
-    at.kv_head = head % n_kv;
+    if (most.second == 0) continue;
+    at = best;
     return true;
   }
   return false;
@@ -111,7 +118,9 @@ bool to_read(viz::Selection& at, const Snapshot& snapshot) {
   return most > 0;
 }
 
+/// The head, and the token at which this step's query looks most: the first ones aside, unless they are what it is about.
 bool to_habit(viz::Selection& at, const Snapshot& snapshot, viz::Habit habit) {
+  constexpr int kFirst = 4;
   double most = 0;
   for (int l = 0; l < snapshot.model.n_layers; ++l)
     for (int h = 0; h < snapshot.model.n_kv_heads; ++h) {
@@ -121,7 +130,16 @@ bool to_habit(viz::Selection& at, const Snapshot& snapshot, viz::Habit habit) {
       at.layer = l;
       at.kv_head = h;
     }
-  return most > 0;
+  const viz::HeadPick pick = viz::pick_head(snapshot, at);
+  if (!(most > 0) || pick.values == nullptr) return most > 0;
+  float paid = 0;
+  for (std::size_t i = 0; i < pick.values->attended.size() && i < pick.values->attention.size(); ++i) {
+    const int token = pick.values->attended[i];
+    if ((token < kFirst && habit != viz::Habit::sink) || !(pick.values->attention[i] > paid)) continue;
+    paid = pick.values->attention[i];
+    at.select({token, token});
+  }
+  return true;
 }
 
 }  // namespace

@@ -96,17 +96,10 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   f["lost_most"] = count(lost >= 0 && largest_loss_at(s, *pick.run, pick.step).token == lost ? 1 : 0);
   const auto name = [&](int t) { return numbered(s, quoted(token_text(s, t)), t, n); };
   f["lost_token"] = word(missed >= kMissed ? name(lost) : std::string());
-  // The slot that stands for most tokens, and one of those that gave theirs up for it.
-  int most = -1;
-  for (int t = 0; t < n; ++t)
-    if (columns.votes[static_cast<std::size_t>(t)] > (most < 0 ? 1 : columns.votes[static_cast<std::size_t>(most)])) most = t;
-  f["votes"] = count(most < 0 ? 0 : columns.votes[static_cast<std::size_t>(most)]);
-  f["votes_token"] = word(most < 0 ? std::string() : name(most));
-  std::string member;
-  for (int t = 0; t < n && member.empty() && most >= 0; ++t)
-    if (columns.category[static_cast<std::size_t>(t)] == Category::merged && slot_of(*pick.run->fates, *pick.record, pick.head, t) == most)
-      member = name(t);
-  f["member_token"] = word(member);
+  const MergedSlot merged = telling_merge(s, pick);
+  f["votes"] = count(merged.votes);
+  f["votes_token"] = word(merged.slot < 0 ? std::string() : name(merged.slot));
+  f["member_token"] = word(merged.member < 0 ? std::string() : name(merged.member));
 }
 
 void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int lane_idx, int step) {
@@ -387,6 +380,25 @@ Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
   const std::vector<char> by_hand = evicted_by_hand(lane, static_cast<int>(s.tokens.size()));
   const Loss own = std::ranges::count(by_hand, 1) > 0 ? largest_loss_of(s, lane, &by_hand, {}, 0, lane.steps.size()) : Loss{};
   return own.step >= 0 ? own : largest_loss_of(s, lane, nullptr, {}, 0, lane.steps.size());
+}
+
+MergedSlot telling_merge(const Snapshot& s, const HeadPick& pick) {
+  if (pick.values == nullptr || pick.run->fates == nullptr) return {};
+  const HeadColumns columns = head_columns(s, pick);
+  std::vector<MergedSlot> slots(static_cast<std::size_t>(columns.size()));
+  for (int t = 0; t < columns.size(); ++t) {
+    if (columns.category[static_cast<std::size_t>(t)] != Category::merged) continue;
+    const int slot = slot_of(*pick.run->fates, *pick.record, pick.head, t);
+    if (slot < 0 || slot >= columns.size()) continue;
+    MergedSlot& of = slots[static_cast<std::size_t>(slot)];
+    const bool alike = token_text(s, t) == token_text(s, slot);
+    of.slot = slot;
+    of.votes = static_cast<int>(columns.votes[static_cast<std::size_t>(slot)]);
+    if (of.member < 0 || (alike && of.alike == 0)) of.member = t;
+    of.alike += alike ? 1 : 0;
+  }
+  const auto most = std::ranges::max_element(slots, {}, [](const MergedSlot& m) { return std::pair(m.alike, m.votes); });
+  return most == slots.end() ? MergedSlot{} : *most;
 }
 
 Loss largest_loss_at(const Snapshot& s, const LaneSnapshot& lane, int step, std::span<const int> heads) {

@@ -48,6 +48,16 @@ std::vector<PairRow> attention_pairs(const Snapshot& snapshot, const HeadPick& p
 /// The `n` likeliest next tokens of the step, by the larger of both probabilities.
 std::vector<PairRow> next_token_pairs(const Snapshot& snapshot, const StepRecord& step, int n);
 
+/// A slot that speaks for tokens of the head: the one with most whose text is its own, then with most votes. What is merged into the very
+/// first token tells least of why.
+struct MergedSlot {
+  int slot = -1;    // -1: nothing is merged
+  int member = -1;  // a token that lives on in it, of the same text where there is one
+  int votes = 0;
+  int alike = 0;  // tokens of its own text
+};
+MergedSlot telling_merge(const Snapshot& snapshot, const HeadPick& pick);
+
 /// Where a lane misses most what it has given away: among the steps after the prompt, those with a changed choice first.
 struct Loss {
   int step = -1;  // -1: nothing is missed
