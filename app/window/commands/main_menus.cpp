@@ -102,9 +102,9 @@ void fillFile(MainWindow& w, Commands& commands, QMenu* menu) {
 }
 
 void fillUndo(MainWindow& w, Commands& commands, QMenu* menu) {
-  QUndoStack& stack = w.model().undo;
-  QAction* undo = stack.createUndoAction(&w, "&Undo");
-  QAction* redo = stack.createRedoAction(&w, "&Redo");
+  QUndoGroup& steps = w.model().undo.group();
+  QAction* undo = steps.createUndoAction(&w, "&Undo");
+  QAction* redo = steps.createRedoAction(&w, "&Redo");
   undo->setShortcut(QKeySequence::Undo);
   redo->setShortcuts({QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), QKeySequence(Qt::CTRL | Qt::Key_Y)});
   menu->addActions({undo, redo});

@@ -31,6 +31,7 @@
 #include "app/window/session/undo/runs_undo.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "core/failure.h"
 
@@ -38,41 +39,42 @@ namespace kvscope {
 
 namespace {
 
-QString words(int n, const char* one) { return QString("%1 %2%3").arg(n).arg(one, n == 1 ? "" : "s"); }
-
 /// Where the model of a session is.
 QString folderOf(const SavedSession& s) { return s.model.isEmpty() ? QString::fromStdString(builtInModel()) : s.model; }
 
 bool isModel(const QString& path) { return QFileInfo::exists(path) && kindOfFile(path) == FileKind::model; }
 
-/// The choice that a session keeps: the order of the comparison.
-struct KeptChoice {
-  CanvasWidget* canvas = nullptr;
-  std::size_t option = 0;
-  viz::Option now;
-};
-
-KeptChoice keptChoice(const Canvases& canvases) {
+/// Calls use(canvas, place among its options, option) for every choice that a session keeps.
+template <typename F>
+void forKeptChoices(const Canvases& canvases, F use) {
   for (CanvasWidget* canvas : canvases.all()) {
     const std::vector<viz::Option> options = canvas->view().options();
-    const auto kept = std::ranges::find_if(options, &viz::Option::kept);
-    if (kept != options.end()) return {canvas, static_cast<std::size_t>(kept - options.begin()), *kept};
+    for (std::size_t i = 0; i < options.size(); ++i)
+      if (options[i].kept) use(*canvas, i, options[i]);
   }
-  return {};
 }
 
-QString keptSort(const Canvases& canvases) {
-  const viz::Option sort = keptChoice(canvases).now;
-  return sort.current > 0 ? QString::fromStdString(sort.choices[static_cast<std::size_t>(sort.current)]) : QString();
+std::vector<ViewChoice> keptChoices(const Canvases& canvases) {
+  std::vector<ViewChoice> out;
+  forKeptChoices(canvases, [&](CanvasWidget& canvas, std::size_t, const viz::Option& option) {
+    if (option.current > 0)
+      out.push_back({canvas.view().id(), qs(option.name), qs(option.choices[static_cast<std::size_t>(option.current)])});
+  });
+  return out;
 }
 
-void restoreSort(const Canvases& canvases, const QString& name) {
-  const KeptChoice sort = keptChoice(canvases);
-  if (!sort.canvas) return;
-  const auto column = std::ranges::find(sort.now.choices, name.toStdString());
-  sort.canvas->view().choose(sort.option, column == sort.now.choices.end() ? 0 : static_cast<int>(column - sort.now.choices.begin()));
-  sort.canvas->invalidate();
-  Q_EMIT sort.canvas->factsChanged();
+void restoreChoices(const Canvases& canvases, const std::vector<ViewChoice>& kept) {
+  forKeptChoices(canvases, [&](CanvasWidget& canvas, std::size_t place, const viz::Option& option) {
+    int wanted = 0;
+    for (const ViewChoice& of : kept) {
+      const auto choice = std::ranges::find(option.choices, of.choice.toStdString());
+      const bool meant = of.view == canvas.view().id() && of.option == qs(option.name);
+      if (meant && choice != option.choices.end()) wanted = static_cast<int>(choice - option.choices.begin());
+    }
+    canvas.view().choose(place, wanted);
+    canvas.invalidate();
+    Q_EMIT canvas.factsChanged();
+  });
 }
 
 }  // namespace
@@ -124,13 +126,14 @@ SavedSession Document::session() const {
   s.page = m.pages.name();
   s.bookmarks = m_model.bookmarks.all();
   m.sweep.save(s);
-  s.sort = keptSort(m.canvases);
+  s.views = keptChoices(m.canvases);
   return s;
 }
 
 void Document::putAside() {
   if (m_aside) return;
   m_aside = {session(), std::exchange(m_file, {})};
+  m_model.undo.putAside();
   refreshTitle();
   Q_EMIT asideChanged(true);
 }
@@ -145,7 +148,8 @@ void Document::giveBack() {
   const Aside back = *m_aside;
   const bool modified = m_modified;
   m.rows.notices().clear();
-  openSession(back.session, back.file, modified);
+  openSession(back.session, back.file, modified, Steps::waiting);
+  m_model.undo.giveBack();
 }
 
 /// Another session takes the place of what was put aside.
@@ -154,14 +158,14 @@ void Document::endAside() {
   Q_EMIT asideChanged(false);
 }
 
-void Document::openSession(const SavedSession& s, const SeenFile& file, std::optional<bool> modified) {
+void Document::openSession(const SavedSession& s, const SeenFile& file, std::optional<bool> modified, Steps steps) {
   endAside();
   QString missing;
   const QString folder = folderOf(s);
   if (!m_model.controller.computesElsewhere() && !isModel(folder))
     missing =
         QString("the model folder %1 is missing: the model before is still there; open the folder where it is now (Ctrl+O)").arg(folder);
-  m_model.undo.clear();
+  if (steps == Steps::forgotten) m_model.undo.forget();
   m_model.bookmarks.reset(s.bookmarks);
   m_stored.reset();
   m_refusal.clear();
@@ -175,7 +179,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, std::opt
   }
   m.rows.tools().setGenerateCount(std::max(0, s.request.n_generate));
   m.sweep.restore(s);
-  restoreSort(m.canvases, s.sort);
+  restoreChoices(m.canvases, s.views);
   m.place.want(s.selection);  // until there is something to select
   m.pages.show(m.pages.of(s.page));
   const bool another = missing.isEmpty() && QFileInfo(folder) != QFileInfo(m_model.controller.modelFolder());
@@ -445,8 +449,8 @@ static QString wordsOfLeft(const SavedSession& s, const QString& path) {
   const QString prompt = QString::fromStdString(s.request.prompt).simplified();
   return QString("The session %1of %2 was not saved: %3, %4, and a text that ends “%5%6”.")
       .arg(s.file.isEmpty() ? QString() : QFileInfo(s.file).completeBaseName() + " ",
-           QFileInfo(path).lastModified().toString("d MMMM, hh:mm"), words(static_cast<int>(s.request.lanes.size()), "run"),
-           words(static_cast<int>(s.bookmarks.size()), "bookmark"), prompt.size() > kLastWords ? "…" : "", prompt.right(kLastWords));
+           QFileInfo(path).lastModified().toString("d MMMM, hh:mm"), counted(s.request.lanes.size(), "run", "runs"),
+           counted(s.bookmarks.size(), "bookmark", "bookmarks"), prompt.size() > kLastWords ? "…" : "", prompt.right(kLastWords));
 }
 
 void Document::offerRecovery() {

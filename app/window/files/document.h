@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -102,7 +103,8 @@ class Document : public QObject {
   const SeenFile& ownFile() const { return m_aside ? m_aside->file : m_file; }
   void endAside();
   /// modified: against what the file holds; a session without a file is.
-  void openSession(const SavedSession& session, const SeenFile& file, std::optional<bool> modified = {});
+  enum class Steps : std::uint8_t { forgotten, waiting };  // that could be taken back
+  void openSession(const SavedSession& session, const SeenFile& file, std::optional<bool> modified = {}, Steps steps = Steps::forgotten);
   void openSessionFile(const QString& path);
   void takeSession(const ReadSession& read, const SeenFile& file);
   void offerToRead(const QStringList& files, const ReadSession& read, const SeenFile& file);

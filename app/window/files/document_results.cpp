@@ -172,7 +172,7 @@ void Document::showResults(const TracePtr& trace, const QString& name) {
 
 /// A trace is a session of its own, without a file to save it to.
 void Document::takeTrace(const Trace& trace, const QString& name) {
-  m_model.undo.clear();
+  m_model.undo.now().clear();
   m_model.bookmarks.reset({});
   m.place.want({.lane = static_cast<int>(trace.snapshot.lanes.size()) - 1});
   m_stored.emplace();

@@ -25,7 +25,7 @@ std::vector<viz::StepMark> Bookmarks::stepMarks() const {
 }
 
 void Bookmarks::edit(const QString& what, std::vector<Bookmark> after) {
-  if (after != m_all) m_undo.push(new BookmarksEdit(*this, what, std::move(after)));
+  if (after != m_all) m_undo.now().push(new BookmarksEdit(*this, what, std::move(after)));
 }
 
 void Bookmarks::add(const Bookmark& bookmark) {

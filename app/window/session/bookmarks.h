@@ -5,8 +5,8 @@
 
 #include <QObject>
 #include <QString>
-#include <QUndoStack>
 
+#include "app/window/session/undo/undo_steps.h"
 #include "viz/canvas.h"
 #include "viz/selection.h"
 
@@ -26,7 +26,7 @@ class Bookmarks : public QObject {
   Q_OBJECT
 
  public:
-  explicit Bookmarks(QUndoStack& undo, QObject* parent = nullptr) : QObject(parent), m_undo(undo) {}
+  explicit Bookmarks(UndoSteps& undo, QObject* parent = nullptr) : QObject(parent), m_undo(undo) {}
 
   const std::vector<Bookmark>& all() const { return m_all; }
   int size() const { return static_cast<int>(m_all.size()); }
@@ -47,7 +47,7 @@ class Bookmarks : public QObject {
   void edit(const QString& what, std::vector<Bookmark> after);
   friend class BookmarksEdit;
 
-  QUndoStack& m_undo;
+  UndoSteps& m_undo;
   std::vector<Bookmark> m_all;
 };
 

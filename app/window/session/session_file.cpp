@@ -27,7 +27,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kMostBookmarks = 10000, kMostPoints = 10000, kMostTokens = 1 << 20, kLongestName = 1000;
+constexpr int kMostViewChoices = 64, kMostBookmarks = 10000, kMostPoints = 10000, kMostTokens = 1 << 20, kLongestName = 1000;
 constexpr qsizetype kMostNotes = 20;
 constexpr const char *kResultsSchema = "kvscope.trace/1", *kResultsPacking = "zlib, base64";
 constexpr const char* kCopyAgain = "copy the file again from where it was saved";
@@ -285,7 +285,9 @@ QByteArray sessionJson(const SavedSession& session) {
   out["bookmarks"] = bookmarks;
   if (!session.sweep.points.empty()) out["sweep"] = sweepJson(session.sweep);
   if (!session.store.isEmpty()) out["store"] = session.store;
-  if (!session.sort.isEmpty()) out["sort"] = session.sort;
+  QJsonArray views;
+  for (const ViewChoice& v : session.views) views.append(QJsonObject{{"view", v.view}, {"option", v.option}, {"choice", v.choice}});
+  if (!views.isEmpty()) out["views"] = views;
   if (!session.file.isEmpty()) out["file"] = session.file;
   if (!session.results.zlib.isEmpty())
     out["results"] = QJsonObject{{"schema", kResultsSchema},
@@ -330,7 +332,13 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
     s.page = f.word("page", pageNames(), out.notes);
     if (const auto sweep = f.get("sweep")) s.sweep = sweepOf(*sweep, out.notes);
     s.store = f.text("store");
-    s.sort = f.text("sort");
+    if (const QString sort = f.text("sort"); !sort.isEmpty()) s.views.push_back({"compare", "sort", sort});  // as it was written first
+    const auto views = f.list("views", kMostViewChoices);
+    for (std::size_t i = 0; views && i < views->size(); ++i) {
+      Fields view(views->at(i), QString("session.views[%1]").arg(i));
+      s.views.push_back({view.text("view"), view.text("option"), view.text("choice")});
+      view.noteOthers(out.notes);
+    }
     s.file = f.text("file");
     if (const auto results = f.get("results")) s.results = resultsOf(*results, out.notes);
     const auto bookmarks = f.list("bookmarks", kMostBookmarks);

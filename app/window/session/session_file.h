@@ -28,6 +28,12 @@ struct SavedSweep {
   std::vector<SweepPoint> points;  // measured ones
 };
 
+/// What was chosen in the header of a view, by the words that stand there: "compare", "sort", "mean KL".
+struct ViewChoice {
+  QString view, option, choice;
+  bool operator==(const ViewChoice&) const = default;
+};
+
 /// What a *.kvscope file holds: how to compute everything again, where the user was, and, where the model is missing, what was
 /// computed. No weights.
 struct SavedSession {
@@ -37,10 +43,10 @@ struct SavedSession {
   QString page = "inspect";  // inspect | inspector | compare | sweep | lecture
   std::vector<Bookmark> bookmarks;
   SavedSweep sweep;
-  QString store;        // folder with a sweep over many texts that the page of sweeps shows; empty: it shows this text's
-  QString sort;         // of the comparison, by the name of its column; empty: as added
-  PackedTrace results;  // stored_results.h
-  QString file;         // of what is kept against a crash: where it was saved; empty: nowhere, or this is that file
+  QString store;                  // folder with a sweep over many texts that the page of sweeps shows; empty: it shows this text's
+  std::vector<ViewChoice> views;  // those that a session keeps (viz::Option::kept); one that is not named is the first that there is
+  PackedTrace results;            // stored_results.h
+  QString file;                   // of what is kept against a crash: where it was saved; empty: nowhere, or this is that file
 };
 
 struct ReadSession {

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include <QSettings>
-#include <QUndoStack>
 
 #include "app/window/rows/playback.h"
 #include "app/window/session/bookmarks.h"
@@ -14,6 +13,7 @@
 #include "app/window/session/hand_edits.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
+#include "app/window/session/undo/undo_steps.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/options.h"
 
@@ -33,7 +33,7 @@ struct WindowModel {
   HandEdits hand{workspace, controller};
   CausalHeads causes{workspace, controller, runs};
   BreakPoints breaks{workspace, controller, runs};
-  QUndoStack undo;
+  UndoSteps undo;
   Bookmarks bookmarks{undo};
   Playback playback{workspace};
   FirstDifference difference{workspace, controller};

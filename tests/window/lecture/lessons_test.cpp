@@ -128,6 +128,7 @@ TEST_F(LessonTest, TheBudgetFallsBeforeOnesEyes) {
 }
 
 TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {
+  const RunRequest first = window->controller().request();
   window->showPage(MainWindow::Page::inspect);
   window->controller().setPrompt("Alice lives in Paris. Tom lives in Oslo. Alice lives in");
   window->controller().setLaneSpec(1, "h2o:ratio=0.5");
@@ -140,11 +141,13 @@ TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {
   window->workspace().setSelection(mine);
   ASSERT_TRUE(settle());
   const RunRequest before = window->controller().request();
+  const int n_steps = window->model().undo.now().count();
+  ASSERT_GT(n_steps, 0);
   open(builtInLesson(1));
   press(Qt::Key_PageDown);
   ASSERT_TRUE(arrived());
   ASSERT_NE(window->controller().request().prompt, before.prompt);
-  EXPECT_EQ(window->model().undo.count(), 0) << "no step of the lesson is an edit";
+  EXPECT_EQ(window->model().undo.now().count(), 0) << "no step of the lesson is an edit";
   QTemporaryDir folder;
   ASSERT_TRUE(window->document().save(folder.filePath("lesson.kvscope"))) << "what is on screen can be saved";
   EXPECT_EQ(readSession(folder.filePath("lesson.kvscope")).session.request.prompt, window->controller().request().prompt);
@@ -165,6 +168,11 @@ TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {
   EXPECT_EQ(window->page(), MainWindow::Page::inspect);
   EXPECT_FALSE(guide().lesson().staged()) << "the lecture is about the text on screen again";
   EXPECT_EQ(buttonOf(*window, "Back to mine"), nullptr);
+  ASSERT_EQ(window->model().undo.now().count(), n_steps) << "what could be taken back has waited, too";
+  while (window->model().undo.now().canUndo()) window->runsUndo().undo();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->controller().request().prompt, first.prompt);
+  EXPECT_EQ(window->controller().request().lanes, first.lanes);
 }
 
 TEST_F(LessonTest, PagingLeavesOutWhatIsNotThereAndSaysSo) {

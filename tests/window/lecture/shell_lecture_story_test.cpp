@@ -248,7 +248,7 @@ TEST_P(StoryTest, ByMouse) {
   // The handle of the slider, dragged to a quarter.
   QSlider* slider = window->lectureMode().row().budgetSlider();
   const auto place = [slider](double part) { return QPoint(12 + static_cast<int>(part * (slider->width() - 24)), slider->height() / 2); };
-  const int before = window->model().undo.count();
+  const int before = window->model().undo.now().count();
   QTest::mousePress(slider, Qt::LeftButton, {}, place(1));
   for (double part = 1; part > 0.2; part -= 0.1) {
     QTest::mouseMove(slider, place(part));
@@ -260,7 +260,7 @@ TEST_P(StoryTest, ByMouse) {
   ASSERT_TRUE(waitFor([&] { return asked() <= 5; }, 30000)) << asked();
   ASSERT_TRUE(idle());
   EXPECT_GT(gone(), 0);
-  EXPECT_EQ(window->model().undo.count(), before + 1) << "one drag, one step back";
+  EXPECT_EQ(window->model().undo.now().count(), before + 1) << "one drag, one step back";
   // Scenes by their dots, play by its button.
   click(window->lectureMode().row().findChildren<QToolButton*>()[1]);
   EXPECT_TRUE(window->model().playback.playing());

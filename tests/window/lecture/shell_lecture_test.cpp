@@ -463,7 +463,7 @@ TEST_F(LectureTest, TheBudgetOfTheLectureIsThatOfTheToolbar) {
   slider->setValue(20);
   ASSERT_TRUE(waitFor([this] { return snapshot().lanes[1].slots_asked == 20 && snapshot().phase == RunPhase::idle; }, 30000));
   EXPECT_EQ(window->rows().tools().budgetSlider()->value(), 20);
-  EXPECT_EQ(window->model().undo.count(), 1);
+  EXPECT_EQ(window->model().undo.now().count(), 1);
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
   }
   EXPECT_EQ(window->work().prompt().editor().toPlainText().toStdString(), prompt) << "what was typed went back";
   EXPECT_TRUE(asTrace() == before);
-  EXPECT_FALSE(window->model().undo.canUndo());
+  EXPECT_FALSE(window->model().undo.now().canUndo());
   // Changes by hand are not offered, and say why.
   viz::Selection selection = window->workspace().selection();
   selection.layer = 1, selection.kv_head = 1;

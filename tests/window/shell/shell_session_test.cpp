@@ -88,7 +88,7 @@ TEST(SessionFileTest, WhatIsWrittenIsReadBack) {
   SweepFigures figures;
   figures.mean_kl = 0.12345678901234567;
   s.sweep = {"abc", "8 %, 13", "0", {{"h2o:slots=13", 0, figures, {}}}};
-  s.sort = "mean KL";
+  s.views = {{"compare", "sort", "mean KL"}, {"atlas", "colour", "score, max"}};
   s.store = "/tmp/some store";
   const QByteArray once = sessionJson(s);
   const ReadSession back = parseSession(once, "s.kvscope");
@@ -100,7 +100,10 @@ TEST(SessionFileTest, WhatIsWrittenIsReadBack) {
   ASSERT_EQ(back.session.sweep.points.size(), 1u);
   EXPECT_EQ(back.session.sweep.points[0].figures->mean_kl, figures.mean_kl) << "every digit";
   EXPECT_TRUE(std::isnan(back.session.sweep.points[0].figures->top1)) << "not available is no zero";
-  EXPECT_EQ(back.session.sort, "mean KL");
+  EXPECT_EQ(back.session.views, s.views);
+  const std::vector<ViewChoice> sorted{{"compare", "sort", "mean KL"}};
+  EXPECT_EQ(parseSession(with("\"version\": 1", "\"version\": 1, \"sort\": \"mean KL\""), "s").session.views, sorted)
+      << "as it was written first";
   EXPECT_EQ(back.session.store, "/tmp/some store");
 }
 
@@ -302,11 +305,13 @@ TEST_F(WindowTest, ASavedSessionComesBackWithEverything) {
   EXPECT_EQ(window->work().prompt().editor().toPlainText().toStdString(), *options.prompt);
 }
 
-TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndTheOrderOfTheComparison) {
+TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndHowTheComparisonStood) {
   QTemporaryDir folder;
   const QString path = folder.filePath("swept.kvscope");
   SweepPanel& sweep = window->runActions().sweep();
+  window->canvas("compare")->view().choose(0, 2);
   window->canvas("compare")->view().choose(1, 2);
+  window->canvas("atlas")->view().choose(0, 1);
   sweep.grid().budgets().setText("12, 25 %");
   sweep.grid().model().clear();
   sweep.grid().model().choose("h2o", true);
@@ -317,12 +322,16 @@ TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndTheOrderOfTheComparison) 
   window->controller().setPrompt("something else");
   ASSERT_TRUE(settle());
   EXPECT_EQ(sweep.data().nMeasured(), 0) << "the figures held for the other text";
+  window->canvas("compare")->view().choose(0, 0);
   window->canvas("compare")->view().choose(1, 0);
+  window->canvas("atlas")->view().choose(0, 2);
   window->openFile(path);
   ASSERT_TRUE(settle());
   EXPECT_EQ(sweep.data().nMeasured(), 1);
   EXPECT_EQ(sweep.grid().budgets().text(), "12, 25 %");
+  EXPECT_EQ(window->canvas("compare")->view().options()[0].current, 2);
   EXPECT_EQ(window->canvas("compare")->view().options()[1].current, 2);
+  EXPECT_EQ(window->canvas("atlas")->view().options()[0].current, 1);
 }
 
 TEST_F(WindowTest, ADamagedSessionIsRefusedAndNothingIsLost) {

@@ -148,7 +148,7 @@ TEST_F(UndoTest, WhatIsTakenBackOrDoneAgainIsShownAndSaid) {
     EXPECT_EQ(shown(), step.back) << step.words_back;
     EXPECT_EQ(said().rfind(std::string("Undone: ") + step.words_back, 0), 0u) << said();
   }
-  EXPECT_FALSE(window->model().undo.canUndo());
+  EXPECT_FALSE(window->model().undo.now().canUndo());
   for (auto step = std::rbegin(steps); step != std::rend(steps); ++step) {
     elsewhere();
     redo();
@@ -166,17 +166,17 @@ TEST_F(UndoTest, WordsTypedInOneGoAreOneStepAndTheCaretGoesWhereTheyWere) {
   editor().moveCursor(QTextCursor::Start);
   QTest::keyClicks(&editor(), "Now! ");
   for (int i = 0; i < 2; ++i) QTest::keyClick(&editor(), Qt::Key_Backspace);
-  EXPECT_EQ(window->model().undo.count(), 1);
+  EXPECT_EQ(window->model().undo.now().count(), 1);
   QTest::qWait(kPause);
   QTest::keyClicks(&editor(), "x");
-  EXPECT_EQ(window->model().undo.count(), 2);
+  EXPECT_EQ(window->model().undo.now().count(), 2);
   undo();
   undo();
   EXPECT_EQ(text(), prompt);
   EXPECT_EQ(editor().textCursor().position(), 0);
   QTest::keyClicks(&editor(), "a");
   QTest::keyClick(&editor(), Qt::Key_Backspace);
-  EXPECT_FALSE(window->model().undo.canUndo()) << "nothing was changed";
+  EXPECT_FALSE(window->model().undo.now().canUndo()) << "nothing was changed";
 }
 
 TEST_F(UndoTest, ALoadedTextIsAStepOfItsOwn) {
@@ -201,14 +201,14 @@ TEST_F(UndoTest, AnEditByHandComesBackToItsTokenWithTheText) {
   QTest::keyClick(window->canvas("atlas"), Qt::Key_P);
   ASSERT_TRUE(settle());
   const std::string fork = lane(5);
-  const int n_steps = window->model().undo.count();
+  const int n_steps = window->model().undo.now().count();
   editor().setFocus();
   editor().moveCursor(QTextCursor::Start);
   QTest::keyClicks(&editor(), "Now! ");
   ASSERT_TRUE(settle());
   ASSERT_TRUE(waitFor([&] { return lane(5) != fork; }, 3000)) << "the edit follows its token";
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window->model().undo.count(), n_steps + 1) << "and is no step of its own";
+  EXPECT_EQ(window->model().undo.now().count(), n_steps + 1) << "and is no step of its own";
   undo();
   EXPECT_EQ(lane(5), fork);
   redo();

@@ -211,8 +211,8 @@ TEST_F(WindowTest, ADragOfTheBudgetIsOneStepOfUndo) {
     QTest::qWait(60);
   }
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window->model().undo.count(), 1);
-  window->model().undo.undo();
+  EXPECT_EQ(window->model().undo.now().count(), 1);
+  window->model().undo.now().undo();
   EXPECT_EQ(lane(4), before);
 }
 
@@ -228,11 +228,11 @@ TEST_F(WindowTest, ADragThatRestsIsOneStepOfUndoToo) {
   slider->setSliderDown(false);
   ASSERT_TRUE(settle());
   EXPECT_EQ(snapshot().lanes[4].slots_asked, asked + 3) << "the last place counts at once";
-  EXPECT_EQ(window->model().undo.count(), 1);
+  EXPECT_EQ(window->model().undo.now().count(), 1);
   slider->setSliderDown(true);
   slider->setSliderPosition(asked + 4);
   slider->setSliderDown(false);
-  EXPECT_EQ(window->model().undo.count(), 2) << "another drag is another step";
+  EXPECT_EQ(window->model().undo.now().count(), 2) << "another drag is another step";
   press(Qt::Key_Z, Qt::ControlModifier);
   press(Qt::Key_Z, Qt::ControlModifier);
   EXPECT_EQ(lane(4), before);
@@ -254,11 +254,11 @@ TEST_F(WindowTest, UndoTakesBackABudgetThatIsStillOnItsWay) {
   slider->setValue(slider->value() + 1);
   ASSERT_TRUE(waitFor([&] { return lane(4) != before; }, 5000));
   slider->setValue(slider->value() + 1);
-  window->model().undo.undo();
+  window->model().undo.now().undo();
   QTest::qWait(200);
   ASSERT_TRUE(settle());
   EXPECT_EQ(lane(4), before);
-  EXPECT_TRUE(window->model().undo.canRedo()) << "taking back is no new edit";
+  EXPECT_TRUE(window->model().undo.now().canRedo()) << "taking back is no new edit";
 }
 
 TEST_F(WindowTest, AnotherPolicyKeepsTheBudget) {
@@ -469,7 +469,7 @@ TEST_F(WindowTest, ClosesWhileItComputes) {
 }
 
 TEST_F(WindowTest, KeepsAsManyStepsBackAsADayNeedsAndNoMore) {
-  QUndoStack& undo = window->model().undo;
+  QUndoStack& undo = window->model().undo.now();
   const std::string before = lane(1), last = with_param(before, "ratio", "0.5");
   for (int i = 0; i < 250; ++i) {
     window->controller().beginDrag();

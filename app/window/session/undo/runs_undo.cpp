@@ -9,8 +9,6 @@
 namespace kvscope {
 
 RunsUndo::RunsUndo(WindowModel& model) : m_model(model), m_before(model.start.request) {
-  constexpr int kUndoSteps = 200;  // a long day's edits are not kept whole
-  m_model.undo.setUndoLimit(kUndoSteps);
   connect(&model.controller, &SessionController::requestChanged, this, &RunsUndo::requestChanged);
   connect(&model.workspace, &Workspace::snapshotChanged, this, &RunsUndo::show);
 }
@@ -20,7 +18,7 @@ void RunsUndo::without(const std::function<void()>& change) {
   change();
   m_undoing = outer;
   m_place.reset();
-  m_model.undo.clear();
+  m_model.undo.now().clear();
 }
 
 void RunsUndo::requestChanged() {
@@ -33,10 +31,10 @@ void RunsUndo::requestChanged() {
   m_place.reset();
   const int looked_at = m_model.workspace.selection().lane;
   if (text || m_model.hand.followingText())
-    m_model.undo.push(new TextEdit(m_model.controller, m_undoing, before, now));
+    m_model.undo.now().push(new TextEdit(m_model.controller, m_undoing, before, now));
   else
-    m_model.undo.push(new LanesEdit(m_model.controller, m_undoing, {before.lanes, before.n_generate}, {now.lanes, now.n_generate},
-                                    {m_model.runs.adoptingBatch(), controller.drag(), m_model.workspace.stale(), looked_at}));
+    m_model.undo.now().push(new LanesEdit(m_model.controller, m_undoing, {before.lanes, before.n_generate}, {now.lanes, now.n_generate},
+                                          {m_model.runs.adoptingBatch(), controller.drag(), m_model.workspace.stale(), looked_at}));
 }
 
 void RunsUndo::undo() { travel(true); }
@@ -44,7 +42,7 @@ void RunsUndo::undo() { travel(true); }
 void RunsUndo::redo() { travel(false); }
 
 void RunsUndo::travel(bool back) {
-  QUndoStack& stack = m_model.undo;
+  QUndoStack& stack = m_model.undo.now();
   if (back ? !stack.canUndo() : !stack.canRedo()) return;
   const QUndoCommand* step = stack.command(back ? stack.index() - 1 : stack.index());
   const auto* of_runs = dynamic_cast<const RunsStep*>(step);
@@ -66,7 +64,7 @@ void RunsUndo::show() {
   if (const auto look = m_place->look; there && look) {
     selection.select(look->tokens);
     if (look->layer) selection.layer = look->layer, selection.kv_head = look->kv_head;
-    selection.step = look->step;
+    if (m_model.workspace.step() < look->step) selection.step = look->step;  // from there on it is seen
   }
   if (there) m_place.reset();
   m_model.workspace.setSelection(selection);

@@ -29,7 +29,7 @@ QString runName(std::size_t i) { return "run " + qs(viz::lane_letter(static_cast
 QString budgetText(const std::string& key, const std::string& value) {
   if (value.empty()) return "no budget";
   if (key == "ratio") return QString::number(100 * std::stod(value), 'g', 4) + " %";  // as it was written
-  return qs(value) + (key == "slots" ? " slots" : "");
+  return qs(value) + (key != "slots" ? "" : value == "1" ? " slot" : " slots");
 }
 
 struct Given {
