@@ -207,6 +207,11 @@ RunGridModel::Cell RunGridModel::cell(int row, int column) const {
   return m_chosen.contains(keyOf(row, column)) ? Cell::chosen : Cell::free;
 }
 
+/// Asks of what is meant only whether it can be: to ask of every policy takes longer than a key may.
+bool RunGridModel::isChosen(int row, int column) const {
+  return !isHeading(row) && m_chosen.contains(keyOf(row, column)) && cell(row, column) == Cell::chosen;
+}
+
 void RunGridModel::toggle(const QModelIndexList& cells) {
   bool any_free = false;
   for (const QModelIndex& c : cells) any_free = any_free || cell(c.row(), c.column()) == Cell::free;
@@ -255,7 +260,7 @@ int RunGridModel::nSeeded() const {
   int n = 0;
   for (int row = 0; row < rowCount(); ++row) {
     bool any = false;
-    for (int c = 0; c < columnCount(); ++c) any = any || cell(row, c) == Cell::chosen;
+    for (int c = 0; c < columnCount(); ++c) any = any || isChosen(row, c);
     n += any && drawsLots(policy(row)) ? 1 : 0;
   }
   return n;
@@ -266,7 +271,7 @@ std::vector<std::string> RunGridModel::chosen() const {
   const std::vector<LaneSpec>& lanes = m_controller.request().lanes;
   for (int row = 0; row < rowCount(); ++row) {
     for (int c = 0; c < (takesBudget(row) ? columnCount() : std::min(1, columnCount())); ++c) {
-      if (cell(row, c) != Cell::chosen) continue;
+      if (!isChosen(row, c)) continue;
       for (const std::string& spec : specsOf(row, c))
         if (m_for == For::curves || std::ranges::find(lanes, spec, &LaneSpec::text) == lanes.end()) out.push_back(spec);
     }

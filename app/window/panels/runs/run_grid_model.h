@@ -98,6 +98,7 @@ class RunGridModel : public QAbstractTableModel {
   std::set<std::string> m_meant;                       // methods chosen at one of the budgets before
   std::pair<std::string, QString> keyOf(int row, int column) const;
   QString refusalOf(const std::string& spec) const;
+  bool isChosen(int row, int column) const;
 
   mutable std::map<std::string, QString> m_reasons;  // by specification: why it is refused, empty: it is not
   QString m_reasons_of;                              // model, prompt length and mode that they hold for
