@@ -8,6 +8,9 @@ target_compile_options(kvscope_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>")
 # Nobody reads errno after a square root nor asks for floating-point traps: loops over numbers may be vectorised. No result changes.
 target_compile_options(kvscope_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno;-fno-trapping-math>)
+if(CMAKE_UNITY_BUILD)  # a source that is included in a group has types of its own all the same: nobody else includes it
+  target_compile_options(kvscope_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+endif()
 if(KVSCOPE_WERROR)
   target_compile_options(kvscope_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
@@ -43,6 +46,9 @@ endfunction()
 # precompiled with it.
 function(kvscope_test_program target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(target IN_LIST KVSCOPE_GROUPED_TESTS)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${KVSCOPE_GROUPED})
+  endif()
   kvscope_precompile(${target} ${ARGN} <gtest/gtest.h> <gmock/gmock.h> <random> ${KVSCOPE_COMMON_HEADERS})
 endfunction()
 

@@ -5,6 +5,7 @@
 
 namespace kvscope::viz {
 
+inline constexpr double kDesignColumn = 840;  // px of a column in the window that the design was drawn for
 enum class Column : std::uint8_t { left, middle, right };
 
 /// Where a panel stands in a window. Views say it where they are registered (views.h).

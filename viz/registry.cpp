@@ -8,7 +8,6 @@ namespace kvscope::viz {
 namespace {
 
 using Window = std::shared_ptr<TokenWindow>;
-constexpr double kColumn = 840;  // px of a column in the window that the design was drawn for
 
 constexpr Place dock(Column column, int row, double share = 0, double share_beside_tabs = 0, int least_height = 0) {
   return {Place::Kind::dock, column, row, share, share_beside_tabs, least_height};
@@ -22,7 +21,7 @@ const ViewEntry kEntries[] = {
      .tour = {"The whole cache", "One row a head, one column a token. Click a cell: all other panels follow. The wheel zooms."},
      .report = {"The cache of run %1", 1, [](int) { return 420; }}},
     {.make = [](const Window&) { return make_head_grid(); },
-     .place = dock(Column::right, 0, 338 / kColumn, 0, 240),
+     .place = dock(Column::right, 0, 338 / kDesignColumn, 0, 240),
      .badge = RangeBadge::figures},
     {.make = [](const Window& w) { return make_head_strip(w); },
      .place = dock(Column::middle, 1, 0.214, 0.17, 120),

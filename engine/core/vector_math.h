@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -16,6 +17,8 @@
 #endif
 
 namespace kvscope {
+
+inline constexpr double kMinusInf = -std::numeric_limits<double>::infinity();  // ln 0
 
 /// x = e^x. Relative error below 3e-16; 0 below -708.3 (no subnormal results), infinity above 709.7, NaN stays NaN.
 void exp_all(std::span<double> x);

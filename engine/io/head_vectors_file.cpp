@@ -14,7 +14,7 @@ namespace kvscope {
 namespace {
 
 constexpr const char* kTensor = "q_filters";
-constexpr std::int64_t kMaxSize = 65536;  // layers, heads or numbers of a vector
+constexpr std::int64_t kMaxVectors = 65536;  // layers, heads or numbers of a vector
 
 }  // namespace
 
@@ -25,7 +25,7 @@ HeadVectors read_head_vectors(const std::string& path) {
     throw Error(fmt::format("{}: expected a tensor {} of F32, F16 or BF16, got {}", path, kTensor,
                             file.others().contains(kTensor) ? file.others().at(kTensor).dtype : "no such tensor"));
   const TensorView& view = found->second;
-  const auto in_range = [](std::int64_t n) { return n >= 1 && n <= kMaxSize; };
+  const auto in_range = [](std::int64_t n) { return n >= 1 && n <= kMaxVectors; };
   if (view.shape.size() != 3 || !std::ranges::all_of(view.shape, in_range))
     throw Error(fmt::format("{}: tensor {}: expected [layers, KV heads, head_dim], got [{}]", path, kTensor, fmt::join(view.shape, ", ")));
   return {.path = path,

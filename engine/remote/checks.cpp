@@ -13,7 +13,7 @@ namespace kvscope::remote {
 
 namespace {
 
-constexpr int kMaxLayers = 4096, kMaxHeads = 4096;
+constexpr int kMaxLayers = 4096, kMaxQueryHeads = 4096;
 
 void expect(bool holds, const char* what) {
   if (!holds) throw Error(fmt::format("a message of the engine elsewhere cannot be: expected {}, got something else", what));
@@ -38,7 +38,7 @@ bool none_or(const std::vector<T>& values, std::size_t n) {
 }  // namespace
 
 void check_model(const ModelConfig& m) {
-  expect(m.n_layers >= 0 && m.n_layers <= kMaxLayers && m.n_heads >= 0 && m.n_heads <= kMaxHeads,
+  expect(m.n_layers >= 0 && m.n_layers <= kMaxLayers && m.n_heads >= 0 && m.n_heads <= kMaxQueryHeads,
          "a model of at most 4096 layers and heads");
   if (m.n_layers == 0) return;
   expect(m.n_kv_heads > 0 && m.n_heads > 0 && m.n_heads % m.n_kv_heads == 0, "query heads that are a multiple of the KV heads");

@@ -10,7 +10,6 @@
 namespace kvscope {
 namespace {
 
-constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 constexpr std::size_t kAnewEvery = 8;     // rows
 constexpr double kLeastTotal = 1.0 / 64;  // below, what was taken away from a sum has left too few of its digits
 

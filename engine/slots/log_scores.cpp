@@ -9,11 +9,7 @@
 #include "slots/log_scores.h"
 
 namespace kvscope {
-namespace {
-
-constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 void log_scores(const SlotState& state, Predict predict, int group, const EmaStart& start, std::vector<double>& lshat) {
   if (predict == Predict::current) {

@@ -10,12 +10,11 @@
 #include "core/not_available.h"
 #include "core/place.h"
 #include "core/slot_runs.h"
+#include "core/vector_math.h"
 #include "slots/statistics/log_ema.h"
 
 namespace kvscope {
 namespace {
-
-constexpr double kMinusInf = -std::numeric_limits<double>::infinity();
 
 /// Memory for a moment, kept by its thread: in a step an allocation would cost as much as the work.
 std::span<double> scratch(std::size_t n) {

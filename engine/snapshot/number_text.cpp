@@ -39,7 +39,7 @@ std::string format_count(std::int64_t n) {
   return signed_text(grouped(digits), negative);
 }
 
-std::string count_of(int n, std::string_view one, std::string_view many) {
+std::string count_of(std::int64_t n, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", format_count(n), n == 1 ? one : many);
 }
 

@@ -17,7 +17,7 @@ inline constexpr std::string_view kNotAvailableText = "n/a";
 /// 33554432 -> "33 554 432", 4056 -> "4 056", with thin spaces.
 std::string format_count(std::int64_t n);
 /// "1 token", "2 tokens"
-std::string count_of(int n, std::string_view one, std::string_view many);
+std::string count_of(std::int64_t n, std::string_view one, std::string_view many);
 /// Three significant digits by default, trailing zeros kept: 24 -> "24.0", 729.4 -> "729", 0.00144, 12345.6 -> "12 346", 1e-7 -> "1.00e−7".
 /// 0 -> "0"; infinity -> "∞".
 std::string format_number(double v, int digits = 3);

@@ -35,7 +35,7 @@ MappedText replaced(const MappedText& text, const Finder& find, const std::strin
   return out.finish();
 }
 
-struct Ready {
+struct StepOf {
   const std::string& where;
 
   NormalizerStep operator()(const Normalize& n) const {
@@ -70,7 +70,7 @@ Finder finder_of(const Pattern& pattern, const std::string& where) {
 }
 
 NormalizerChain::NormalizerChain(const std::vector<Normalizer>& steps, const std::string& where) : where_(where) {
-  for (const Normalizer& step : steps) steps_.push_back(std::visit(Ready{where}, step));
+  for (const Normalizer& step : steps) steps_.push_back(std::visit(StepOf{where}, step));
 }
 
 MappedText NormalizerChain::apply(MappedText text) const {

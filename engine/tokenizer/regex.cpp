@@ -13,7 +13,7 @@ namespace kvscope {
 namespace {
 
 constexpr std::size_t kMaxPatternBytes = 64 << 10;
-constexpr std::uint32_t kMaxSteps = 10'000'000;  // of one match: a pattern out of a file may be made to never end
+constexpr std::uint32_t kMaxMatchSteps = 10'000'000;  // of one match: a pattern out of a file may be made to never end
 constexpr std::uint32_t kMaxHeapKiB = 64 << 10;
 constexpr std::size_t kMaxJitStack = 1 << 20;
 
@@ -30,7 +30,7 @@ struct Workspace {
 
   Workspace() {
     if (!data || !context) throw std::bad_alloc();
-    pcre2_set_match_limit(context.get(), kMaxSteps);
+    pcre2_set_match_limit(context.get(), kMaxMatchSteps);
     pcre2_set_heap_limit(context.get(), kMaxHeapKiB);
     pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
   }

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kSchema = "kvscope.sweep-contents/1";
+constexpr std::string_view kContentsSchema = "kvscope.sweep-contents/1";
 constexpr std::size_t kKeyDigits = 64;
 
 bool is_key(std::string_view text) {
@@ -32,7 +32,7 @@ std::vector<std::size_t> SweepContents::beside() const {
 }
 
 std::string sweep_contents_json(const SweepContents& contents) {
-  Json out{{"schema", kSchema}, {"model", contents.model}};
+  Json out{{"schema", kContentsSchema}, {"model", contents.model}};
   out["runs"] = Json::array();
   for (const SweepContents::Run& run : contents.runs)
     out["runs"].push_back({{"policy", run.policy}, {"spec", run.spec}, {"ratio", run.ratio}, {"beside", run.beside}});
@@ -47,7 +47,7 @@ std::string sweep_contents_json(const SweepContents& contents) {
 SweepContents read_sweep_contents(std::string_view json, const std::string& name) {
   const JsonDocument document = JsonDocument::parse(json, name, {.bytes = kMaxSweepContentsBytes, .values = std::size_t(1) << 21});
   const JsonCursor root(document), runs = root.at("runs"), texts = root.at("texts"), seeds = root.at("seeds"), keys = root.at("keys");
-  if (root.at("schema").view() != kSchema) root.at("schema").fail(std::string(kSchema));
+  if (root.at("schema").view() != kContentsSchema) root.at("schema").fail(std::string(kContentsSchema));
   SweepContents out;
   out.model = root.at("model").text();
   const auto n_runs = static_cast<int>(runs.size());

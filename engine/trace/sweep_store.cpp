@@ -25,10 +25,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kSchema = "kvscope.sweep-item/1";
+constexpr std::string_view kItemSchema = "kvscope.sweep-item/1";
 constexpr std::string_view kContentsBegin = "sweep-";
 constexpr std::string_view kSumKey = ",\"sha256\":\"", kEnd = "\"}\n";
-constexpr std::size_t kDigits = 64, kMaxItemBytes = std::size_t(1) << 20;
+constexpr std::size_t kSumDigits = 64, kMaxItemBytes = std::size_t(1) << 20;
 
 constexpr JsonLimits kItemLimits{.bytes = kMaxItemBytes, .values = std::size_t(1) << 19};
 constexpr int kMostLayers = 1 << 12, kMostKvHeads = 1 << 12;
@@ -84,7 +84,7 @@ SweepResult result_of(const JsonCursor& root) {
 
 }  // namespace
 
-std::string SweepItem::key() const { return hexadecimal(sha256(dumped(Json{kSchema, model_hash, text_hash, run, seed, settings}))); }
+std::string SweepItem::key() const { return hexadecimal(sha256(dumped(Json{kItemSchema, model_hash, text_hash, run, seed, settings}))); }
 
 std::string sweep_result_json(const SweepResult& result) {
   Json out;
@@ -98,9 +98,9 @@ SweepResult read_sweep_result(std::string_view json, const std::string& name) {
 }
 
 std::string sweep_item_json(const SweepItem& item, const SweepResult& result) {
-  Json out{{"schema", kSchema},   {"key", item.key()},           {"model", item.model},      {"model_hash", item.model_hash},
-           {"text", item.text},   {"text_hash", item.text_hash}, {"policy", item.policy},    {"spec", item.run},
-           {"ratio", item.ratio}, {"seed", item.seed},           {"settings", item.settings}};
+  Json out{{"schema", kItemSchema}, {"key", item.key()},           {"model", item.model},      {"model_hash", item.model_hash},
+           {"text", item.text},     {"text_hash", item.text_hash}, {"policy", item.policy},    {"spec", item.run},
+           {"ratio", item.ratio},   {"seed", item.seed},           {"settings", item.settings}};
   put_result(out, result);
   std::string text = dumped(out);
   text.pop_back();  // the brace
@@ -109,15 +109,15 @@ std::string sweep_item_json(const SweepItem& item, const SweepResult& result) {
 }
 
 SweepResult read_sweep_item(std::string_view json, std::string_view key, const std::string& name) {
-  const std::size_t tail = kSumKey.size() + kDigits + kEnd.size();
+  const std::size_t tail = kSumKey.size() + kSumDigits + kEnd.size();
   const std::string_view body = json.substr(0, json.size() - std::min(tail, json.size())), end = json.substr(body.size());
   if (!end.starts_with(kSumKey) || !end.ends_with(kEnd))
-    throw Error(fmt::format("{}: expected a whole item of a sweep ({}), got something else or a part of one", name, kSchema));
-  if (end.substr(kSumKey.size(), kDigits) != hexadecimal(sha256(body)))
+    throw Error(fmt::format("{}: expected a whole item of a sweep ({}), got something else or a part of one", name, kItemSchema));
+  if (end.substr(kSumKey.size(), kSumDigits) != hexadecimal(sha256(body)))
     throw Error(fmt::format("{}: damaged: its contents are not those that its sha256 was made of", name));
   const JsonDocument document = JsonDocument::parse(json, name, kItemLimits);
   const JsonCursor root(document);
-  if (root.at("schema").view() != kSchema) root.at("schema").fail(std::string(kSchema));
+  if (root.at("schema").view() != kItemSchema) root.at("schema").fail(std::string(kItemSchema));
   if (root.at("key").view() != key) root.at("key").fail(fmt::format("the key {}", key));
   return result_of(root);
 }

@@ -16,7 +16,7 @@
 namespace kvscope::viz {
 namespace {
 
-Snapshot streamed() {
+Snapshot read_by_token() {
   synthetic::Shape shape;
   shape.n_layers = 3;
   shape.n_prompt = 60;
@@ -49,7 +49,7 @@ TEST(StatisticsTest, LeaveOutWhatIsNoNumber) {
 }
 
 TEST(StepsWithinTest, ClipsToTheStepsThereAre) {
-  const Snapshot snapshot = streamed();
+  const Snapshot snapshot = read_by_token();
   const LaneSnapshot& lane = snapshot.lanes[0];
   const int last = static_cast<int>(lane.steps.size()) - 1;
   EXPECT_EQ(steps_within(lane, std::nullopt), (StepRange{0, last}));
@@ -60,7 +60,7 @@ TEST(StepsWithinTest, ClipsToTheStepsThereAre) {
 }
 
 TEST(RunFiguresTest, EqualAPlainLoopForEveryRange) {
-  const Snapshot snapshot = streamed();
+  const Snapshot snapshot = read_by_token();
   for (const LaneSnapshot& whole : snapshot.lanes) {
     const LaneSnapshot lane = with_gaps(whole);
     const int n = static_cast<int>(lane.steps.size());
@@ -104,7 +104,7 @@ TEST(RunFiguresTest, EqualAPlainLoopForEveryRange) {
 }
 
 TEST(RunFiguresTest, OfOneHeadEqualAPlainLoop) {
-  const Snapshot snapshot = streamed();
+  const Snapshot snapshot = read_by_token();
   const LaneSnapshot lane = with_gaps(snapshot.lanes[3]);
   const StepRange steps{9, 33};
   for (int head = 0; head < 12; ++head) {
@@ -128,7 +128,7 @@ TEST(RunFiguresTest, OfOneHeadEqualAPlainLoop) {
 }
 
 TEST(RunFiguresTest, TheComparisonTakesItsMeansFromThem) {
-  const Snapshot snapshot = streamed();
+  const Snapshot snapshot = read_by_token();
   const LaneSnapshot& lane = snapshot.lanes[2];
   const StepRange steps{20, 65};
   const RunFigures want = run_figures(snapshot, lane, steps.first, steps.last);

@@ -8,7 +8,7 @@
 namespace kvscope::viz {
 namespace {
 
-using Kind = SceneCommand::Kind;
+using Drawn = SceneCommand::Kind;
 
 constexpr float kDragThreshold = 4;  // pixels that a press may move and still be a click
 
@@ -101,7 +101,7 @@ void Painter::finish() {
 void Painter::fill(const Rect& r, Rgb c, double alpha, float rounding) {
   if (r.x1 <= r.x0 || r.y1 <= r.y0) return;
   ++n_primitives_;
-  if (recording()) record({.kind = Kind::rect, .points = {{r.x0, r.y0}, {r.x1, r.y1}}, .colour = c, .alpha = alpha, .radius = rounding});
+  if (recording()) record({.kind = Drawn::rect, .points = {{r.x0, r.y0}, {r.x1, r.y1}}, .colour = c, .alpha = alpha, .radius = rounding});
   list_->AddRectFilled(at_origin({r.x0, r.y0}), at_origin({r.x1, r.y1}), colour(c, alpha), rounding);
 }
 
@@ -109,7 +109,7 @@ void Painter::frame_rect(const Rect& r, Rgb c, float thickness, float rounding, 
   if (r.x1 <= r.x0 || r.y1 <= r.y0) return;
   ++n_primitives_;
   if (recording()) {
-    record({.kind = Kind::outline,
+    record({.kind = Drawn::outline,
             .points = {{r.x0, r.y0}, {r.x1, r.y1}},
             .colour = c,
             .alpha = alpha,
@@ -132,7 +132,7 @@ void Painter::frame_rect(const Rect& r, Rgb c, float thickness, float rounding, 
 
 void Painter::line(ImVec2 a, ImVec2 b, Rgb c, float thickness, double alpha) {
   ++n_primitives_;
-  if (recording()) record({.kind = Kind::polyline, .points = {a, b}, .colour = c, .alpha = alpha, .width = thickness});
+  if (recording()) record({.kind = Drawn::polyline, .points = {a, b}, .colour = c, .alpha = alpha, .width = thickness});
   // AddLine moves by half a pixel; take it back so that coordinates mean what they say.
   list_->AddLine(at_origin({a.x - 0.5f, a.y - 0.5f}), at_origin({b.x - 0.5f, b.y - 0.5f}), colour(c, alpha), thickness);
 }
@@ -149,7 +149,7 @@ void Painter::dashed(ImVec2 a, ImVec2 b, Rgb c, Dash dash, float thickness, doub
 void Painter::polyline(std::span<const ImVec2> points, Rgb c, float thickness, Dash dash, double alpha) {
   if (points.size() < 2) return;
   if (recording()) {
-    record({.kind = Kind::polyline,
+    record({.kind = Drawn::polyline,
             .points = {points.begin(), points.end()},
             .colour = c,
             .alpha = alpha,
@@ -194,25 +194,25 @@ void Painter::polyline(std::span<const ImVec2> points, Rgb c, float thickness, D
 
 void Painter::triangle(ImVec2 a, ImVec2 b, ImVec2 c, Rgb fill_colour, double alpha) {
   ++n_primitives_;
-  if (recording()) record({.kind = Kind::polygon, .points = {a, b, c}, .colour = fill_colour, .alpha = alpha});
+  if (recording()) record({.kind = Drawn::polygon, .points = {a, b, c}, .colour = fill_colour, .alpha = alpha});
   list_->AddTriangleFilled(at_origin(a), at_origin(b), at_origin(c), colour(fill_colour, alpha));
 }
 
 void Painter::disc(ImVec2 centre, float radius, Rgb c, double alpha) {
   ++n_primitives_;
-  if (recording()) record({.kind = Kind::disc, .points = {centre}, .colour = c, .alpha = alpha, .radius = radius});
+  if (recording()) record({.kind = Drawn::disc, .points = {centre}, .colour = c, .alpha = alpha, .radius = radius});
   list_->AddCircleFilled(at_origin(centre), radius, colour(c, alpha), radius < 3 ? 8 : 0);
 }
 
 void Painter::ring(ImVec2 centre, float radius, Rgb c, float thickness) {
   ++n_primitives_;
-  if (recording()) record({.kind = Kind::ring, .points = {centre}, .colour = c, .width = thickness, .radius = radius});
+  if (recording()) record({.kind = Drawn::ring, .points = {centre}, .colour = c, .width = thickness, .radius = radius});
   list_->AddCircle(at_origin(centre), radius, colour(c), 0, thickness);
 }
 
 void Painter::bezier(ImVec2 a, ImVec2 b, ImVec2 c, ImVec2 d, Rgb col, float thickness) {
   ++n_primitives_;
-  if (recording()) record({.kind = Kind::bezier, .points = {a, b, c, d}, .colour = col, .width = thickness});
+  if (recording()) record({.kind = Drawn::bezier, .points = {a, b, c, d}, .colour = col, .width = thickness});
   list_->AddBezierCubic(at_origin(a), at_origin(b), at_origin(c), at_origin(d), colour(col), thickness);
 }
 
@@ -231,7 +231,7 @@ void Painter::hatch(const Rect& r, Rgb c, float spacing, double alpha) {
 
 void Painter::gradient(const Rect& r, Rgb left, Rgb right) {
   ++n_primitives_;
-  if (recording()) record({.kind = Kind::gradient, .points = {{r.x0, r.y0}, {r.x1, r.y1}}, .colour = left, .second = right});
+  if (recording()) record({.kind = Drawn::gradient, .points = {{r.x0, r.y0}, {r.x1, r.y1}}, .colour = left, .second = right});
   const ImU32 a = colour(left), b = colour(right);
   list_->AddRectFilledMultiColor(at_origin({r.x0, r.y0}), at_origin({r.x1, r.y1}), a, b, b, a);
 }
@@ -239,7 +239,7 @@ void Painter::gradient(const Rect& r, Rgb left, Rgb right) {
 void Painter::image(const Rect& r, ImTextureID texture, ImVec2 uv0, ImVec2 uv1, double alpha) {
   ++n_primitives_;
   if (recording() && frame_.scene_textures != nullptr) {
-    record({.kind = Kind::image,
+    record({.kind = Drawn::image,
             .points = {{r.x0, r.y0}, {r.x1, r.y1}},
             .alpha = alpha,
             .image = frame_.scene_textures->index_of(texture),
@@ -250,12 +250,12 @@ void Painter::image(const Rect& r, ImTextureID texture, ImVec2 uv0, ImVec2 uv1, 
 }
 
 void Painter::clip(const Rect& r) {
-  if (recording()) record({.kind = Kind::clip, .points = {{r.x0, r.y0}, {r.x1, r.y1}}});
+  if (recording()) record({.kind = Drawn::clip, .points = {{r.x0, r.y0}, {r.x1, r.y1}}});
   list_->PushClipRect(at_origin({r.x0, r.y0}), at_origin({r.x1, r.y1}), true);
 }
 
 void Painter::unclip() {
-  if (recording()) record({.kind = Kind::unclip, .points = {}});
+  if (recording()) record({.kind = Drawn::unclip, .points = {}});
   list_->PopClipRect();
 }
 

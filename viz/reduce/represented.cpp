@@ -16,7 +16,7 @@
 namespace kvscope::viz {
 namespace {
 
-constexpr int kWordTokens = 64;
+constexpr int kWordTokens = Represented::kWordTokens;
 constexpr int kGrowth = 1024;                  // tokens: a run that grows is counted anew once per so many
 constexpr int kTopBin = 1 << 14;               // tokens of the widest stored bin: its count fits 16 bits
 constexpr int kFactor = 16;                    // of the widths of stored levels: a change touches each of them

@@ -15,6 +15,7 @@ namespace kvscope::viz {
 /// the tokens that were born or lost in between, a word of 64 at once.
 class Represented {
  public:
+  static constexpr int kWordTokens = 64;   // of a change
   static constexpr int kLeafTokens = 256;  // per bin of the lowest stored level
 
   /// Shows `lane` after `step` (index into its steps; the lane must have fates). Takes over what it knows where that step belongs to the

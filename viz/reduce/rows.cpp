@@ -10,8 +10,7 @@
 namespace kvscope::viz {
 
 namespace {
-constexpr int kWordTokens = 64;     // of a change
-constexpr std::size_t kAhead = 12;  // changes
+constexpr std::size_t kChangesAhead = 12;  // changes
 }  // namespace
 
 void RepresentedRows::count(const Represented& shown, std::span<const Row> rows, const Bins& bins, bool spread) {
@@ -99,12 +98,13 @@ void RepresentedRows::follow(const Represented& shown) {
   };
   const std::span<const Represented::Change> changes = shown.changes();
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (spread_ && i + kAhead < changes.size()) {  // the counts of all heads are many: where the next ones will change is fetched before
-      const Represented::Change& next = changes[i + kAhead];
+    if (spread_ &&
+        i + kChangesAhead < changes.size()) {  // the counts of all heads are many: where the next ones will change is fetched before
+      const Represented::Change& next = changes[i + kChangesAhead];
       if (const Place at = place_of(next.head, next.first); at.shown) __builtin_prefetch(&count_of(at, next.head), 1);
     }
     const Represented::Change& change = changes[i];
-    if (bins_.bin >= kWordTokens) {  // a word lies in one bin
+    if (bins_.bin >= Represented::kWordTokens) {  // a word lies in one bin
       add(change, change.first, std::popcount(change.bits));
       continue;
     }

@@ -21,7 +21,7 @@ namespace kvscope {
 namespace {
 
 constexpr int kAnswerTimeoutMs = 120'000;
-using Stage = Latency::Stage;
+using Part = Latency::Stage;
 
 double msSince(Latency::Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Latency::Clock::now() - begin).count();
@@ -81,8 +81,8 @@ void BenchPlayer::rest() {
 
 void BenchPlayer::remember() {
   m_most_resident = std::max(m_most_resident, process_memory().resident);
-  for (double ms : m_window.timing().latency().of(Stage::event).values()) m_stalls.add(ms);
-  if (m_window.timing().latency().of(Stage::event).quantile(1) > 50)
+  for (double ms : m_window.timing().latency().of(Part::event).values()) m_stalls.add(ms);
+  if (m_window.timing().latency().of(Part::event).quantile(1) > 50)
     m_longest << m_playing + ": " + m_window.timing().latency().longestEvent();
   m_window.timing().latency().clear();
 }
@@ -152,8 +152,8 @@ BenchFigures BenchPlayer::frames(const BenchAction& action, const Once& once) {
     waitFor([&] { return m_window.timing().latency().frames() > before && settled(); }, 2000);
     QObject::disconnect(connection);
     if (i >= action.warm_up) {
-      for (double ms : m_window.timing().latency().of(Stage::submit).values()) out[0].second.add(ms);
-      for (double ms : m_window.timing().latency().of(Stage::frame).values()) out[1].second.add(ms);
+      for (double ms : m_window.timing().latency().of(Part::submit).values()) out[0].second.add(ms);
+      for (double ms : m_window.timing().latency().of(Part::frame).values()) out[1].second.add(ms);
       if (turn == turn) out[2].second.add(turn);
       addCanvases(canvases);
     }
@@ -169,9 +169,9 @@ void BenchPlayer::addCanvases(std::map<QString, Durations>& canvases) const {
 }
 
 BenchFigures BenchPlayer::answers(const BenchAction& action, const Once& once) {
-  static constexpr std::pair<const char*, Stage> kFigures[] = {
-      {"command", Stage::command}, {"waiting", Stage::waiting},     {"engine", Stage::engine}, {"hand_over", Stage::hand_over},
-      {"paint", Stage::paint},     {"published", Stage::published}, {"view", Stage::view}};
+  static constexpr std::pair<const char*, Part> kFigures[] = {
+      {"command", Part::command}, {"waiting", Part::waiting},     {"engine", Part::engine}, {"hand_over", Part::hand_over},
+      {"paint", Part::paint},     {"published", Part::published}, {"view", Part::view}};
   BenchFigures out;
   for (const auto& [name, stage] : kFigures) out.push_back({name, {}});
   for (int i = 0; i < action.warm_up + action.times; ++i) {
@@ -262,8 +262,8 @@ BenchFigures BenchPlayer::hover(const BenchAction& action) {
     waitFor([&] { return settled(); }, 2000);
     if (i >= action.warm_up) {
       if (shown == shown) out[0].second.add(shown);
-      for (double ms : m_window.timing().latency().of(Stage::submit).values()) out[1].second.add(ms);
-      for (double ms : m_window.timing().latency().of(Stage::frame).values()) out[2].second.add(ms);
+      for (double ms : m_window.timing().latency().of(Part::submit).values()) out[1].second.add(ms);
+      for (double ms : m_window.timing().latency().of(Part::frame).values()) out[2].second.add(ms);
     }
     remember();
   }

@@ -25,8 +25,6 @@ constexpr int kNameWidth = 230, kTextWidth = 96, kNumberWidth = 74;  // px at 10
 
 QString sizeOrDash(double bytes) { return std::isnan(bytes) || bytes <= 0 ? QString("–") : qs(viz::format_bytes(bytes)); }
 
-QString counted(std::size_t n, const char* one) { return QString("%1 %2%3").arg(n).arg(one, n == 1 ? "" : "s"); }
-
 }  // namespace
 
 FoundModels::FoundModels(ModelFinder& finder, QWidget* parent)
@@ -103,7 +101,7 @@ void FoundModels::refresh() {
   }
   while (m_shown < models.size()) addRow(m_shown++);
   const QString opening =
-      QString("%1, %2 of them %3").arg(counted(models.size(), "model")).arg(m_opening).arg(m_opening == 1 ? "opens" : "open");
+      QString("%1, %2 of them %3").arg(counted(models.size(), "model", "models")).arg(m_opening).arg(m_opening == 1 ? "opens" : "open");
   if (m_finder.busy())
     m_status->setText(m_finder.all() == 0 ? QString("Looking for models…")
                                           : QString("Looked into %1 of %2…").arg(models.size()).arg(m_finder.all()));

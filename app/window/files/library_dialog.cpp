@@ -27,19 +27,17 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kName = 0, kFacts = 1;
-constexpr int kKindRole = Qt::UserRole, kPathRole = Qt::UserRole + 1, kIndexRole = Qt::UserRole + 2;
+constexpr int kTitle = 0, kFacts = 1;
+constexpr int kKindRole = Qt::UserRole, kFileRole = Qt::UserRole + 1, kIndexRole = Qt::UserRole + 2;
 constexpr int kPromptWords = 48;  // characters of a prompt that say which one it is
 
-LibraryDialog::Kind kindOf(const QTreeWidgetItem* item) { return static_cast<LibraryDialog::Kind>(item->data(kName, kKindRole).toInt()); }
-
-QString counted(std::size_t n, const char* one) { return QString("%1 %2%3").arg(n).arg(one, n == 1 ? "" : "s"); }
+LibraryDialog::Kind kindOf(const QTreeWidgetItem* item) { return static_cast<LibraryDialog::Kind>(item->data(kTitle, kKindRole).toInt()); }
 
 QString sessionFacts(const QString& path) {
   try {
     const SavedSession s = readSession(path).session;
     return QString("%1 · %2 · «%3»")
-        .arg(counted(s.request.lanes.size(), "run"), counted(s.bookmarks.size(), "bookmark"),
+        .arg(counted(s.request.lanes.size(), "run", "runs"), counted(s.bookmarks.size(), "bookmark", "bookmarks"),
              qs(s.request.prompt).simplified().left(kPromptWords));
   } catch (const Error& error) {
     return QString("cannot be read: ") + error.what();
@@ -71,7 +69,7 @@ LibraryDialog::LibraryDialog(Workspace& workspace, SessionController& controller
   m_tree->setEditTriggers(QAbstractItemView::EditKeyPressed);
   m_tree->setAccessibleName("Models, sessions, prompts, runs and bookmarks");
   m_tree->header()->setStretchLastSection(true);
-  m_tree->setColumnWidth(kName, 330);
+  m_tree->setColumnWidth(kTitle, 330);
   m_message->setWordWrap(true);
   m_message->setAccessibleName("Message");
   m_message->hide();
@@ -100,13 +98,13 @@ LibraryDialog::LibraryDialog(Workspace& workspace, SessionController& controller
   connect(m_tree, &QTreeWidget::itemSelectionChanged, this, [this] { refreshButtons(); });
   connect(m_tree, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { open(item); });
   connect(m_tree, &QTreeWidget::itemChanged, this, [this](QTreeWidgetItem* item, int at) {
-    if (!m_refreshing && at == kName) rename(item);
+    if (!m_refreshing && at == kTitle) rename(item);
   });
   connect(m_open, &QPushButton::clicked, this, [this] {
     if (m_tree->selectedItems().size() == 1) open(m_tree->selectedItems().front());
   });
   connect(m_rename, &QPushButton::clicked, this, [this] {
-    if (m_tree->selectedItems().size() == 1) m_tree->editItem(m_tree->selectedItems().front(), kName);
+    if (m_tree->selectedItems().size() == 1) m_tree->editItem(m_tree->selectedItems().front(), kTitle);
   });
   connect(m_compare, &QPushButton::clicked, this, [this] { compare(); });
   connect(m_remove, &QPushButton::clicked, this, [this] { removeSelected(); });
@@ -140,21 +138,21 @@ QList<QTreeWidgetItem*> LibraryDialog::rows(Kind kind) const {
   QList<QTreeWidgetItem*> out;
   const QTreeWidgetItem* group = m_tree->topLevelItem(static_cast<int>(kind));
   for (int i = 0; group && i < group->childCount(); ++i)
-    if (group->child(i)->data(kName, kKindRole).isValid()) out << group->child(i);
+    if (group->child(i)->data(kTitle, kKindRole).isValid()) out << group->child(i);
   return out;
 }
 
 QTreeWidgetItem* LibraryDialog::addRow(Kind kind, const QString& name, const QString& facts, const QImage& picture) {
   auto* item = new QTreeWidgetItem(m_tree->topLevelItem(static_cast<int>(kind)), {name, facts});
-  item->setData(kName, kKindRole, static_cast<int>(kind));
+  item->setData(kTitle, kKindRole, static_cast<int>(kind));
   item->setToolTip(kFacts, facts);
-  item->setSizeHint(kName, {0, kThumbnail.height() + 8});
+  item->setSizeHint(kTitle, {0, kThumbnail.height() + 8});
   QImage shown = picture;
   if (shown.isNull()) {
     shown = QImage(kThumbnail, QImage::Format_RGB32);
     shown.fill(toColor(m_workspace.theme().line));
   }
-  item->setIcon(kName, QIcon(QPixmap::fromImage(shown)));
+  item->setIcon(kTitle, QIcon(QPixmap::fromImage(shown)));
   return item;
 }
 
@@ -168,11 +166,11 @@ void LibraryDialog::addFiles() {
     QString facts = file.exists() ? whenAndWhere(file) : QString("missing · ") + QDir::toNativeSeparators(file.path());
     if (session && file.exists()) facts = sessionFacts(path) + " · " + facts;
     QTreeWidgetItem* item = addRow(kind, session ? file.completeBaseName() : file.fileName(), facts, m_thumbnails.of(path));
-    item->setData(kName, kPathRole, path);
+    item->setData(kTitle, kFileRole, path);
     if (session && file.exists()) item->setFlags(item->flags() | Qt::ItemIsEditable);
     if (!file.exists()) {
-      for (const int at : {kName, kFacts}) item->setForeground(at, toColor(m_workspace.theme().disabled));
-      item->setIcon(kName, QIcon(item->icon(kName).pixmap(kThumbnail, QIcon::Disabled)));
+      for (const int at : {kTitle, kFacts}) item->setForeground(at, toColor(m_workspace.theme().disabled));
+      item->setIcon(kTitle, QIcon(item->icon(kTitle).pixmap(kThumbnail, QIcon::Disabled)));
     }
   }
 }
@@ -187,13 +185,13 @@ void LibraryDialog::addRunsAndBookmarks() {
                               .arg(lane.steps.size())
                               .arg(qs(viz::format_mean(lane.slots)), qs(viz::format_bytes(lane.kv_bytes)));
     addRow(Kind::run, QString("%1  %2").arg(qs(viz::lane_letter(i)), qs(lane.title)), facts, laneThumbnail(s, i, {}, theme))
-        ->setData(kName, kIndexRole, i);
+        ->setData(kTitle, kIndexRole, i);
   }
   for (int i = 0; i < m_bookmarks.size(); ++i) {
     const Bookmark& b = m_bookmarks.all()[static_cast<std::size_t>(i)];
     QTreeWidgetItem* item = addRow(Kind::bookmark, b.name, b.note.isEmpty() ? b.page : b.page + " · " + b.note,
                                    laneThumbnail(s, b.selection.lane, b.selection.step, theme));
-    item->setData(kName, kIndexRole, i);
+    item->setData(kTitle, kIndexRole, i);
     item->setFlags(item->flags() | Qt::ItemIsEditable);
   }
 }
@@ -208,7 +206,7 @@ void LibraryDialog::refresh() {
     auto* item = new QTreeWidgetItem(m_tree, {group});
     item->setFirstColumnSpanned(true);
     item->setFlags(Qt::ItemIsEnabled);
-    item->setFont(kName, uiFont(13, true));
+    item->setFont(kTitle, uiFont(13, true));
     item->setExpanded(true);
   }
   addFiles();
@@ -230,7 +228,7 @@ void LibraryDialog::refreshButtons() {
   for (const QTreeWidgetItem* item : chosen) {
     const Kind kind = kindOf(item);
     const bool file = kind == Kind::model || kind == Kind::session || kind == Kind::prompt;
-    const bool gone = file && !QFileInfo::exists(item->data(kName, kPathRole).toString());
+    const bool gone = file && !QFileInfo::exists(item->data(kTitle, kFileRole).toString());
     runs += kind == Kind::run;
     sessions += kind == Kind::session && !gone;
     removable += kind != Kind::run;
@@ -244,10 +242,10 @@ void LibraryDialog::refreshButtons() {
 }
 
 void LibraryDialog::open(QTreeWidgetItem* item) {
-  if (!item->data(kName, kKindRole).isValid()) return;
+  if (!item->data(kTitle, kKindRole).isValid()) return;
   const Kind kind = kindOf(item);
-  const int index = item->data(kName, kIndexRole).toInt();
-  const QString path = item->data(kName, kPathRole).toString();
+  const int index = item->data(kTitle, kIndexRole).toInt();
+  const QString path = item->data(kTitle, kFileRole).toString();
   if (kind == Kind::run) return Q_EMIT runRequested(index);
   if (kind == Kind::bookmark) return Q_EMIT bookmarkRequested(index);
   if (!QFileInfo::exists(path)) return say(path + " is missing: it was moved or deleted.");
@@ -255,15 +253,15 @@ void LibraryDialog::open(QTreeWidgetItem* item) {
 }
 
 void LibraryDialog::rename(QTreeWidgetItem* item) {
-  const QString name = item->text(kName).trimmed();
+  const QString name = item->text(kTitle).trimmed();
   if (kindOf(item) == Kind::bookmark) {
-    const int i = item->data(kName, kIndexRole).toInt();
+    const int i = item->data(kTitle, kIndexRole).toInt();
     Bookmark b = m_bookmarks.all()[static_cast<std::size_t>(i)];
     if (!name.isEmpty()) b.name = name;
     m_soon.start();
     return m_bookmarks.change(i, b);
   }
-  const QString from = item->data(kName, kPathRole).toString(), to = QFileInfo(from).path() + '/' + name + ".kvscope";
+  const QString from = item->data(kTitle, kFileRole).toString(), to = QFileInfo(from).path() + '/' + name + ".kvscope";
   if (to == from) return;
   QString why;
   if (name.isEmpty() || name.contains('/') || name.startsWith('.'))
@@ -286,11 +284,11 @@ void LibraryDialog::compare() {
   int added = 0;
   for (const QTreeWidgetItem* item : m_tree->selectedItems()) {
     if (kindOf(item) == Kind::run) {
-      lanes << item->data(kName, kIndexRole).toInt();
+      lanes << item->data(kTitle, kIndexRole).toInt();
       continue;
     }
     try {
-      for (const LaneSpec& spec : readSession(item->data(kName, kPathRole).toString()).session.request.lanes) {
+      for (const LaneSpec& spec : readSession(item->data(kTitle, kFileRole).toString()).session.request.lanes) {
         if (m_controller.laneSpecs().contains(qs(spec.text))) continue;
         m_controller.addLane(spec);
         ++added;
@@ -301,7 +299,7 @@ void LibraryDialog::compare() {
   }
   Q_EMIT comparisonRequested(lanes);
   if (lanes.isEmpty())
-    say(added > 0 ? counted(static_cast<std::size_t>(added), "run") + " added, on the prompt of this session."
+    say(added > 0 ? counted(static_cast<std::size_t>(added), "run", "runs") + " added, on the prompt of this session."
                   : "All of these runs are here already.");
 }
 
@@ -310,9 +308,9 @@ void LibraryDialog::removeSelected() {
   QList<int> marks;
   for (const QTreeWidgetItem* item : m_tree->selectedItems()) {
     if (kindOf(item) == Kind::bookmark)
-      marks << item->data(kName, kIndexRole).toInt();
+      marks << item->data(kTitle, kIndexRole).toInt();
     else
-      paths << item->data(kName, kPathRole).toString();
+      paths << item->data(kTitle, kFileRole).toString();
   }
   std::sort(marks.rbegin(), marks.rend());
   for (const int i : marks) m_bookmarks.remove(i);

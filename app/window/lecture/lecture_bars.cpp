@@ -16,7 +16,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr double kHeader = 18, kRow = 22, kBar = 12;  // px at 100 %
+constexpr double kHeader = 18, kBarRow = 22, kBar = 12;  // px at 100 %
 constexpr int kMost = 8;
 
 QString shareText(double v) { return std::isnan(v) ? qs(viz::kNotAvailableText) : qs(viz::format_percent(v)); }
@@ -37,10 +37,10 @@ LectureBars::LectureBars(Workspace& workspace, const QString& name, const QStrin
   refresh();
 }
 
-QSize LectureBars::minimumSizeHint() const { return {px(*this, 300), px(*this, kHeader + 3 * kRow)}; }
+QSize LectureBars::minimumSizeHint() const { return {px(*this, 300), px(*this, kHeader + 3 * kBarRow)}; }
 
 void LectureBars::refresh() {
-  const int room = static_cast<int>((height() - px(*this, kHeader)) / std::max(1, px(*this, kRow)));
+  const int room = static_cast<int>((height() - px(*this, kHeader)) / std::max(1, px(*this, kBarRow)));
   m_shown = m_rows(m_workspace, std::clamp(room, 1, kMost));
   QStringList words;
   for (const viz::PairRow& row : m_shown) words << QString("%1: %2, %3").arg(qs(row.label), shareText(row.reference), shareText(row.lane));
@@ -130,14 +130,14 @@ void LectureBars::paintEvent(QPaintEvent*) {
   const int height = px(*this, kBar);
   int y = px(*this, kHeader);
   for (const viz::PairRow& row : m_shown) {
-    const int middle = y + px(*this, kRow) / 2;
+    const int middle = y + px(*this, kBarRow) / 2;
     painter.setFont(typeFont(*this, Type::text, row.reference_first || row.lane_first, TypeFace::tabular));
     painter.setPen(text);
-    paintLine(painter, QRect(0, y, label - px(*this, 14), px(*this, kRow)), Qt::AlignLeft, qs(row.label));
+    paintLine(painter, QRect(0, y, label - px(*this, 14), px(*this, kBarRow)), Qt::AlignLeft, qs(row.label));
     const auto value = [&](int x, const QString& words, const QColor& ink, bool bold) {
       painter.setFont(typeFont(*this, Type::text, bold));
       painter.setPen(ink);
-      paintLine(painter, QRect(x + bar + gap, y, number, px(*this, kRow)), Qt::AlignLeft, words);
+      paintLine(painter, QRect(x + bar + gap, y, number, px(*this, kBarRow)), Qt::AlignLeft, words);
     };
     const auto track = [&](int x) { return QRectF(x, middle - height / 2, bar, height); };
     paintBar(painter, track(label), row.reference, secondary);
@@ -156,7 +156,7 @@ void LectureBars::paintEvent(QPaintEvent*) {
         value(x, gone ? "gone" : "merged", gone ? changed : text, true);
       }
     }
-    y += px(*this, kRow);
+    y += px(*this, kBarRow);
   }
 }
 

@@ -205,8 +205,7 @@ void LectureRow::refresh() {
       raise = wanted <= m_slider->minimum() ? QString(", the least") : QString(", asked %1").arg(wanted);
       help += "\n" + qs(text_of(*raised));
     }
-    m_slot_words = {words + " of the text" + raise, words + raise, words.section(" · ", 0, 0),
-                    QString("%1 slots").arg(qs(viz::format_count(asked)))};
+    m_slot_words = {words + " of the text" + raise, words + raise, words.section(" · ", 0, 0), qs(viz::count_of(asked, "slot", "slots"))};
   } else if (lane) {
     m_slot_words = {"no limit"};
     if (m_slider->value() == snapshot.n_prompt)

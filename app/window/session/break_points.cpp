@@ -43,7 +43,7 @@ QString budgetWords(int n_slots, int n_prompt) {
       .arg(share, QString::fromStdString(viz::format_count(n_slots)), QString::fromStdString(viz::format_count(n_prompt)));
 }
 
-QString counted(int n, const char* noun) { return QString("%1 %2%3").arg(n).arg(noun, n == 1 ? "" : "s"); }
+QString counted(int n, const char* one, const char* many) { return QString::fromStdString(viz::count_of(n, one, many)); }
 
 /// The budgets below the border, which all differ; "none" where the least one answers.
 QString differing(const BudgetBisection& bisection) {
@@ -227,7 +227,7 @@ BreakPoint BreakPoints::pointOf(std::size_t lane) const {
   if (std::ranges::find(m_asked, key) != m_asked.end()) {
     const bool now = m_search && m_search->key == key;
     const auto n = now ? static_cast<int>(m_search->known.bisection.tried().size()) : 0;
-    return {State::searching, 0, 0, now ? "searching: " + counted(n, "budget") + " tried" : QString("waits for its search"), {}};
+    return {State::searching, 0, 0, now ? "searching: " + counted(n, "budget", "budgets") + " tried" : QString("waits for its search"), {}};
   }
   const auto found = m_known.find(key);
   if (found == m_known.end()) return {};
@@ -248,7 +248,7 @@ BreakPoint BreakPoints::pointOf(std::size_t lane) const {
     out.how = "With " + same + "\nIt is the least that was tried.";
   } else {
     out.words = "answers from " + budget;
-    out.how = "With " + same + "\nBy bisection, to " + counted(bisection.precision(), "slot") +
+    out.how = "With " + same + "\nBy bisection, to " + counted(bisection.precision(), "slot", "slots") +
               "; below it the answer differs at the budgets tried (" + differing(bisection) +
               " slots). Others were not tried: more slots need not be better.";
   }
@@ -270,7 +270,7 @@ QString BreakPoints::contradiction(std::size_t lane, const BudgetBisection& bise
       answers ? shown.slots_asked <= below : shown.slots_asked >= bisection.slots() && bisection.state() != BudgetBisection::State::never;
   if (!unlike) return {};
   return QString("The run on screen %1 with %2: more is not always better here.")
-      .arg(answers ? "answers" : "differs", counted(shown.slots_asked, "slot"));
+      .arg(answers ? "answers" : "differs", counted(shown.slots_asked, "slot", "slots"));
 }
 
 }  // namespace kvscope

@@ -35,7 +35,7 @@ RunWords wordsOf(const std::string& spec) {
     }
     for (const auto& [key, value] : parsed.given) {
       std::string text = key + " " + value;
-      if (key == "slots") text = value + " slots";
+      if (key == "slots") text = value + (value == "1" ? " slot" : " slots");
       if (key == "ratio" || key == "bytes") text = viz::format_percent(std::stod(value));
       if (key == "bytes") text += " of the bytes";
       words.budget += (words.budget.empty() ? "" : ", ") + text;

@@ -14,6 +14,7 @@
 
 #include "app/window/look/style.h"
 #include "snapshot/snapshot.h"
+#include "viz/draw/format.h"
 #include "viz/draw/theme.h"
 
 namespace kvscope {
@@ -25,6 +26,10 @@ QColor mix(const QColor& a, const QColor& b, double t);  // t = 0: a, 1: b; in s
 double contrast(const QColor& a, const QColor& b);
 
 inline QString qs(std::string_view utf8) { return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size())); }
+/// "1 run", "12 345 runs".
+inline QString counted(std::size_t n, std::string_view one, std::string_view many) {
+  return qs(viz::count_of(static_cast<std::int64_t>(n), one, many));
+}
 
 /// How much larger than at 100 % (13 px text) this widget's type is.
 double typeScale(const QWidget& widget);

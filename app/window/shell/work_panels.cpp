@@ -23,8 +23,6 @@ namespace kvscope {
 
 namespace {
 
-constexpr double kColumn = 840;  // px of a column in the window that the design was drawn for
-
 constexpr viz::Place dockAt(viz::Column column, int row, double share, int least_height) {
   return {.kind = viz::Place::Kind::dock, .column = column, .row = row, .share = share, .least_height = least_height};
 }
@@ -39,9 +37,9 @@ WorkPanels::WorkPanels(WindowModel& model, Panels& panels)
   m_policy->presets().setSettings(model.settings.get());
   auto* effect = new EffectPanel(model.workspace, model.controller);
   m_table = new TablePanel(model.workspace, model.controller);
-  Panel& prompt = panels.addTalking("prompt", "Prompt & output", m_prompt, dockAt(viz::Column::left, 0, 545 / kColumn, 320));
-  panels.addTalking("policy", "Policy & budget", m_policy, dockAt(viz::Column::left, 1, 295 / kColumn, 170));
-  panels.addTalking("effect", "Output effect", effect, dockAt(viz::Column::right, 1, 502 / kColumn, 310));
+  Panel& prompt = panels.addTalking("prompt", "Prompt & output", m_prompt, dockAt(viz::Column::left, 0, 545 / viz::kDesignColumn, 320));
+  panels.addTalking("policy", "Policy & budget", m_policy, dockAt(viz::Column::left, 1, 295 / viz::kDesignColumn, 170));
+  panels.addTalking("effect", "Output effect", effect, dockAt(viz::Column::right, 1, 502 / viz::kDesignColumn, 310));
   Panel& table = panels.addTalking("table", "Data table", m_table, {.key = "Ctrl+D"});
   addHeadBox(prompt, model.workspace);
   for (const char* id : {"prompt", "policy", "effect"}) panels.of(id)->content()->setWhatsThis(Glossary::builtIn().aboutView(id));

@@ -20,7 +20,7 @@ target_compile_definitions(kvscope_cuda PRIVATE KVSCOPE_BUILD_STAMP="${stamp}")
 target_link_libraries(kvscope_cuda PRIVATE kvscope_backend CUDA::cudart_static CUDA::cublas kvscope_flags)
 set_target_properties(kvscope_cuda PROPERTIES
   CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON
-  PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
+  UNITY_BUILD OFF PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
   CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
   BUILD_RPATH "${CUDAToolkit_LIBRARY_DIR}" INSTALL_RPATH "${CUDAToolkit_LIBRARY_DIR}")
 target_compile_definitions(kvscope_backend PRIVATE KVSCOPE_CUDA_MODULE="$<TARGET_FILE:kvscope_cuda>")

@@ -7,12 +7,12 @@
 namespace kvscope {
 namespace {
 
-struct Kind {
+struct Group {
   const char* title;
   const char* names;
 };
 
-constexpr Kind kKinds[] = {
+constexpr Group kGroups[] = {
     {"Baselines and position", "full local random streaming lm_infinite duo best"},
     {"Eviction by keys or attention",
      "knorm keydiff h2o scissorhands roco tova snapkv lagkv leverage noncausal compactor cur expected qfilter dropkv tri rkv finch chunkkv "
@@ -24,7 +24,7 @@ constexpr Kind kKinds[] = {
 
 std::vector<PolicyGroup> make_groups() {
   std::vector<PolicyGroup> groups;
-  for (const Kind& kind : kKinds) {
+  for (const Group& kind : kGroups) {
     groups.push_back({kind.title, {}});
     std::istringstream names(kind.names);
     for (std::string name; names >> name;) groups.back().members.push_back(&find_policy(name));

@@ -19,7 +19,7 @@ namespace kvscope {
 namespace {
 
 using Purpose = QueuedRun::Purpose;
-using State = QueuedRun::State;
+using RunState = QueuedRun::State;
 
 class RunQueueTest : public ::testing::Test {
  protected:
@@ -63,7 +63,7 @@ TEST_F(RunQueueTest, RunsJoinOneAfterTheOtherAndNothingOnScreenGoesStale) {
   EXPECT_TRUE(workspace.waitingRuns().empty());
   EXPECT_EQ(controller.request().lanes, parse_lane_specs(specs()));
   for (const QueuedRun& run : queue.runs()) {
-    EXPECT_EQ(run.state, State::done);
+    EXPECT_EQ(run.state, RunState::done);
     EXPECT_GT(run.ms, 0);
   }
 }
@@ -107,8 +107,8 @@ TEST_F(RunQueueTest, OneCanBeCancelledWhetherItRunsOrWaits) {
   queue.cancel(queue.running()->id);
   ASSERT_TRUE(waitIdle());
   EXPECT_EQ(specs(), (std::vector<std::string>{"full", "streaming:slots=8,sinks=2", "h2o:slots=10"}));
-  EXPECT_EQ(queue.runs()[0].state, State::cancelled);
-  EXPECT_EQ(queue.runs()[1].state, State::cancelled);
+  EXPECT_EQ(queue.runs()[0].state, RunState::cancelled);
+  EXPECT_EQ(queue.runs()[1].state, RunState::cancelled);
   queue.clearEnded();
   EXPECT_TRUE(queue.runs().empty());
 }
@@ -135,9 +135,9 @@ TEST_F(RunQueueTest, WhatWasAskedForTogetherCanBeCancelledTogether) {
   ASSERT_TRUE(waitFor([this] { return queue.running() != nullptr; }, 10000));
   queue.cancelBatch(queue.running()->batch);
   ASSERT_TRUE(waitIdle());
-  std::vector<State> states;
+  std::vector<RunState> states;
   for (const QueuedRun& run : queue.runs()) states.push_back(run.state);
-  EXPECT_EQ(states, (std::vector<State>{State::cancelled, State::cancelled, State::cancelled, State::done}));
+  EXPECT_EQ(states, (std::vector<RunState>{RunState::cancelled, RunState::cancelled, RunState::cancelled, RunState::done}));
 }
 
 TEST_F(RunQueueTest, TheProgressOfACancelledRunIsNotThatOfTheRunsOnScreen) {
@@ -160,7 +160,7 @@ TEST_F(RunQueueTest, TheProgressOfACancelledRunIsNotThatOfTheRunsOnScreen) {
   EXPECT_TRUE(idle_all_along);
   queue.add({"h2o:slots=8"}, Purpose::point);
   ASSERT_TRUE(waitIdle()) << "the queue goes on";
-  EXPECT_EQ(queue.runs().back().state, State::done);
+  EXPECT_EQ(queue.runs().back().state, RunState::done);
 }
 
 TEST_F(RunQueueTest, AnEditComesFirstAndTheQueueGoesOnAfterIt) {
@@ -197,7 +197,7 @@ TEST_F(RunQueueTest, AModelThatIsOpenedMeanwhileRunsWhatIsInTheList) {
 TEST_F(RunQueueTest, ARunThatCannotBeSaysWhyAndTheOthersGoOn) {
   queue.add({"headkv:slots=8,scores=missing.json", "h2o:slots=9"}, Purpose::lane);
   ASSERT_TRUE(waitIdle());
-  EXPECT_EQ(queue.runs()[0].state, State::failed);
+  EXPECT_EQ(queue.runs()[0].state, RunState::failed);
   EXPECT_TRUE(queue.runs()[0].failure.contains("missing.json")) << queue.runs()[0].failure.toStdString();
   EXPECT_EQ(specs().size(), 3u);
   EXPECT_EQ(workspace.snapshot().phase, RunPhase::idle) << "what is on screen did not fail";

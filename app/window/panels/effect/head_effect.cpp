@@ -60,7 +60,7 @@ QString headChangeWords(const LaneSpec& before, const LaneSpec& after) {
     for (const BudgetOverride& b : got)
       if (!has(had, b))
         words << QString("%1 only in %2")
-                     .arg(b.slots ? QString("%1 slots").arg(*b.slots) : QString("a budget of their own"), placeWords(b.heads));
+                     .arg(b.slots ? qs(viz::count_of(*b.slots, "slot", "slots")) : QString("a budget of their own"), placeWords(b.heads));
     for (const BudgetOverride& b : had)
       if (std::ranges::find(got, b.heads, &BudgetOverride::heads) == got.end())
         words << QString("budget as allocated in %1").arg(placeWords(b.heads));

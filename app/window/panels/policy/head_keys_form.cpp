@@ -23,7 +23,7 @@ namespace kvscope {
 
 namespace {
 
-QString placeWords(const HeadKey& k) { return k.kv_head < 0 ? QString("L%1").arg(k.layer) : qs(viz::head_name(k.layer, k.kv_head)); }
+QString placeOf(const HeadKey& k) { return k.kv_head < 0 ? QString("L%1").arg(k.layer) : qs(viz::head_name(k.layer, k.kv_head)); }
 
 /// The value that a head has of a key; "": the run's.
 std::string valueIn(const std::vector<HeadKey>& given, const std::string& key, int layer, int head) {
@@ -107,7 +107,7 @@ void HeadKeysForm::refresh() {
     editor->widget()->setEnabled(head.has_value());
   }
   QStringList set;
-  for (const HeadKey& k : given) set << QString("%1: %2 %3").arg(placeWords(k), qs(k.key), qs(k.value));
+  for (const HeadKey& k : given) set << QString("%1: %2 %3").arg(placeOf(k), qs(k.key), qs(k.value));
   m_list->setText(set.join(" · "));
   m_list->setVisible(!set.isEmpty());
   m_reset->setVisible(!set.isEmpty());

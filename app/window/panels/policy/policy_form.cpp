@@ -291,8 +291,8 @@ void PolicyForm::refreshBudget() {
     return;
   }
   const bool of_bytes = m_unit->currentData().toString() == "bytes";
-  QString words = of_bytes ? QString("the bytes of %1 slots in full precision").arg(qs(viz::format_count(n_slots)))
-                           : QString("%1 slots").arg(qs(viz::format_count(n_slots)));
+  QString words = qs(viz::count_of(n_slots, "slot", "slots"));
+  if (of_bytes) words = QString("the bytes of %1 in full precision").arg(words);
   if (snapshot.n_prompt > 0) {
     words += QString(" · %1 of %2")
                  .arg(qs(viz::format_percent(static_cast<double>(n_slots) / snapshot.n_prompt)), qs(viz::format_count(snapshot.n_prompt)));

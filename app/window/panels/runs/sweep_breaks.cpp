@@ -15,7 +15,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr double kReach = 4;  // pixels beside a mark that are taken for it
+constexpr double kBeside = 4;  // pixels beside a mark that are taken for it
 
 QString nameOf(const Workspace& workspace, std::size_t lane) {
   return qs(viz::lane_letter(static_cast<int>(lane))) + " · " + qs(workspace.snapshot().lanes[lane].title);
@@ -71,7 +71,7 @@ const SweepBreak* sweepBreakAt(const QPointF& at, const QRectF& plot, const std:
   if (at.y() < plot.top() - 10 || at.y() > plot.bottom()) return nullptr;
   const SweepBreak* best = nullptr;
   for (const SweepBreak& one : breaks)
-    if (std::abs(one.x - at.x()) <= kReach && (best == nullptr || std::abs(one.x - at.x()) < std::abs(best->x - at.x()))) best = &one;
+    if (std::abs(one.x - at.x()) <= kBeside && (best == nullptr || std::abs(one.x - at.x()) < std::abs(best->x - at.x()))) best = &one;
   return best;
 }
 

@@ -36,10 +36,6 @@ std::string without_share(std::string spec, const std::string& key) {
   return more ? spec.substr(0, at) + spec.substr(end + 1) : spec.substr(0, at - 1) + spec.substr(end);
 }
 
-QString counted(std::size_t n, const char* one, const char* many) {
-  return n == 1 ? QString("one %1").arg(one) : QString("%1 %2").arg(n).arg(many);
-}
-
 }  // namespace
 
 QString momentWords(StoreMoment moment) {

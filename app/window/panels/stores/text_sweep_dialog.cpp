@@ -35,10 +35,6 @@ constexpr int kMostSeeds = 1000, kMostDepths = 100, kMostSamples = 1000, kFewest
 
 const QStringList kBudgets = {"10 %", "20 %", "40 %"};
 
-QString counted(std::size_t n, const char* one, const char* many) {
-  return n == 1 ? QString("1 %1").arg(one) : QString("%1 %2").arg(n).arg(many);
-}
-
 }  // namespace
 
 TextSweepDialog::TextSweepDialog(WindowModel& model, SweepProcess& process, QWidget* parent)
