@@ -183,6 +183,13 @@ class Windows(CliTest):
             self.write("short/config.json", json.dumps({**json.load(f), "max_position_embeddings": 16}))
         cut = json.loads(self.succeeds("run", "--model", short, "--prompt-ids", "1,2,3", "--generate", "90", "--quiet", "--json"))
         self.assertIn("generation ends after", cut["notice"])
+        sweep = ["sweep", "--model", short, "--prompt-ids", "1,2,3", "--generate", "90", "--policies", "h2o", "--ratios", "0.5"]
+        for more in ([], ["--table"], ["--json"], ["--store", self.path("store")]):
+            r = cli(*sweep, *more)
+            self.assertEqual((r.returncode, r.stderr), (0, f"kvscope-cli: {cut['notice']}\n"))
+        self.assertEqual(json.loads(self.succeeds(*sweep, "--json", "--quiet"))["notice"], cut["notice"])
+        whole = [word if word != "90" else "13" for word in sweep]
+        self.assertNotIn("notice", json.loads(self.succeeds(*whole, "--json")))
 
 
 class Hostile(CliTest):

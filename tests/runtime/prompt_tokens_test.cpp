@@ -92,5 +92,21 @@ TEST_F(PromptTokensTest, ABeginningThatFitsIsOfTheSameKind) {
   }
 }
 
+TEST_F(PromptTokensTest, TheModelsPositionsEndWhatFollowsThePrompt) {
+  const int limit = model.config.max_positions;
+  ASSERT_GT(limit, 8);
+  RunRequest request{.n_generate = 4};
+  EXPECT_EQ(decode_length(request, limit - 4, model.config).n, 4);
+  EXPECT_EQ(decode_length(request, limit - 4, model.config).notice, "");
+  EXPECT_EQ(decode_length(request, limit - 3, model.config).n, 3);
+  EXPECT_TRUE(decode_length(request, limit - 3, model.config).notice.starts_with("generation ends after 3 tokens: "));
+  request.follow = Follow::file;
+  request.follow_ids = {1, 2};
+  EXPECT_EQ(decode_length(request, limit - 2, model.config).n, 2) << "no more than the file has";
+  request.n_generate = -1;
+  EXPECT_EQ(decode_length(request, limit - 1, model.config).n, 1);
+  EXPECT_NE(decode_length(request, limit - 1, model.config).notice, "");
+}
+
 }  // namespace
 }  // namespace kvscope

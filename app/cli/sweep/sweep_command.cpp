@@ -208,6 +208,9 @@ int sweep(const Arguments& a) {
     ranks->finish();
     return 0;
   }
+  if (!a.quiet)
+    for (const SweepText& text : plan.texts())
+      if (!text.notice.empty()) note(text.notice);
   SweepResults results(a, plan);
   if (ranks && ranks->size() > 1)
     deal(*ranks, plan, results, a.quiet, interrupt.token());

@@ -116,8 +116,9 @@ std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& re
     row["answer_heads"] = json_of(heads[r]);
     bands.push_back(std::move(row));
   }
-  const Json document{{"schema", "kvscope.sweep/1"}, {"model", plan.item(0).model}, {"texts", plan.texts().size()},
-                      {"seeds", plan.n_seeds()},     {"items", std::move(items)},   {"bands", std::move(bands)}};
+  Json document{{"schema", "kvscope.sweep/1"}, {"model", plan.item(0).model}, {"texts", plan.texts().size()},
+                {"seeds", plan.n_seeds()},     {"items", std::move(items)},   {"bands", std::move(bands)}};
+  if (const std::string& notice = plan.texts()[0].notice; !notice.empty()) document["notice"] = notice;  // of a prompt, which is alone
   return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

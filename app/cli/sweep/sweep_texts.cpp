@@ -168,6 +168,8 @@ std::vector<SweepText> sweep_texts(const Arguments& a, const ModelFiles& model) 
   if (a.texts.empty()) {
     SweepText only{.request = make_request(a, model)};
     only.request.detail = Detail::summary;
+    const auto n_prompt = static_cast<int>(prompt_tokens(only.request, model).tokens.size());
+    only.notice = decode_length(only.request, n_prompt, model.config).notice;
     return {only};
   }
   if (!model.has_tokenizer)

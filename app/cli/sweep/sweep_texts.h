@@ -19,6 +19,7 @@ struct SweepText {
   std::vector<std::string> answers = {};
   bool any_answer = false;              // one of them is enough
   double depth = kNotAvailable;         // SweepContents::Text
+  std::string notice = {};              // that the model's positions end it early (DecodeLength); of texts with answers that is refused
   std::vector<int> answer_tokens = {};  // positions of the answers in the prompt; none: not each of them stands in one place of it
 
   /// SHA-256 of what is read and what is looked for, 64 digits.

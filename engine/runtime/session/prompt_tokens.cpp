@@ -72,4 +72,16 @@ PromptTokens prompt_tokens(const RunRequest& request, const ModelFiles& model) {
   return out;
 }
 
+DecodeLength decode_length(const RunRequest& request, int n_prompt, const ModelConfig& config) {
+  int n = std::max(0, request.n_generate);
+  if (request.follow == Follow::file) {
+    const int given = static_cast<int>(request.follow_ids.size());
+    n = request.n_generate < 0 ? given : std::min(n, given);
+  }
+  const int limit = config.max_positions;
+  if (limit <= 0 || n_prompt + n <= limit) return {n, ""};
+  n = limit - n_prompt;
+  return {n, fmt::format("generation ends after {} tokens: {} was made for {} positions", n, config.name, limit)};
+}
+
 }  // namespace kvscope

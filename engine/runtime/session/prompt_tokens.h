@@ -19,4 +19,11 @@ struct PromptTokens {
 /// Throws UsageError: nothing to read, ids that the model does not know; PromptTooLong with the beginning that fits.
 PromptTokens prompt_tokens(const RunRequest& request, const ModelFiles& model);
 
+/// How far a request goes after its prompt.
+struct DecodeLength {
+  int n = 0;           // tokens
+  std::string notice;  // for people, where the model's positions end it early; else empty
+};
+DecodeLength decode_length(const RunRequest& request, int n_prompt, const ModelConfig& config);
+
 }  // namespace kvscope

@@ -138,20 +138,6 @@ std::vector<Session::Impl::WantedLane> Session::Impl::wanted_lanes(const RunRequ
   return out;
 }
 
-int Session::Impl::n_decode_steps(const RunRequest& request, int n_prompt) {
-  int n = std::max(0, request.n_generate);
-  if (request.follow == Follow::file) {
-    const int given = static_cast<int>(request.follow_ids.size());
-    n = request.n_generate < 0 ? given : std::min(n, given);
-  }
-  const int limit = model.config().max_positions;
-  if (limit > 0 && n_prompt + n > limit) {
-    n = limit - n_prompt;
-    notice = fmt::format("generation ends after {} tokens: {} was made for {} positions", n, model.config().name, limit);
-  }
-  return n;
-}
-
 std::unique_ptr<Lane> Session::Impl::forked(const LaneSpec& spec) {
   for (const auto& lane : lanes) {
     const auto saved = lane ? checkpoints.find(lane.get()) : checkpoints.end();
@@ -262,7 +248,8 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   const std::vector<int> new_ids = ids_of(asked.tokens);
   const int n_prompt = static_cast<int>(new_ids.size());
   const std::vector<WantedLane> wanted = wanted_lanes(request, new_ids);
-  const int n_decode = n_decode_steps(request, n_prompt);
+  const auto [n_decode, cut] = decode_length(request, n_prompt, model.config());
+  if (!cut.empty()) add_notice(cut);
   cancel.check();
   if (handed_out || sink != nullptr || !model.config().rotates_alike(ids.size(), n_prompt)) {  // nothing that is here is of use again
     lanes.clear();

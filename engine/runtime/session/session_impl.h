@@ -52,8 +52,6 @@ struct Session::Impl {
   std::unique_ptr<Lane> taken_over(const WantedLane& wanted, const RunRequest& request, const Change& change, Checkpoints& saved);
   /// A lane made of the state of one that begins like it, up to where their what-ifs part; nullptr: none is known.
   std::unique_ptr<Lane> forked(const LaneSpec& spec);
-  /// Steps after the last prompt token that the request asks for, cut to the model's positions.
-  int n_decode_steps(const RunRequest& request, int n_prompt);
 
   // ---- doing it
   PromptNeeds prompt_needs(const RunRequest& request) const;  // of all lanes together
