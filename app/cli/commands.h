@@ -23,13 +23,14 @@ int tokens(const Arguments& arguments);
 int models(const Arguments& arguments);
 int serve(const Arguments& arguments);
 
-/// A file that a command writes; an empty path and - are none.
+/// A file that a command writes; an empty path is none, nor is - of --out, which is standard output.
 struct Target {
   const char* option;
   const std::string& path;
 };
 /// Says early, before minutes of work, that a result cannot be written there: no such folder, a file that the command reads (of the model,
-/// the session, a prompt or texts), two results in one file. Throws UsageError naming the option.
+/// the session, a prompt or texts), standard output where the result goes there, two results in one file. Throws UsageError naming the
+/// option.
 void check_targets(const Arguments& a, std::initializer_list<Target> targets);
 
 /// One line on stderr, whatever the message holds.

@@ -169,7 +169,9 @@ std::string run_text(const Snapshot& s, const Decoder& decode, bool quiet) {
 /// Of a file: without a tokenizer.
 Result stored_result(const std::string& path) {
 #ifdef KVSCOPE_SHARE
-  return {share::read_stored_run(path).trace.snapshot, nullptr};
+  share::StoredRun run = share::read_stored_run(path);
+  run.trace.snapshot.notice = std::move(run.notice);
+  return {std::move(run.trace.snapshot), nullptr};
 #else
   throw UsageError(fmt::format("run {}: expected a kvscope-cli with the views, got one without; build it with -DKVSCOPE_VIZ=ON", path));
 #endif

@@ -337,6 +337,14 @@ class Outputs(CliTest):
         self.refuses(2, trace + ["--out", self.path("dangling")], "a link that leads nowhere")
         self.assertFalse(os.path.exists(self.path("nowhere")))
 
+    def test_standard_output_is_no_place_for_what_is_written_beside_the_result(self):
+        for command, option in ((["trace"] + RUN[1:] + ["--out", self.path("t.json")], "--out-kept"), (["heads"], "--out-retrieval"), (["heads"], "--out-distant"),
+                                (["heads"], "--out-characters"), (["heads"], "--out-texts"), (["needle"], "--out-texts")):
+            r = cli(*command, option, "-", cwd=self.folder)
+            self.assertEqual((r.returncode, r.stdout, r.stderr.count("\n")), (2, "", 1), r)
+            self.assertIn(f"kvscope-cli: {option}: expected a file, got -: standard output", r.stderr)
+            self.assertEqual(os.listdir(self.folder), [])
+
     def test_a_limit_on_the_size_of_files_is_a_sentence(self):
         limited = ["bash", "-c", 'ulimit -f 1; exec "$0" "$@"', CLI, "trace", "--model", TINY, "--prompt-ids", ",".join(["1", "2", "3"] * 15), "--detail", "why",
                    "--out", self.path("t.json")]
