@@ -259,7 +259,11 @@ static void check_nothing_read(const Arguments& a, const std::string& path, cons
 void check_targets(const Arguments& a, std::initializer_list<Target> targets) {
   std::map<std::filesystem::path, const char*> taken;
   for (const auto& [option, path] : targets) {
-    if (path.empty() || path == "-") continue;
+    const bool to_stdout = path == "-";
+    if (to_stdout && std::string_view(option) != "--out")
+      throw UsageError(
+          fmt::format("{}: expected a file, got -: standard output holds the command's result; ./- is a file of this name", option));
+    if (path.empty() || to_stdout) continue;
     check_target(path, option);
     check_nothing_read(a, path, option);
     check_no_model_file(path);

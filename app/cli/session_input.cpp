@@ -17,8 +17,6 @@ namespace kvscope::cli {
 
 namespace {
 
-constexpr int kVersion = 1;
-
 std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
 
 [[noreturn]] void refuse(const JsonCursor& f, const char* key, const std::string& expected, const std::string& got) {
@@ -33,8 +31,8 @@ SessionInput read_session_input(const std::string& path) {
   if (!f.is_object()) f.fail("a session of kvscope");
   if (f.text_or("kvscope", "") != "session")
     refuse(f, "kvscope", "\"session\"", quoted(f.text_or("kvscope", "")) + ": this is no session of kvscope");
-  if (const int version = f.whole_or("version", 0, std::numeric_limits<int>::max(), 0); version > kVersion)
-    refuse(f, "version", fmt::format("at most {}", kVersion), fmt::format("{}: a newer kvscope wrote it; take that one", version));
+  if (const int version = f.whole_or("version", 0, std::numeric_limits<int>::max(), 0); version > kSessionVersion)
+    refuse(f, "version", fmt::format("at most {}", kSessionVersion), fmt::format("{}: a newer kvscope wrote it; take that one", version));
   SessionInput out;
   if (f.given("model")) {
     const JsonCursor model = f.at("model");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <memory>
 #include <utility>
 
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
@@ -11,7 +11,6 @@
 #include "app/cli/interrupt.h"
 #include "core/error.h"
 #include "io/files.h"
-#include "io/terminal_text.h"
 #ifdef KVSCOPE_SHARE
 #include "app/lessons/lesson.h"
 #include "app/lessons/scene_look.h"
@@ -36,9 +35,11 @@ struct Shared {
 
 Shared stored(const std::string& path) {
   StoredRun run = read_stored_run(path);
+  if (!run.notice.empty()) note(fmt::format("{}: {}", path, run.notice));
   Shared out{std::move(run.trace.snapshot), {}};
   out.facts.asked = {n_after_prompt(out.snapshot), run.temperature, run.trace.seed};
   out.facts.notes = std::move(run.trace.missing);
+  if (!run.notice.empty()) out.facts.notes.push_back(std::move(run.notice));
   out.facts.notes.insert(out.facts.notes.end(), run.trace.warnings.begin(), run.trace.warnings.end());
   return out;
 }
@@ -102,20 +103,18 @@ Told told(const Arguments& a, const Lesson& lesson, const CancelToken& cancel) {
   });
 }
 
-void say(const std::string& words) { std::fprintf(stderr, "kvscope-cli: %s\n", for_terminal(words).c_str()); }
-
 std::string page_of_scenes(const Arguments& a, const CancelToken& cancel) {
   const Told all = told(a, read_lesson(a.scenes), cancel);
-  if (!all.lesson.left_out.empty()) say(fmt::format("left out, there is nothing of it here: {}", fmt::join(all.lesson.left_out, ", ")));
+  if (!all.lesson.left_out.empty()) note(fmt::format("left out, there is nothing of it here: {}", fmt::join(all.lesson.left_out, ", ")));
   std::string page = lesson_page(all.parts, all.lesson);
-  say(what_a_lesson_page_tells(all.lesson, a.out));
+  note(what_a_lesson_page_tells(all.lesson, a.out));
   return page;
 }
 
 std::string page_of_run(const Arguments& a, const CancelToken& cancel) {
   const Shared shared = a.results ? stored(*a.results) : computed(a, cancel);
   std::string page = replay_page(shared.snapshot, shared.facts);
-  say(what_a_page_tells(shared.snapshot, a.out));
+  note(what_a_page_tells(shared.snapshot, a.out));
   return page;
 }
 

@@ -71,7 +71,8 @@ std::optional<StoredRun> of_session(const std::string& text, const std::string& 
   if (root.text_or("kvscope", "") != "session") return std::nullopt;
   if (text.size() > kMostOfSession)
     throw Error(fmt::format("{}: expected a session of at most {} bytes, got {}", path, kMostOfSession, text.size()));
-  StoredRun run{results_of(root, path), root.real_or("temperature", 0, 100, 0)};
+  StoredRun run{results_of(root, path), root.real_or("temperature", 0, 100, 0),
+                newer_session_notice(root.whole_or("version", 0, std::numeric_limits<int>::max(), 0))};
   expect_results_of(root, run.trace.snapshot, path);
   return run;
 }

@@ -12,6 +12,7 @@ namespace kvscope::share {
 struct StoredRun {
   Trace trace;
   std::optional<double> temperature;  // nullopt: a trace does not say
+  std::string notice = {};            // for people: what this program may not know of the file; usually empty
 };
 
 /// Reads a trace, or the results of a session of the window. Throws Error (neither of them, a session without results, damaged).

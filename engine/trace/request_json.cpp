@@ -63,6 +63,12 @@ Detail detail_of(const JsonCursor& f) {
 
 }  // namespace
 
+std::string newer_session_notice(int version) {
+  if (version <= kSessionVersion) return "";
+  return fmt::format("written by a newer kvscope (version {} of the file, {} is known here): what is known was read", version,
+                     kSessionVersion);
+}
+
 void write_request(JsonText& out, const RunRequest& r) {
   out.member("prompt", std::string_view(r.prompt));
   if (r.prompt_text != kAsMade.prompt_text) out.member("prompt_text", name_of(r.prompt_text));

@@ -12,6 +12,10 @@
 namespace kvscope {
 
 inline constexpr int kMostLanesOfAFile = 64;
+inline constexpr int kSessionVersion = 1;  // of the window's files (*.kvscope)
+
+/// For people: of a session of that version not all may be known here. Empty: it is.
+std::string newer_session_notice(int version);
 
 /// The members of a request, into an object that is open: how sessions keep it and how an engine elsewhere is asked. What is as a request
 /// is made is left out where sessions of the first version know nothing of it.

@@ -91,6 +91,19 @@ class Share(Pages):
         self.refuses(1, ["share", self.write("e.kvscope", json.dumps(session)), "--out", self.path("b.html")], "expected a session with results")
         self.assertFalse(os.path.exists(self.path("b.html")))
 
+    def test_a_session_of_a_newer_version_is_said_to_be_one(self):
+        asked = ["--model", TINY, "--prompt-ids", "1,2,3,4,5,6,7,8", "--generate", "2", "--lane", "h2o:slots=4"]
+        text = self.succeeds("trace", *asked, "--detail", "why", "--json").encode()
+        session = {"kvscope": "session", "results": {"schema": "kvscope.trace/1", "packed": "zlib, base64", "bytes": len(text), "data": base64.b64encode(zlib.compress(text)).decode()}}
+        known, newer = (self.write(f"{version}.kvscope", json.dumps({**session, "version": version})) for version in (1, 99))
+        told = "written by a newer kvscope (version 99 of the file, 1 is known here)"
+        page = self.makes(newer, told=f"{newer}: {told}")
+        self.assertEqual([n for n in data_of(page)["notes"] if "newer" in n], [told + ": what is known was read"])
+        self.assertNotIn("newer", json.dumps(data_of(self.makes(known))["notes"]))
+        self.assertIn(told, self.succeeds("run", newer))
+        self.assertIn(told, json.loads(self.succeeds("run", newer, "--json"))["notice"])
+        self.assertNotIn("notice", json.loads(self.succeeds("run", known, "--json")))
+
     def test_a_lesson_becomes_the_steps_of_a_page(self):
         page = self.makes("--scenes", LESSON, told=SCENES_TOLD)
         with open(LESSON, encoding="utf-8") as f:

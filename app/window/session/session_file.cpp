@@ -313,10 +313,7 @@ ReadSession parseSession(const QByteArray& json, const QString& name) {
              "\"" + f.text("kvscope") + "\": this is no session of kvscope; to use its text as a prompt, paste it");
     if (!f.get("version")) refuse("session.version", QString("a number from 1"), "nothing");
     const int version = f.integer("version", 0, 1, kLargest);
-    if (version > kSessionVersion)
-      out.notes << QString("written by a newer kvscope (version %1 of the file, %2 is known here): what is known was opened")
-                       .arg(version)
-                       .arg(kSessionVersion);
+    if (const std::string newer = newer_session_notice(version); !newer.empty()) out.notes << QString::fromStdString(newer);
     SavedSession& s = out.session;
     if (const auto where = f.get("model")) {
       Fields model(*where, "session.model");

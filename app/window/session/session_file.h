@@ -54,7 +54,6 @@ struct ReadSession {
   QStringList notes;  // what could not be taken over; empty: everything was
 };
 
-inline constexpr int kSessionVersion = 1;
 inline constexpr qint64 kSessionBytes = 64 << 20;
 
 /// JSON text (UTF-8): { "kvscope": "session", "version": 1, "model": …, "prompt": …, "lanes": […], … }.
