@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs in kvpress's words.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,6 +17,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 TEST(PeerWords, TheShareRemovedIsTakenByEveryPolicy) {
   for (const PolicyInfo& policy : policies()) {
@@ -136,7 +138,15 @@ TEST(PeerWords, WhatHasNoCounterpartIsRefusedWithWhatHas) {
     EXPECT_THAT(refusal((std::string("h2o:compression_ratio=") + share).c_str()), HasSubstr("expected the share that is removed")) << share;
   EXPECT_THAT(refusal("KVzapPress:compression_ratio=0.5"), HasSubstr("trained for one model"));
   EXPECT_THAT(refusal("AdaKVPress(KVgradPress):compression_ratio=0.5"), HasSubstr("gradients"));
-  EXPECT_NE(refusal("SnapKVPress"), "") << "no budget";
+  for (const char* without_budget : {"SnapKVPress", "SnapKVPress()"})
+    EXPECT_EQ(refusal(without_budget),
+              fmt::format("run '{}', read as 'snapkv:window=64,kernel=5,pool=padded,whole_window=1': expected exactly one "
+                          "of slots=N, ratio=r and bytes=r, got none",
+                          without_budget));
+  EXPECT_THAT(refusal("SnapKVPress(window_size=x, ratio=0.5)"),
+              StartsWith("run 'SnapKVPress(window_size=x, ratio=0.5)', read as 'snapkv:window=x,"));
+  EXPECT_THAT(refusal("SnapKVPress(window_size=, ratio=0.5)"),
+              StartsWith("run 'SnapKVPress(window_size=, ratio=0.5)', read as 'snapkv:window=,"));
   EXPECT_THAT(refusal("AdaKVPress:compression_ratio=0.5"), HasSubstr("around one press, as in AdaKVPress(SnapKVPress), got 'AdaKVPress'"));
   EXPECT_THAT(refusal("AdaKVPress(TOVAPress):compression_ratio=0.5"), HasSubstr("unit")) << "as custom says what does not go together";
   EXPECT_THAT(refusal("AdaKVPress(DuoAttentionPress):ratio=0.5"), HasSubstr("alloc"));

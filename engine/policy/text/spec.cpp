@@ -171,9 +171,20 @@ ResolvedLane resolve_lane(const LaneSpec& spec) {
 }
 
 LaneSpec parse_lane_spec(std::string_view text) {
-  LaneSpec spec = split_lane_spec(in_own_words(text).value_or(std::string(text)));
-  check_lane_spec(spec);
-  return spec;
+  const auto checked = [](std::string_view own) {
+    LaneSpec spec = split_lane_spec(own);
+    check_lane_spec(spec);
+    return spec;
+  };
+  const std::optional<std::string> own = in_own_words(text);
+  if (!own) return checked(text);
+  try {
+    return checked(*own);
+  } catch (const UsageError& e) {  // which names a run that nobody wrote
+    const std::string why = e.what(), begin = where_of(*own) + ": ";
+    throw UsageError(
+        fmt::format("{}, read as {}: {}", where_of(text), quoted(*own), why.starts_with(begin) ? why.substr(begin.size()) : why));
+  }
 }
 
 std::vector<LaneSpec> parse_lane_specs(const std::vector<std::string>& texts) {
