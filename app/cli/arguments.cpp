@@ -259,6 +259,10 @@ void resolve(Arguments& a, const Words& w) {
                                  !w.follow.empty() ? "--follow"
                                  : a.chat          ? "--chat"
                                                    : "--special-tokens"));
+  if ((!a.texts.empty() || a.hidden_numbers) && !a.question.empty())
+    throw UsageError(
+        fmt::format("{}: every text is asked its own question, once its context is compressed; expected no --question beside it{}",
+                    a.hidden_numbers ? "--hidden-numbers" : "--texts", a.hidden_numbers ? "" : ", write it into the lines of the file"));
   const std::string follow = !w.follow.empty() ? w.follow : a.command == Command::run ? "self" : "reference";
   a.follow = follow_of(follow).value_or(Follow::file);
   if (a.follow == Follow::file) a.follow_file = follow;

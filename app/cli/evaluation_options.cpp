@@ -109,8 +109,6 @@ void check_evaluation(const Arguments& a) {
   if (a.command == Command::sweep && (a.policies.empty() || (a.ratios.empty() && a.bytes.empty())))
     throw UsageError(
         fmt::format("sweep: expected --policies, and --ratios or --bytes, got no {}", a.policies.empty() ? "policies" : "ratios"));
-  if (a.command == Command::sweep && !a.question.empty())
-    throw UsageError("sweep: --question: expected questions in a file of texts (--texts), got one beside a prompt");
   if (a.command == Command::sweep && a.store.empty() && a.shard.second > 1)
     throw UsageError("--shard: expected --store DIR, in which the parts come together, got none");
   if (a.command == Command::sweep && a.mpi && (a.store.empty() || a.shard.second > 1))

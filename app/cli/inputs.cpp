@@ -117,8 +117,8 @@ std::vector<int> read_ids(const std::string& path, int vocab_size) {
 
 namespace {
 
-/// Puts the question behind the text, and tells the runs that ask for it how long it is.
-void ask(RunRequest& request, const std::string& question, const ModelFiles& model) {
+/// Puts the question behind the text, and tells the runs that ask for it how long it is: so many tokens.
+int ask(RunRequest& request, const std::string& question, const ModelFiles& model) {
   if (request.prompt.empty()) throw UsageError("--question: expected a prompt as text (--prompt or --prompt-file) before it, got none");
   const std::vector<int> before = encode(model, request.prompt);
   request.prompt += question;
@@ -126,11 +126,12 @@ void ask(RunRequest& request, const std::string& question, const ModelFiles& mod
   const int n = static_cast<int>(all.size() - common_prefix(all, before));
   for (LaneSpec& lane : request.lanes)
     if (const auto asked = with_question(lane, n)) lane = *asked;
+  return n;
 }
 
 }  // namespace
 
-RunRequest make_request(const Arguments& a, const ModelFiles& model) {
+RunRequest make_request(const Arguments& a, const ModelFiles& model, int* n_question) {
   RunRequest request;
   if (a.session) {
     request = request_of_session(*a.session, model.folder, a.trust_files);
@@ -141,7 +142,8 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model) {
   if (a.prompt) request.prompt = need_text(model, *a.prompt, "--prompt", "--prompt-ids", false);
   if (a.prompt_file) request.prompt = need_text(model, *a.prompt_file, "--prompt-file", "--tokens-file", true);
   request.lanes = a.lanes;
-  if (!a.question.empty()) ask(request, a.question, model);
+  const int n_asked = a.question.empty() ? 0 : ask(request, a.question, model);
+  if (n_question != nullptr) *n_question = n_asked;
   if (a.prompt_ids) request.prompt_ids = parse_ids(*a.prompt_ids, model.config.vocab_size);
   if (a.tokens_file) {
     request.prompt_ids = read_ids(*a.tokens_file, model.config.vocab_size);

@@ -42,7 +42,7 @@ std::vector<int> parse_ids(const std::string& text, int vocab_size);
 /// Token ids of a JSON file: a list, or an object with the list under "tokens". Throws UsageError, or Error if it cannot be read.
 std::vector<int> read_ids(const std::string& path, int vocab_size);
 
-/// What the session is asked for. Throws Error or UsageError.
-RunRequest make_request(const Arguments& arguments, const ModelFiles& model);
+/// What the session is asked for. n_question: tokens of --question at the end of the prompt. Throws Error or UsageError.
+RunRequest make_request(const Arguments& arguments, const ModelFiles& model, int* n_question = nullptr);
 
 }  // namespace kvscope::cli

@@ -23,7 +23,20 @@ class Question(CliTest):
 
     def test_a_question_without_a_text_before_it_is_refused(self):
         self.refuses(2, ["run", "--prompt-ids", "1,5,7", "--question", ASKED], "--question", "--prompt")
-        self.refuses(2, ["sweep", "--prompt", TEXT, "--question", ASKED, "--policies", "h2o", "--ratios", "0.5"], "--question", "--texts")
+        self.refuses(2, ["sweep", "--prompt-ids", "1,5,7", "--question", ASKED, "--policies", "h2o", "--ratios", "0.5"], "--question", "--prompt")
+
+    def test_a_sweep_over_a_prompt_asks_as_a_run_does(self):
+        sweep = json.loads(self.succeeds("sweep", "--prompt", TEXT, "--question", ASKED, "--policies", "finch,snapkv", "--ratios", "0.6,0.8", "--generate", "2", "--json"))
+        for i, item in enumerate(sweep["items"]):
+            policy, ratio = [("full", 1), ("finch", 0.6), ("finch", 0.8), ("snapkv", 0.6), ("snapkv", 0.8)][i]
+            lanes = self.run_of("--prompt", TEXT, "--question", ASKED, "--follow", "reference", *([] if policy == "full" else ["--lane", f"{policy}:ratio={ratio}"]))["lanes"]
+            self.assertEqual((item["spec"], item["kl"], item["slots"]), (lanes[-1]["spec"], lanes[-1]["kl"], lanes[-1]["slots"]))
+        self.assertRegex(sweep["items"][1]["spec"], "^finch:ratio=0.6,window=[0-9]+$")
+
+    def test_texts_with_questions_take_no_other(self):
+        runs = ["--policies", "h2o", "--ratios", "0.5", "--question", ASKED]
+        self.refuses(2, ["sweep", "--texts", "any.jsonl", *runs], "--texts: every text is asked its own question", "write it into the lines of the file")
+        self.refuses(2, ["sweep", "--hidden-numbers", *runs], "--hidden-numbers: every text is asked its own question")
 
 
 if __name__ == "__main__":

@@ -71,6 +71,9 @@ std::string settings_of(const Arguments& a, const RunRequest& r) {
 
 SweepPlan::SweepPlan(const Arguments& a, const ModelFiles& model, bool with_keys) : runs_(runs_of(a)), texts_(sweep_texts(a, model)) {
   for (int i = 0; i < a.seeds; ++i) seeds_.push_back(a.seed + static_cast<std::uint64_t>(i));
+  if (const int n = texts_[0].n_question; n > 0)
+    for (Run& run : runs_)
+      if (const auto asked = with_question(run.lane, n)) run.lane = *asked;
   if (with_keys)
     for (Run& run : runs_) run.files = files_of(run.lane, model.folder);
   const std::string model_hash = with_keys ? hash_of_model(model.folder) : "";

@@ -166,7 +166,8 @@ std::string SweepText::hash(const ModelFiles& model) const {
 std::vector<SweepText> sweep_texts(const Arguments& a, const ModelFiles& model) {
   if (a.hidden_numbers) return hidden_numbers(a, model);
   if (a.texts.empty()) {
-    SweepText only{.request = make_request(a, model)};
+    SweepText only;
+    only.request = make_request(a, model, &only.n_question);
     only.request.detail = Detail::summary;
     const auto n_prompt = static_cast<int>(prompt_tokens(only.request, model).tokens.size());
     only.notice = decode_length(only.request, n_prompt, model.config).notice;

@@ -16,6 +16,7 @@ namespace kvscope::cli {
 struct SweepText {
   int number = 1;      // its line in the file of texts
   RunRequest request;  // without lanes and seed
+  int n_question = 0;  // tokens at the end of its prompt, of --question
   std::vector<std::string> answers = {};
   bool any_answer = false;              // one of them is enough
   double depth = kNotAvailable;         // SweepContents::Text
