@@ -58,7 +58,9 @@ std::string text_of(const LaneWarning& w) {
     case Kind::figures_only:
       return fmt::format("steps 0-{:.0f} keep only figures: recorded results reached {}", w.count - 1, size_text(w.got));
     case Kind::as_if_stored:
-      if (w.got >= w.asked && w.asked > 0)
+      if (w.got > w.asked && w.asked > 0)
+        return fmt::format("nothing is stored smaller: so stored this text takes {}, in full {}", size_text(w.got), size_text(w.asked));
+      if (w.got == w.asked && w.asked > 0)
         return fmt::format("nothing is stored smaller: all of this text, {}, is among what stays in full", size_text(w.got));
       return fmt::format("computed as if stored: {}; this program holds the numbers that would be read back in full", size_text(w.got));
     case Kind::edits_idle:

@@ -190,6 +190,7 @@ TEST(PrunedStorage, DropsTheChannelsThatQueriesAndKeysUseLeast) {
   EXPECT_THAT(pruned_channels(keys, queries, 4, 0.5), ElementsAre(0, 1, 1, 0));
   EXPECT_THAT(pruned_channels(keys, queries, 4, 0.75), ElementsAre(0, 1, 1, 1)) << "of equal ones the higher goes first";
   EXPECT_THAT(pruned_channels(keys, queries, 4, 0.24), ElementsAre(0, 0, 0, 0)) << "rounded down";
+  EXPECT_THAT(pruned_channels(keys, queries, 4, 0.999999), ElementsAre(0, 1, 1, 1)) << "the largest share that is taken leaves one";
 }
 
 TEST(PrunedStorage, CountsTheChannelsThatStayAndABitForEach) {

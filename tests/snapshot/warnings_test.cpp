@@ -104,6 +104,13 @@ TEST(Warnings, SaysWhatWasDroppedForWantOfMemory) {
             "steps 0-310 keep only figures: recorded results reached 2.0 GiB");
 }
 
+TEST(Warnings, WhatIsStoredInMoreIsNotSaidToStandInFull) {
+  const auto said = [](double bytes) { return text_of({.kind = Kind::as_if_stored, .asked = 4096, .got = bytes}); };
+  EXPECT_EQ(said(2048), "computed as if stored: 2.0 KiB; this program holds the numbers that would be read back in full");
+  EXPECT_EQ(said(4096), "nothing is stored smaller: all of this text, 4.0 KiB, is among what stays in full");
+  EXPECT_EQ(said(5120), "nothing is stored smaller: so stored this text takes 5.0 KiB, in full 4.0 KiB");
+}
+
 TEST(Warnings, KindsHaveNamesThatReadBack) {
   for (int k = 0; k <= static_cast<int>(Kind::as_if_stored); ++k) {
     Kind read = Kind::nothing_removed;

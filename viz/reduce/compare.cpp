@@ -111,7 +111,7 @@ TextSplit first_text_difference(const Snapshot& snapshot, int lane) {
 
 std::vector<std::string> lane_params(const LaneSnapshot& lane) {
   std::vector<std::string> out;
-  const auto in_full = [](const LaneWarning& w) { return w.kind == LaneWarning::Kind::as_if_stored && w.asked > 0 && w.got >= w.asked; };
+  const auto in_full = [](const LaneWarning& w) { return w.kind == LaneWarning::Kind::as_if_stored && w.asked > 0 && w.got == w.asked; };
   if (std::ranges::any_of(lane.warnings, in_full)) out.push_back("all still in full");  // or few bits would seem to be had for nothing
   for (const ParamText& param : lane.params) {
     if (param.key != "slots" && param.key != "ratio") out.push_back(param.key + " " + param.value);

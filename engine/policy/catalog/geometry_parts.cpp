@@ -139,13 +139,13 @@ std::vector<PartChoice> geometry_rankings() {
           {"rkv",
            "mix x attention of the last queries, pooled - (1 - mix) x how much other keys say the same; the tokens of these queries stay",
            observes_by<by_redundancy>,
-           {window("8", "last queries observed, their tokens are kept (at most half of the budget)", 0), kernel(),
+           {window("8", "last queries observed, their tokens are kept (at most half of the budget)", 1), kernel(),
             number("mix", "0.07", 0, 1, "weight of the attention beside the redundancy of the key"),
             number("similar", "0.5", 0, 1, "cosine above which two keys say the same: the newest of them is spared")}},
           {"dropkv",
            "how far the last queries' outputs would move if the slot alone went, averaged over neighbouring tokens; their tokens stay",
            observes_by<by_removal>,
-           {window("32", "last queries observed, their tokens are kept (at most half of the budget)", 0), kernel(),
+           {window("32", "last queries observed, their tokens are kept (at most half of the budget)", 1), kernel(),
             number("removal_eps", "1e-6", 0, 1, "added to 1 - p, which p is divided by")}}};
 }
 

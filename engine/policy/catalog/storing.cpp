@@ -77,7 +77,7 @@ PartKey storages() {
        {"pruned",
         "keys without the channels that matter least to the last queries of the prompt (prefill only)",
         [](PolicyRow& r) { r.storage = pruned; },
-        {number("pruned", "0.5", 0, 1, "share of the channels of keys that go"),
+        {number("pruned", "0.5", 0, 0.999999, "share of the channels of keys that go (below 1: one stays)"),
          tokens("channel_window", "32", 1, "last queries of the prompt that say which channels matter")}}}};
 }
 
