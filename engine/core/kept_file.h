@@ -20,9 +20,10 @@ struct KeptFile {
   };
   struct Run {
     std::string name;
-    double ratio = kNotAvailable;  // as the file says
-    std::vector<Step> steps;       // ascending
-    int n_merges = 0;              // tokens that it merged into others, which are told and not repeated here
+    double ratio = kNotAvailable;        // as the file says
+    std::string positions = "original";  // where its keys stand, in the words of the policies' key `positions`
+    std::vector<Step> steps;             // ascending
+    int n_merges = 0;                    // tokens that it merged into others, which are told and not repeated here
   };
 
   std::string path;   // for messages

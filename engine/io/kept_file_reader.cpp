@@ -24,6 +24,7 @@ namespace {
 
 constexpr const char* kSchema = "kvscope.kept/1";
 constexpr int kMaxLayers = 4096, kMaxHeads = 4096, kMaxTokens = 1 << 20, kMaxRuns = 64;
+constexpr std::string_view kPositions[] = {"original", "cache", "ceiling"};
 constexpr std::size_t kMaxNameBytes = 4096, kMaxSafetensors = 64;
 
 class Reader {
@@ -80,6 +81,9 @@ class Reader {
       from.at("name").fail("a name of one line without double quotes");
     if (std::ranges::count(out_.runs, run.name, &KeptFile::Run::name) > 1) from.at("name").fail("another name than the runs before");
     run.ratio = from.real_or("ratio", 0, 1, run.ratio);
+    run.positions = from.text_or("positions", run.positions);
+    if (std::ranges::find(kPositions, run.positions) == std::end(kPositions))
+      from.at("positions").fail(fmt::format("one of {}", fmt::join(kPositions, ", ")));
     const JsonCursor steps = from.at("steps");
     const std::size_t n_steps = steps.size(kMaxTokens);
     if (n_steps == 0) steps.fail("at least one step");

@@ -79,7 +79,9 @@ Policy::Policy(const Setup& setup)
     storage_ = row.storage(parts_with(lane_.params));
   }
   resolve_budget(setup);  // maps and storage say how many slots there is room for
-  const std::string& positions = lane_.params.text("positions");
+  const KeptFile* const kept = row.from_file ? setup.files.kept.get() : nullptr;
+  const KeptFile::Run* const said = kept ? kept->run(lane_.params.text("run")) : nullptr;
+  const std::string& positions = said ? said->positions : lane_.params.text("positions");
   positions_ = positions.empty()        ? row.positions
                : positions == "cache"   ? Positions::cache
                : positions == "ceiling" ? Positions::ceiling
@@ -243,6 +245,7 @@ std::vector<ResolvedParam> Policy::params() const {
     else
       add_text(param.key, value);
   }
+  if (lane_.parts.row->from_file && positions_ == Positions::cache) add_text("positions", "cache");  // a file says it
   add_text("group", lane_.parts.row->takes_group ? lane_.params.text("group") : "mean");
   if (lane_.parts.row->has_budget && requested_ >= 0) add_count("slots", slots_);
   if (cadence() == Cadence::once) add_count("refresh", refresh_);

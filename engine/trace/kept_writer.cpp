@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/error.h"
+#include "policy/catalog.h"
+#include "policy/policy_pair.h"
 #include "trace/json_text.h"
 #include "trace/token_text.h"
 
@@ -21,6 +24,26 @@ void write_heads(JsonText& json, std::size_t n_heads, std::size_t n_kv_heads, Va
     if (h % n_kv_heads == n_kv_heads - 1) json.end_array();
   }
   json.end_array();
+}
+
+/// Where its keys stand, in the words of the key `positions`; a run of two policies says it in each of them, alike.
+std::string positions_of(const LaneSnapshot& lane) {
+  const auto said = std::ranges::find(lane.params, "positions", &ParamText::key);
+  if (said != lane.params.end()) return said->value;
+  const std::optional<PolicyPair> pair = pair_of(lane_spec_of_result(lane.spec));
+  if (!pair) return "original";
+  for (const auto& [key, value] : pair->prefill.given)
+    if (key == "positions") return value;
+  for (const ParamInfo& param : params_of(pair->prefill))
+    if (param.key == "positions") return param.default_text;
+  return "original";
+}
+
+/// Of a run in the file, which is written into specifications between double quotes.
+std::string name_of(const LaneSnapshot& lane) {
+  std::string name = lane.spec;
+  std::ranges::replace(name, '"', '\'');
+  return name;
 }
 
 }  // namespace
@@ -57,7 +80,9 @@ std::string KeptWriter::text(const Snapshot& s) const {
   }
   json.end_array().key("runs").begin_array(/*lines=*/true);
   for (std::size_t l = 1; l < std::min(s.lanes.size(), lanes_.size()); ++l) {
-    json.begin_object().member("name", s.lanes[l].spec).key("steps").begin_array(/*lines=*/true);
+    json.begin_object().member("name", name_of(s.lanes[l]));
+    if (const std::string positions = positions_of(s.lanes[l]); positions != "original") json.member("positions", positions);
+    json.key("steps").begin_array(/*lines=*/true);
     for (const Step& step : lanes_[l]) {
       const auto any = [&](auto has) { return std::ranges::any_of(step.heads, has); };
       json.begin_object().member("step", step.step).key("kept");

@@ -63,6 +63,14 @@ TEST_F(KeptFileTest, HoldsWhatEveryHeadKept) {
   EXPECT_EQ(file.run("other"), nullptr);
 }
 
+TEST_F(KeptFileTest, SaysWhereKeysStand) {
+  const auto run = [](const char* positions) { return std::string("{") + positions + R"("steps":[{"step":0,"kept":[[[0],[1]]]}]})"; };
+  EXPECT_EQ(read(kTokens, run("")).runs[0].positions, "original");
+  EXPECT_EQ(read(kTokens, run(R"("positions":"cache",)")).runs[0].positions, "cache");
+  EXPECT_THAT(refusal(kTokens, run(R"("positions":"text",)")), AllOf(HasSubstr("positions"), HasSubstr("one of original, cache, ceiling")));
+  EXPECT_THAT(refusal(kTokens, run(R"("positions":1,)")), HasSubstr("positions"));
+}
+
 TEST_F(KeptFileTest, ThePromptsLengthMayBeGiven) {
   const std::string run = R"({"steps":[{"step":0,"kept":[[[0],[1]]]}]})";
   EXPECT_EQ(read(kTokens, run).n_prompt, 4);

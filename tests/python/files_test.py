@@ -77,6 +77,17 @@ class Files(InFolder):
             np.testing.assert_array_equal(again.slots()["attention"], k.slots()["attention"])
             self.assertEqual((again.runs[0].steps[1].merged, again.runs[0].steps[0].top, again.runs[0].ratio), ([[[], [[2, 3]]]], [(5, 0.75)], 0.5))
 
+    def test_where_keys_stand_is_kept(self):
+        content = json.loads(json.dumps(KEPT))
+        self.assertEqual(self.read(content).runs[0].positions, "original")
+        content["runs"][0]["positions"] = "cache"
+        k = self.read(content)
+        k.write(self.path("again.json"))
+        self.assertEqual((k.runs[0].positions, kvscope.read(self.path("again.json")).runs[0].positions), ("cache", "cache"))
+        content["runs"][0]["positions"] = "text"
+        with self.assertRaisesRegex(kvscope.Error, "positions"):
+            self.read(content)
+
     def test_steps_that_are_not_there_lose_nothing(self):
         k = kvscope.Kept([1, 2, 3, 4, 5], n_layers=1, n_kv_heads=1, n_prompt=2)
         k.run("a").step(1, [[[0, 2]]])
@@ -207,6 +218,8 @@ class Files(InFolder):
         for name, ratio, words in (("a", None, "another name"), ("b", 25, "0 to 1"), ("x" * 5000, None, "4096 bytes"), (5, None, "expected a name")):
             with self.assertRaisesRegex(kvscope.Error, words):
                 file.run(name, ratio)
+        with self.assertRaisesRegex(kvscope.Error, "positions: expected one of original, cache, ceiling, got 'text'"):
+            file.run("b", positions="text")
         run.step(2, [[[0], [1]]])
         with self.assertRaisesRegex(kvscope.Error, "the tokens of all steps, 5, got 3"):
             file.write(self.path("k.json"))

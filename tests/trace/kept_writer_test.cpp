@@ -50,12 +50,20 @@ class KeptWriterTest : public ::testing::Test {
 };
 
 TEST_F(KeptWriterTest, RunsAreRepeatedFromTheirFile) {
-  const std::vector<std::string> lanes = {
-      "full", "h2o:slots=12", "snapkv:ratio=0.4", "adakv:ratio=0.4", "streaming:slots=9,positions=original", "random:slots=8"};
+  const std::vector<std::string> lanes = {"full",
+                                          "h2o:slots=12",
+                                          "snapkv:ratio=0.4",
+                                          "adakv:ratio=0.4",
+                                          "streaming:slots=9,positions=original",
+                                          "random:slots=8",
+                                          "streaming:slots=9",
+                                          "finch:ratio=0.4,window=6",
+                                          "custom:stat=mean,positions=cache,slots=12",
+                                          R"(prefill_decode:prefill="streaming:slots=16",decode="streaming:slots=12")"};
   const Snapshot first = run(session, request(lanes));
   const std::string path = folder.write("kept.json", KeptWriter::text_of(first));
   std::vector<std::string> given = {"full"};
-  for (std::size_t l = 1; l < lanes.size(); ++l) given.push_back(given_spec(path, lanes[l]));
+  for (const KeptFile::Run& run : read_kept_file(path).runs) given.push_back(given_spec(path, run.name));
   const Snapshot again = run(session, request(given));
   ASSERT_EQ(again.lanes.size(), first.lanes.size());
   for (std::size_t l = 1; l < lanes.size(); ++l) {
@@ -84,6 +92,23 @@ TEST_F(KeptWriterTest, HoldsTextMergesAndOnlyStepsInWhichSomethingLeft) {
   EXPECT_GT(file.runs[0].n_merges, 0);
   EXPECT_EQ(file.runs[1].steps.size(), 1u) << "once, after the prompt";
   EXPECT_EQ(file.runs[1].n_merges, 0);
+}
+
+TEST_F(KeptWriterTest, WhereKeysStandIsWrittenAndGoesOnFromFileToFile) {
+  const std::string path =
+      folder.write("kept.json", KeptWriter::text_of(run(session, request({"full", "streaming:slots=9", "h2o:slots=12"}))));
+  const Snapshot given = run(session, request({"full", given_spec(path, "streaming:slots=9"), given_spec(path, "h2o:slots=12")}));
+  EXPECT_EQ(std::ranges::count(given.lanes[1].params, "positions", &ParamText::key), 1) << "it is shown";
+  const KeptFile again = read_kept_file(folder.write("again.json", KeptWriter::text_of(given)));
+  ASSERT_EQ(again.runs.size(), 2u);
+  EXPECT_EQ(again.runs[0].positions, "cache");
+  EXPECT_EQ(again.runs[1].positions, "original");
+}
+
+TEST_F(KeptWriterTest, ABoundedDistanceIsWrittenAndNotRepeated) {
+  const std::string path = folder.write("kept.json", KeptWriter::text_of(run(session, request({"full", "lm_infinite:slots=12,sinks=3"}))));
+  EXPECT_EQ(read_kept_file(path).runs[0].positions, "ceiling");
+  EXPECT_THAT(refusal(request({"full", given_spec(path, "")})), HasSubstr("positions=ceiling"));
 }
 
 TEST_F(KeptWriterTest, RecordsWithoutSlotsAreRefused) {

@@ -13,6 +13,7 @@ from .table import Table
 
 MOST_LAYERS, MOST_HEADS, MOST_TOKENS, MOST_RUNS, MOST_NAME = 4096, 4096, 1 << 20, 64, 4096
 MOST_CELLS = 1 << 30                                                   # of all masks together: layers x KV heads x tokens x steps
+POSITIONS = ("original", "cache", "ceiling")                           # of keys, in the words of the policies
 MOST_INLINE = 1 << 20                                                  # numbers in the JSON itself; more stand in a file beside it
 
 
@@ -39,17 +40,20 @@ class Kept:
         if self.texts is not None and len(self.texts) != len(self.tokens):
             raise Error(f"texts: expected {len(self.tokens)}, one for each token, got {len(self.texts)}")
 
-    def run(self, name, ratio=None):
-        """Adds a run. ratio: share kept, 0 to 1, as the method counts it; None: not said."""
+    def run(self, name, ratio=None, positions="original"):
+        """Adds a run. ratio: share kept, 0 to 1, as the method counts it; None: not said. positions: where its keys stand: original (in the text) or cache (rotated to their
+        index in the cache)."""
         if any(run.name == name for run in self.runs):
             raise Error(f"run {name!r} is there already; expected another name")
         if not isinstance(name, str) or len(name.encode("utf-8", "replace")) > MOST_NAME:
             raise Error(f"run: expected a name of at most {MOST_NAME} bytes, got {type(name).__name__} {str(name)[:40]!r}")
         if ratio is not None and not 0 <= ratio <= 1:
             raise Error(f"run {name!r}: ratio: expected the share that is kept, 0 to 1, got {ratio}")
+        if positions not in POSITIONS:
+            raise Error(f"run {name!r}: positions: expected one of {', '.join(POSITIONS)}, got {positions!r}")
         if len(self.runs) == MOST_RUNS:
             raise Error(f"run {name!r}: expected at most {MOST_RUNS} runs in a file, got one more; write another file")
-        self.runs.append(KeptRun(self, name, ratio))
+        self.runs.append(KeptRun(self, name, ratio, positions))
         return self.runs[-1]
 
     @property
@@ -170,7 +174,10 @@ class Kept:
             ratio = run.at("ratio").number() if run.given("ratio") else None
             if name in out.names or ratio is not None and not 0 <= ratio <= 1:
                 run.fail("a name of its own and a ratio in 0..1")
-            out.run(name, ratio)._read(run, folder)
+            positions = run.at("positions").text() if run.given("positions") else "original"
+            if positions not in POSITIONS:
+                run.at("positions").fail(f"one of {', '.join(POSITIONS)}")
+            out.run(name, ratio, positions)._read(run, folder)
         return out
 
 
@@ -186,8 +193,8 @@ class KeptStep:
 class KeptRun:
     """A method's decisions. steps: list of KeptStep."""
 
-    def __init__(self, file, name, ratio):
-        self.name, self.ratio, self._file, self.steps = name, ratio, file, []
+    def __init__(self, file, name, ratio, positions):
+        self.name, self.ratio, self.positions, self._file, self.steps = name, ratio, positions, file, []
 
     def step(self, step, kept, scores=None, *, attention=None, top=None, merged=None):
         """What every head holds after a step (0: after the prompt); steps ascend. Returns the run.
@@ -275,8 +282,12 @@ class KeptRun:
             if s.merged is not None:
                 out["merged"] = s.merged
             steps.append(out)
-        out = {"name": self.name, "steps": steps}
-        return out if self.ratio is None else {"name": self.name, "ratio": float(self.ratio), "steps": steps}
+        out = {"name": self.name}
+        if self.ratio is not None:
+            out["ratio"] = float(self.ratio)
+        if self.positions != "original":
+            out["positions"] = self.positions
+        return {**out, "steps": steps}
 
     def _read(self, run, folder):
         f = self._file

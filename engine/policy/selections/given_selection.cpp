@@ -16,6 +16,11 @@ GivenRun::GivenRun(std::shared_ptr<const KeptFile> file, const std::string& name
   if (!file_) throw UsageError("file: expected a file of kept tokens, got none");
   run_ = file_->run(name);
   if (run_) {
+    if (run_->positions == "ceiling")
+      throw UsageError(fmt::format(
+          "file: {}: run {}: expected keys at their places in the text or in the cache, got positions={}: how far away its first "
+          "tokens are seen does not stand in the file; run the policy itself",
+          kvscope::quoted(file_->path), kvscope::quoted(run_->name), run_->positions));
     check_nothing_returns();
     return;
   }
