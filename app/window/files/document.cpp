@@ -469,7 +469,7 @@ void Document::offerRecovery() {
       };
       m.welcome.setRecovery(text);
       connect(&m.welcome, &WelcomePage::recoveryRequested, this, recover, Qt::SingleShotConnection);
-      if (!m.pages.shows(Page::welcome)) m.rows.notices().show(text, path, "Recover it", recover);
+      if (!m.pages.shows(Page::welcome)) m.rows.notices().showAfter(text, path, "Recover it", recover);
       return;
     } catch (const Error&) {
       continue;  // damaged: the next one

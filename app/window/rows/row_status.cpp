@@ -86,6 +86,11 @@ void MessageBar::show(const QString& text, const QString& details, const QString
   Q_EMIT said(sentence);
 }
 
+void MessageBar::showAfter(const QString& text, const QString& details, const QString& remedy, const std::function<void()>& run) {
+  if (isHidden()) return show(text, details, remedy, run);
+  m_after.push_back({text, details, remedy, {}, run, {}});
+}
+
 void MessageBar::say(const Message& message) {
   m_now = message;
   m_text->setText(message.text);
@@ -114,16 +119,22 @@ void MessageBar::setNews(bool news) {
 void MessageBar::dismiss() {
   if (const std::optional<Message> below = std::exchange(m_below, std::nullopt)) return say(*below);
   hide();
+  if (m_after.empty()) return;
+  const Message next = m_after.front();
+  m_after.erase(m_after.begin());
+  show(next.text, next.details, next.remedy, next.run);
 }
 
 void MessageBar::clear() {
   m_below.reset();
+  m_after.clear();
   hide();
 }
 
 void MessageBar::takeBack(const QString& text) {
   const QString sentence = sentenceOf(text);
   if (m_below && m_below->text == sentence) m_below.reset();
+  std::erase_if(m_after, [&](const Message& later) { return sentenceOf(later.text) == sentence; });
   if (m_text->text() == sentence) dismiss();
 }
 

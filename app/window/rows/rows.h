@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <QElapsedTimer>
 #include <QFrame>
@@ -168,10 +169,12 @@ class MessageBar : public QFrame {
   /// message with a remedy) that was not answered comes back when what was said over it is dismissed.
   void show(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {},
             const QString& other = {}, const std::function<void()>& run_other = {});
+  /// The same, once what is said now has been read: it has a matter of its own.
+  void showAfter(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {});
   /// What it says went well: without the colour of a failure, until the next message.
   void markNews();
   void dismiss();
-  /// The same, and no offer comes back.
+  /// The same, and nothing comes back or after it.
   void clear();
   /// Goes away if this is what it says.
   void takeBack(const QString& text);
@@ -193,6 +196,7 @@ class MessageBar : public QFrame {
   QToolButton* m_close;
   Message m_now;
   std::optional<Message> m_below;  // an offer that something else was said over
+  std::vector<Message> m_after;    // to be said once what is said now is dismissed, the first first
 };
 
 /// Thin line under the breadcrumb while the engine computes.

@@ -187,8 +187,8 @@ void MainWindow::begin() {
   else if (m_model.settings && options.atStartOnly() && !m_pages->shows(Page::welcome))
     m_document->openLast();
   if (!options.store.empty()) m_document->openStoreIn(QString::fromStdString(options.store));
+  if (!options.not_opened.empty()) notices().showAfter(QString::fromStdString(options.not_opened), {});
   m_document->offerRecovery();
-  if (!options.not_opened.empty()) notices().show(QString::fromStdString(options.not_opened), {});
   if (const Lesson& lesson = m_lecture->guide().lesson(); m_lecture->on() && lesson.staged()) m_lecture->openLesson(qs(lesson.path));
   if (!options.scene.empty()) m_lecture->guide().goTo(QString::fromStdString(options.scene));
 }

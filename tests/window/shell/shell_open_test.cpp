@@ -107,6 +107,32 @@ TEST_F(OpenTest, AnOfferThatNobodyAnsweredComesBackWhenWhatWasSaidOverItIsRead) 
   EXPECT_TRUE(bar.isHidden()) << "it was seen";
 }
 
+TEST_F(OpenTest, WhatIsToBeSaidAfterItWaitsUntilItIsRead) {
+  MessageBar& bar = window->notices();
+  bar.clear();
+  bar.showAfter("The first.", {});
+  bar.showAfter("The second.", {}, "Recover it", [] {});
+  bar.showAfter("The third.", {});
+  bar.showAfter("The fourth.", {});
+  EXPECT_EQ(notice(), "The first.") << "nothing was said before it";
+  EXPECT_EQ(buttonOf(bar, "Recover it"), nullptr);
+  bar.show("An answer.", {});
+  EXPECT_EQ(notice(), "An answer.") << "what happens now is said now";
+  bar.dismiss();
+  EXPECT_EQ(notice(), "The second.");
+  EXPECT_NE(buttonOf(bar, "Recover it"), nullptr);
+  bar.takeBack("The third.");
+  bar.dismiss();
+  EXPECT_EQ(notice(), "The fourth.");
+  bar.dismiss();
+  EXPECT_TRUE(bar.isHidden());
+  bar.showAfter("The first.", {});
+  bar.showAfter("The second.", {});
+  bar.clear();
+  bar.dismiss();
+  EXPECT_TRUE(bar.isHidden());
+}
+
 TEST_F(OpenTest, ATextThatCannotBeReadAtTheStartIsSaidInTheWindow) {
   for (const QByteArray& bytes : {png, QByteArray(10 << 20, 'a')}) {
     Options start;

@@ -477,6 +477,26 @@ TEST_F(WindowTest, WhatWasLeftOfASessionWithAFileIsOfferedOverIt) {
   EXPECT_EQ(window->controller().request().prompt, edited.request.prompt);
 }
 
+TEST_F(WindowTest, WhatASessionSaysIsReadBeforeAnotherOneIsOffered) {
+  window.reset();
+  QTemporaryDir folder;
+  QJsonObject newer = QJsonDocument::fromJson(bytesOf(kVersion1)).object();
+  newer["version"] = 99;
+  write(folder.filePath("newer.kvscope"), QJsonDocument(newer).toJson());
+  QDir(folder.path()).mkdir("journal");
+  write(folder.filePath("journal/unsaved-1700000000000-1.kvscope"), bytesOf(kVersion1));
+  options.journal = folder.filePath("journal").toStdString();
+  options.session = folder.filePath("newer.kvscope").toStdString();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->notices().text().contains("newer kvscope (version 99")) << window->notices().text().toStdString();
+  EXPECT_EQ(buttonOf(*window, "Recover it"), nullptr);
+  window->notices().dismiss();
+  EXPECT_TRUE(window->notices().text().contains("was not saved")) << window->notices().text().toStdString();
+  EXPECT_NE(buttonOf(*window, "Recover it"), nullptr);
+}
+
 TEST_F(WindowTest, WhatIsRecoveredIsStillOfTheFileThatItWasOf) {
   QTemporaryDir folder;
   const QString path = folder.filePath("mine.kvscope"), journal = folder.filePath("journal");
