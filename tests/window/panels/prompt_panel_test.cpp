@@ -17,6 +17,7 @@
 #include <QUrl>
 
 #include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_editor_layout.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/panels/prompt/prompt_panel_legend.h"
 #include "app/window/panels/prompt/sample_prompts.h"
@@ -98,6 +99,41 @@ TEST_F(PromptPanelTest, ATextThatIsNoPromptIsRefusedAtOnceAndHarmsNothing) {
   QApplication::clipboard()->setText("!");
   panel.editor().paste();
   EXPECT_TRUE(panel.editor().exactText().contains('!')) << "what is no more than a prompt is taken";
+}
+
+TEST_F(PromptPanelTest, AfterThatManyEmojiOfAParagraphTheOthersAreBoxesAndTheTextIsWhole) {
+  const int most = SpacedTextLayout::kMostEmoji;
+  const QString rocket = QString::fromUtf8("\U0001F680");
+  const auto formats = [&] { return panel.editor().document()->firstBlock().layout()->formats(); };
+  const QString few = "a " + rocket.repeated(most);
+  panel.editor().setExactText(few);
+  EXPECT_TRUE(formats().isEmpty());
+  EXPECT_FALSE(panel.facts().contains("boxes"));
+  const QString many = few + QString(" and " + rocket).repeated(3000);
+  panel.editor().setExactText(many);
+  EXPECT_EQ(panel.editor().exactText(), many);
+  EXPECT_EQ(requested(), many);
+  ASSERT_EQ(formats().size(), 1);
+  EXPECT_EQ(formats()[0].start, few.size() + 5) << "from the first one too many on";
+  EXPECT_EQ(formats()[0].length, many.size() - few.size() - 5);
+  EXPECT_TRUE(panel.facts().contains("boxes for emoji after the first 2")) << panel.facts().toStdString();
+  QTextCharFormat underlined;
+  underlined.setFontUnderline(true);
+  panel.editor().moveCursor(QTextCursor::Start);
+  QInputMethodEvent composing("にほ", {{QInputMethodEvent::TextFormat, 0, 2, underlined}});
+  QApplication::sendEvent(&panel.editor(), &composing);
+  ASSERT_EQ(formats().size(), 2) << "and the line under what is composed";
+  EXPECT_TRUE(formats()[0].format.fontUnderline());
+  EXPECT_EQ(formats()[1].start, few.size() + 5 + 2);
+  QInputMethodEvent cancelled("", {});
+  QApplication::sendEvent(&panel.editor(), &cancelled);
+  EXPECT_EQ(formats().size(), 1);
+  QTextCursor last(panel.editor().document());
+  last.movePosition(QTextCursor::End);
+  last.insertText("\n" + rocket);
+  EXPECT_TRUE(panel.editor().document()->lastBlock().layout()->formats().isEmpty()) << "another paragraph";
+  panel.editor().setExactText(few);
+  EXPECT_TRUE(formats().isEmpty());
 }
 
 TEST_F(PromptPanelTest, CopiesBackExactlyWhatWasWritten) {

@@ -1,11 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/panels/prompt/prompt_editor_layout.h"
 
+#include <algorithm>
+
 #include <QTextBlock>
 #include <QTextDocument>
 #include <QTextLayout>
 
 namespace kvscope {
+
+namespace {
+
+/// True of characters that mostly are pictures in colour, and of what makes one of the character before it.
+bool isEmoji(char32_t c) {
+  return (c >= 0x1f000 && c <= 0x1faff) || (c >= 0x2600 && c <= 0x27bf) || (c >= 0x2b00 && c <= 0x2bff) || c == 0xfe0f;
+}
+
+/// Where the emoji that is one too many begins; the text's length: there is none.
+int endOfPictures(const QString& text) {
+  int n = 0;
+  for (qsizetype i = 0; i < text.size(); ++i) {
+    const bool pair = text[i].isHighSurrogate() && i + 1 < text.size();
+    const char32_t c = pair ? QChar::surrogateToUcs4(text[i], text[i + 1]) : text[i].unicode();
+    if (isEmoji(c) && ++n > SpacedTextLayout::kMostEmoji) return static_cast<int>(i);
+    i += pair;
+  }
+  return static_cast<int>(text.size());
+}
+
+bool hasOwnFont(const QTextLayout::FormatRange& range) { return range.format.hasProperty(QTextFormat::FontStyleStrategy); }
+
+}  // namespace
+
+/// The font of a block's end must be known before its lines are broken. Formats of an input method that composes here stay.
+void SpacedTextLayout::documentChanged(int from, int removed, int added) {
+  for (QTextBlock block = document()->findBlock(from); block.isValid() && block.position() <= from + added; block = block.next()) {
+    QTextLayout& layout = *block.layout();
+    const QString text = block.text();
+    const auto n_composed = static_cast<int>(layout.preeditAreaText().size()), n = static_cast<int>(text.size()) + n_composed;
+    const int end = endOfPictures(text), begin = layout.preeditAreaPosition() <= end ? end + n_composed : end;
+    QList<QTextLayout::FormatRange> formats = layout.formats();
+    formats.removeIf(hasOwnFont);
+    if (begin < n) {
+      QFont alone = document()->defaultFont();
+      alone.setStyleStrategy(QFont::NoFontMerging);
+      QTextLayout::FormatRange rest{begin, n - begin, {}};
+      rest.format.setFont(alone);
+      formats.append(rest);
+    }
+    if (formats != layout.formats()) layout.setFormats(formats);
+  }
+  QPlainTextDocumentLayout::documentChanged(from, removed, added);
+}
+
+bool SpacedTextLayout::hasBoxes() const {
+  if (document()->characterCount() <= kMostEmoji) return false;
+  for (QTextBlock block = document()->begin(); block.isValid(); block = block.next())
+    if (block.length() > kMostEmoji && std::ranges::any_of(block.layout()->formats(), hasOwnFont)) return true;
+  return false;
+}
 
 void SpacedTextLayout::setPitch(int pitch) {
   m_pitch = pitch;

@@ -7,15 +7,25 @@ namespace kvscope {
 
 /// Plain-text layout with a fixed distance from line to line, so that the fills behind the text do not touch. Qt has no such setting for
 /// plain text; it lays out lazily per block and asks blockBoundingRect() for every use, which is where the lines are put apart.
+/// Qt decodes the picture of an emoji anew whenever it asks how wide it is, so a paragraph of a megabyte of them would hold the window for
+/// half a minute at every letter: what comes after the first kMostEmoji of a paragraph is drawn in the text's own font alone, and what
+/// that lacks as boxes.
 class SpacedTextLayout : public QPlainTextDocumentLayout {
   Q_OBJECT
 
  public:
+  static constexpr int kMostEmoji = 2000;  // half a second
+
   SpacedTextLayout(QTextDocument* document, int pitch) : QPlainTextDocumentLayout(document), m_pitch(pitch) {}
 
   int pitch() const { return m_pitch; }
   void setPitch(int pitch);
   QRectF blockBoundingRect(const QTextBlock& block) const override;
+  /// Some emoji are drawn as boxes.
+  bool hasBoxes() const;
+
+ protected:
+  void documentChanged(int from, int removed, int added) override;
 
  private:
   int m_pitch;

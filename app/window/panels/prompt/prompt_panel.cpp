@@ -150,6 +150,8 @@ QString PromptPanel::facts() const {
     facts = "text before: " + facts;
   else if (m_workspace.dimmed() && other)
     facts = "reading the text · before: " + facts;
+  if (const int n = m_editor->emojiDrawn(); n > 0)
+    facts += QString(" · boxes for emoji after the first %1 of a paragraph").arg(qs(viz::format_count(n)));
   if (!m_editor->writing()) return facts;
   return (m_controller.viewOnly() ? "view only, Esc leaves · " : "writing, Esc leaves · ") + facts;
 }
