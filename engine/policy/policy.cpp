@@ -144,7 +144,7 @@ void Policy::resolve_budget(const Setup& setup) {
     const bool whole = params.is("whole_window", "1");
     c = std::max(c, whole ? params.count("sinks", c) + 1 : 2);
     const int most = whole ? n_prompt - 1 : lane_.parts.selecting->observes_more ? c - 1 : c / 2;
-    observed_ = std::min(std::max(params.count("window", c), 1), std::max(most, 0));  // a share of few slots may be none
+    observed_ = std::clamp(params.count("window", c), 0, std::max(most, 0));
     window_slots_ = std::min(observed_, c - (whole ? params.count("sinks", c) : 0));
   }
   slots_ = with_minimum(c);

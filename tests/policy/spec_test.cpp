@@ -40,7 +40,7 @@ TEST(Spec, WhatTheReferenceTakesIsTaken) {
   for (const char* spec :
        {"full", "full:", "full:group=max", "local:slots=10,sinks=2", "streaming:slots=10,positions=original",
         "h2o:ratio=0.4,group=max,sinks=1", "h2o:ratio=1.5,recent=0.25", "snapkv:slots=10,window=8,kernel=5,pool=avg,refresh=2,group=sum",
-        "snapkv:slots=10,window=1,refresh=0", "weightedkv:slots=10,sinks=2,merge=off",
+        "snapkv:slots=10,window=0,refresh=0", "weightedkv:slots=10,sinks=2,merge=off",
         "keepkv:slots=10,sinks=2,threshold=-1,predict=current,form=zip", "keepkv:slots=10,threshold=0.2,form=code,predict=window,window=6",
         "keepkv:base=window,slots=1,alpha=0", "keepkv:slots=5,alpha=9e-1"})
     EXPECT_EQ(refusal(spec), "") << spec;
@@ -94,7 +94,6 @@ TEST(Spec, NumbersOutsideTheirRangeAreRefusedWithTheRange) {
                            "keepkv:slots=4,threshold=nan",
                            "keepkv:slots=4,threshold=3",
                            "keepkv:slots=4,window=0",
-                           "snapkv:slots=4,window=0",
                            "dropkv:slots=4,window=0",
                            "rkv:slots=4,window=0",
                            "think:pruned=1"}) {
