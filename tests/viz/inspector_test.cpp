@@ -151,7 +151,7 @@ TEST_F(InspectorTest, CardLineageAndReasonsDescribeTheSelectedSlot) {
   EXPECT_EQ(row("votes"), "4");
   EXPECT_EQ(row("members"), "4 tokens");
   EXPECT_EQ(row("ranking score"), "0.800");
-  EXPECT_EQ(row("rank"), "3 of 3 ranked");
+  EXPECT_EQ(row("rank"), "3 of 4 ranked");
   EXPECT_EQ(row("share"), "0.0400");
   EXPECT_EQ(row("attention now"), "0.200");
   EXPECT_EQ(row("logit bias b"), "+1.2500");

@@ -69,7 +69,7 @@ TEST_F(SmallRun, SlotFactsAreThoseOfTheRecord) {
   EXPECT_EQ(facts.votes, 4);
   EXPECT_THAT(facts.members, ElementsAre(1, 2, 3, 5));
   EXPECT_DOUBLE_EQ(facts.score, 0.8);
-  EXPECT_EQ(facts.n_ranked, 3);  // 3, 4 and 6; the newest is protected
+  EXPECT_EQ(facts.n_ranked, 4);  // 3, 4, 6, and what went; the newest is protected
   EXPECT_EQ(facts.rank, 3);
   EXPECT_DOUBLE_EQ(facts.statistic, 0.04);
   EXPECT_DOUBLE_EQ(facts.bias, 1.25);
