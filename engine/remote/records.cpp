@@ -24,7 +24,7 @@ static int count_of(Archive&, Event::Kind) {
 }
 template <class Archive>
 static int count_of(Archive&, LaneWarning::Kind) {
-  return static_cast<int>(LaneWarning::Kind::edits_idle) + 1;
+  return static_cast<int>(LaneWarning::Kind::window_decides) + 1;
 }
 template <class Archive>
 static int count_of(Archive&, RopeScaling::Kind) {

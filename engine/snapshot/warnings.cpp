@@ -14,8 +14,9 @@ namespace kvscope {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"nothing_removed", "only_newest_left", "frozen",       "not_finite",   "nan_scores", "fallback",
-                                       "budget_raised",   "budget_missed",    "figures_only", "as_if_stored", "edits_idle"};
+constexpr std::string_view kNames[] = {"nothing_removed", "only_newest_left", "frozen",        "not_finite",
+                                       "nan_scores",      "fallback",         "budget_raised", "budget_missed",
+                                       "figures_only",    "as_if_stored",     "edits_idle",    "window_decides"};
 
 std::string counted(double n, std::string_view one, std::string_view many) { return fmt::format("{:.0f} {}", n, n == 1 ? one : many); }
 
@@ -66,6 +67,9 @@ std::string text_of(const LaneWarning& w) {
     case Kind::edits_idle:
       return fmt::format("{:.0f} of {} changed nothing up to step {:.0f}: the step or token has not come, or there was nothing to change",
                          w.count, counted(w.asked, "edit by hand", "edits by hand"), w.got);
+    case Kind::window_decides:
+      return fmt::format("what is set by hand for {:.0f} of {} does nothing: the model's own window decides there what stays", w.count,
+                         counted(w.asked, "layer", "layers"));
   }
   return {};
 }
@@ -144,6 +148,7 @@ std::vector<LaneWarning> WarningWatch::warnings(const WarningFacts& facts) const
   if (not_finite_ > 0) add(Kind::not_finite, not_finite_);
   if (!std::isnan(facts.bytes_as_if_stored)) add(Kind::as_if_stored, 0, facts.bytes_in_full, facts.bytes_as_if_stored);
   if (facts.edits_idle > 0) add(Kind::edits_idle, facts.edits_idle, facts.edits, step_);
+  if (facts.layers_with_window > 0) add(Kind::window_decides, facts.layers_with_window, facts.layers_set);
   return out;
 }
 

@@ -26,6 +26,7 @@ struct LaneWarning {
     figures_only,      // the first `count` steps keep no slots: recorded results reached `got` bytes
     as_if_stored,      // errors and bytes are those of keys and values that are stored otherwise; `got` bytes if they were, `asked` in full
     edits_idle,        // `count` of `asked` edits by hand changed nothing up to step `got`
+    window_decides,    // in `count` of `asked` layers for which something was set by hand the model's own window decides what stays
   };
   Kind kind = Kind::nothing_removed;
   double count = 0, asked = 0, got = 0;
@@ -48,6 +49,8 @@ struct WarningFacts {
   double bytes_as_if_stored = kNotAvailable;  // of the keys and values now, where they are stored otherwise
   double bytes_in_full = 0;                   // of the same, as they would be
   int edits = 0, edits_idle = 0;              // by hand: those that are on, and of them those that changed nothing
+  int layers_set = 0,
+      layers_with_window = 0;  // for which budgets, keys or pins were set by hand, and of them those in which no policy decides
 };
 
 /// Watches the steps of one lane as they come. Copyable (checkpoints).

@@ -113,6 +113,22 @@ TEST_P(Windows, EditsByHandStayInsideTheWindow) {
   EXPECT_TRUE(std::ranges::find(head(s, record, 1, 0).pos, 3) != head(s, record, 1, 0).pos.end());
 }
 
+TEST_P(Windows, ABudgetByHandForALayerWithAWindowIsSaidToDoNothing) {
+  const auto said = [&](const std::string& lane) {
+    Session session = testing::open_session(folder_of("gemma2"));
+    const Snapshot s = testing::run(session, request({"full", lane}));
+    const std::vector<LaneWarning>& warnings = s.lanes[1].warnings;
+    const auto found = std::ranges::find(warnings, LaneWarning::Kind::window_decides, &LaneWarning::kind);
+    return found == warnings.end() ? std::pair(0.0, 0.0) : std::pair(found->count, found->asked);
+  };
+  EXPECT_EQ(said("h2o:slots=12@slots=8,layers=0"), std::pair(1.0, 1.0));
+  EXPECT_EQ(said("h2o:slots=12@slots=8,layers=0-1"), std::pair(1.0, 2.0));
+  EXPECT_EQ(said("keepkv:slots=12,threshold[L0]=0.6"), std::pair(1.0, 1.0));
+  EXPECT_EQ(said("h2o:slots=12@pin=3,layers=0"), std::pair(1.0, 1.0));
+  EXPECT_EQ(said("h2o:slots=12@slots=8,layers=1"), std::pair(0.0, 0.0));
+  EXPECT_EQ(said("h2o:slots=12@slots=8"), std::pair(0.0, 0.0)) << "of no layer in particular";
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, Windows, ::testing::Values(PromptMode::prefill, PromptMode::stream),
                          [](const auto& p) { return p.param == PromptMode::prefill ? "prefill" : "stream"; });
 

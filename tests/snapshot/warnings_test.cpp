@@ -112,7 +112,7 @@ TEST(Warnings, WhatIsStoredInMoreIsNotSaidToStandInFull) {
 }
 
 TEST(Warnings, KindsHaveNamesThatReadBack) {
-  for (int k = 0; k <= static_cast<int>(Kind::as_if_stored); ++k) {
+  for (int k = 0; k <= static_cast<int>(Kind::window_decides); ++k) {
     Kind read = Kind::nothing_removed;
     EXPECT_TRUE(parse_kind(name_of(static_cast<Kind>(k)), read));
     EXPECT_EQ(read, static_cast<Kind>(k));
@@ -144,6 +144,16 @@ TEST(Warnings, EditsThatChangedNothingAreCountedUpToTheLastStep) {
   EXPECT_EQ(text_of(w[0]),
             "2 of 3 edits by hand changed nothing up to step 2: the step or token has not come, or there was nothing to change");
   EXPECT_TRUE(watch.warnings({.edits = 3}).empty());
+}
+
+TEST(Warnings, WhatIsSetForLayersWithWindowsIsSaid) {
+  WarningWatch watch;
+  watch.add(step_of(4, {0, 1, 3, 4}, {2}));
+  const auto w = watch.warnings({.layers_set = 2, .layers_with_window = 1});
+  ASSERT_EQ(w.size(), 1u);
+  EXPECT_EQ(w[0].kind, Kind::window_decides);
+  EXPECT_EQ(text_of(w[0]), "what is set by hand for 1 of 2 layers does nothing: the model's own window decides there what stays");
+  EXPECT_TRUE(watch.warnings({.layers_set = 2}).empty());
 }
 
 }  // namespace

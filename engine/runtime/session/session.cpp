@@ -563,7 +563,7 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   out.vocabulary = vocabulary;
   std::vector<int> all = ids;
   for (auto& lane : lanes) {
-    LaneSnapshot& described = out.lanes.emplace_back(describe_lane(*lane, n_steps));
+    LaneSnapshot& described = out.lanes.emplace_back(describe_lane(*lane, model.config(), n_steps));
     const int cut = std::min(lane->n_figures_only, n_steps);
     described.text_end = end_of_text(lane->fed, n_steps, out.prefill_mode ? 1 : out.n_prompt, model.files.end_ids);
     if (cut > 0)

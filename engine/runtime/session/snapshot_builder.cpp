@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <set>
 
 #include "core/whole_characters.h"
 #include "policy/catalog.h"
@@ -92,7 +93,19 @@ bool is_idle(const WhatIf& edit, const WarningWatch& watch) {
   return edit.step >= watch.step() || edit.positions.front() > watch.position();
 }
 
-LaneSnapshot describe_lane(Lane& lane, int n_steps) {
+/// The layers for which a budget, a key or a pin was set by hand: what tells a policy something.
+std::set<int> layers_set_by_hand(const Lane& lane) {
+  std::set<int> layers;
+  const LaneEdits& edits = lane.setup().spec.edits;
+  for (const BudgetOverride& budget : edits.budgets)
+    if (budget.on) layers.insert(budget.heads.layers.begin(), budget.heads.layers.end());
+  for (const WhatIf& edit : edits.what_ifs)
+    if (edit.on && edit.kind == WhatIf::Kind::pin) layers.insert(edit.heads.layers.begin(), edit.heads.layers.end());
+  for (const HeadKey& key : lane.policy().head_keys()) layers.insert(key.layer);
+  return layers;
+}
+
+LaneSnapshot describe_lane(Lane& lane, const ModelConfig& model, int n_steps) {
   const Policy& policy = lane.policy();
   const PolicyInfo& info = policy.info();
   LaneSnapshot out;
@@ -130,6 +143,7 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
   while (watch.n_steps() < n_steps) watch.add(*lane.steps[watch.n_steps()]);
   const CacheSizes sizes = lane.sizes();
   const std::vector<WhatIf> edits = active_what_ifs(lane.setup().spec.edits);
+  const std::set<int> layers = layers_set_by_hand(lane);
   out.warnings =
       watch.warnings({.slots_requested = policy.slots_requested(),
                       .slots_asked = out.slots_asked,
@@ -137,7 +151,9 @@ LaneSnapshot describe_lane(Lane& lane, int n_steps) {
                       .bytes_as_if_stored = policy.storage() ? sizes.kv_bytes : kNotAvailable,
                       .bytes_in_full = sizes.in_full,
                       .edits = static_cast<int>(edits.size()),
-                      .edits_idle = static_cast<int>(std::ranges::count_if(edits, [&](const WhatIf& e) { return is_idle(e, watch); }))});
+                      .edits_idle = static_cast<int>(std::ranges::count_if(edits, [&](const WhatIf& e) { return is_idle(e, watch); })),
+                      .layers_set = static_cast<int>(layers.size()),
+                      .layers_with_window = static_cast<int>(std::ranges::count_if(layers, [&](int l) { return model.window(l) > 0; }))});
   out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), n_steps));
   if (policy.limits()) out.score_equation = score_equation(policy);
   if (policy.storage()) out.stored_as = policy.storage()->equation();

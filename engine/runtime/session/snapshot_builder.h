@@ -20,7 +20,7 @@ std::vector<TokenInfo> describe_tokens(std::span<const int> ids, std::span<const
                                        const std::vector<TokenInfo>& vocabulary);
 
 /// One lane as the window sees it, with its first n_steps steps.
-LaneSnapshot describe_lane(Lane& lane, int n_steps);
+LaneSnapshot describe_lane(Lane& lane, const ModelConfig& model, int n_steps);
 
 /// Sets fork_of of every lane, from their specifications.
 void find_forks(std::vector<LaneSnapshot>& lanes);
