@@ -83,7 +83,7 @@ class Binder {
  private:
   /// The text part of a multimodal folder stands under a name of its own.
   static std::string prefix_of(const Weights& weights) {
-    for (const char* prefix : {"language_model.model.", "model.language_model."})
+    for (const char* prefix : {"language_model.model.", "model.language_model.", "model.text_model."})
       if (weights.has(std::string(prefix) + "embed_tokens.weight")) return prefix;
     return "model.";
   }

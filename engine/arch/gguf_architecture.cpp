@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
-#include "io/quote_name.h"
+#include "arch/refused.h"
 
 namespace kvscope {
 namespace {
@@ -127,10 +127,24 @@ class Keys {
   std::string key(std::string_view part) const { return prefix_ + std::string(part); }
   const GgufValue* find(std::string_view part) const { return file_.find(key(part)); }
   std::int64_t whole(std::string_view part) const { return file_.whole(key(part)); }
+  /// Of what may stand there once for each layer and is one number here.
+  std::int64_t whole_of_layers(std::string_view part) const {
+    const GgufValue* value = find(part);
+    if (!value || !value->is_list()) return whole(part);
+    const GgufValue& list = *file_.wholes(key(part));
+    if (const std::int64_t layers = whole("block_count"); static_cast<std::int64_t>(list.size()) != layers || layers == 0)
+      file_.fail(key(part), fmt::format("expected a number for each of {} layers, got {}", layers, list.size()));
+    for (std::size_t i = 1; i < list.size(); ++i)
+      if (list.whole(i) != list.whole(0))
+        file_.fail(key(part), fmt::format("expected the same number in all layers, got {} in the first and {} in layer {}", list.whole(0),
+                                          list.whole(i), i));
+    return list.whole(0);
+  }
   double real(std::string_view part) const {
     const GgufValue* value = find(part);
     if (!value) file_.fail(key(part), "is missing, expected a number");
     if (value->is_list() || value->is_text() || value->is_flag()) file_.fail(key(part), "expected a number, got something else");
+    if (!std::isfinite(value->real())) file_.fail(key(part), fmt::format("expected a finite number, got {}", value->real()));
     return value->real();
   }
   /// The value under a name of config.json, where it is given.
@@ -240,7 +254,7 @@ std::int64_t vocab_size(const Keys& keys) {
 
 /// What other keys say only together.
 void add_what_follows(const Keys& keys, const GgufArchitecture& architecture, json& out) {
-  const std::int64_t heads = keys.whole("attention.head_count"), dim = keys.whole("embedding_length");
+  const std::int64_t heads = keys.whole_of_layers("attention.head_count"), dim = keys.whole("embedding_length");
   const bool has_length = keys.find("attention.key_length") != nullptr;
   const std::int64_t head_dim = has_length ? keys.whole("attention.key_length") : heads > 0 ? dim / heads : 0;
   if (!has_length && head_dim > 0) out["head_dim"] = head_dim;
@@ -272,9 +286,9 @@ const GgufArchitecture* known_gguf_architecture(const GgufFile& file) {
 const GgufArchitecture& gguf_architecture(const GgufFile& file) {
   const std::string_view name = file.text(kArchitecture);
   if (const GgufArchitecture* known = known_gguf_architecture(file)) return *known;
-  std::string known;
-  for (const GgufArchitecture& one : kArchitectures) known += fmt::format("{}{}", known.empty() ? "" : ", ", one.name);
-  file.fail(kArchitecture, fmt::format("unknown architecture {} (known: {})", quote_name(name), known));
+  std::vector<std::string> known;
+  for (const GgufArchitecture& one : kArchitectures) known.emplace_back(one.name);
+  file.fail(kArchitecture, refusal_of("architecture", name, known));
 }
 
 std::string config_of_gguf(std::span<const GgufFile> parts, const GgufArchitecture& architecture) {
@@ -284,9 +298,9 @@ std::string config_of_gguf(std::span<const GgufFile> parts, const GgufArchitectu
   const double theta = keys.find("rope.freq_base") ? keys.real("rope.freq_base") : architecture.usual_theta;
   json out = {{"model_type", architecture.model_type},
               {"hidden_size", keys.whole("embedding_length")},
-              {"intermediate_size", keys.whole("feed_forward_length")},
+              {"intermediate_size", keys.whole_of_layers("feed_forward_length")},
               {"num_hidden_layers", keys.whole("block_count")},
-              {"num_attention_heads", keys.whole("attention.head_count")},
+              {"num_attention_heads", keys.whole_of_layers("attention.head_count")},
               {"vocab_size", vocab_size(keys)},
               {"max_position_embeddings", keys.whole("context_length")},
               {"rms_norm_eps", keys.real("attention.layer_norm_rms_epsilon")},
@@ -294,7 +308,7 @@ std::string config_of_gguf(std::span<const GgufFile> parts, const GgufArchitectu
               {"tie_word_embeddings", !keys.has_tensor("output.weight")},
               {"bos_token_id", id_or_null(file, "tokenizer.ggml.bos_token_id")},
               {"eos_token_id", id_or_null(file, "tokenizer.ggml.eos_token_id")}};
-  keys.copy_whole("attention.head_count_kv", "num_key_value_heads", out);
+  if (keys.find("attention.head_count_kv")) out["num_key_value_heads"] = keys.whole_of_layers("attention.head_count_kv");
   keys.copy_whole("attention.key_length", "head_dim", out);
   if (const json scaling = scaling_of(keys, theta); !scaling.is_null()) out["rope_scaling"] = scaling;
   // Texts end at the end of a turn, too.

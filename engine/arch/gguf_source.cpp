@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "arch/config_reader.h"
 #include "arch/gguf_architecture.h"
 #include "arch/gguf_tokenizer.h"
 #include "core/error.h"
@@ -111,8 +112,10 @@ GgufSource open_gguf_source(const std::string& path, ReadWeights read) {
                  Weights(path, [&architecture](std::string_view name) { return name_in_gguf(architecture, name); }),
                  open_gguf_tokenizer(first)};
   if (read == ReadWeights::what_changes) out.chat = model_chat([&] { return open_gguf_chat_template(first); });
-  const std::string prefix = std::string(architecture.name) + ".attention.";
-  const std::int64_t heads = first.whole(prefix + "head_count"), key_heads = first.whole_or(prefix + "head_count_kv", heads);
+  const ConfigReader config(out.config);
+  constexpr int kMostHeads = (1 << 20) - 1;  // as who reads the configuration
+  const int heads = config.whole("num_attention_heads", 1, kMostHeads);
+  const int key_heads = config.whole_or("num_key_value_heads", 1, kMostHeads, heads);
   for (GgufFile& file : files) {
     const std::string name = file.name();
     TensorFile tensors = file.take_tensors();

@@ -17,4 +17,9 @@ ModelConfig read(const ConfigReader& config) {
 extern constexpr Family mistral_family = {
     .model_type = "mistral", .read_config = read, .bind = [](const Weights& weights, ModelFiles& model) { bind_decoder(weights, model); }};
 
+/// Ministral (8B of 2024), whose layer_types say which layers have the window.
+extern constexpr Family ministral_family = {.model_type = "ministral",
+                                            .read_config = read,
+                                            .bind = [](const Weights& weights, ModelFiles& model) { bind_decoder(weights, model); }};
+
 }  // namespace kvscope

@@ -61,7 +61,10 @@ void read_ends(ModelFiles& model, const JsonDocument& config) {
     const JsonDocument generation = JsonDocument::read(path, {.bytes = kMaxConfigBytes, .values = kJsonLimits.values});
     model.end_ids = read_end_ids(JsonCursor(generation), model.config.vocab_size);
   }
-  if (model.end_ids.empty()) model.end_ids = read_end_ids(JsonCursor(config), model.config.vocab_size);
+  const JsonCursor whole(config);
+  if (model.end_ids.empty()) model.end_ids = read_end_ids(whole, model.config.vocab_size);
+  if (model.end_ids.empty() && whole.given("text_config"))  // of a multimodal model
+    model.end_ids = read_end_ids(whole.at("text_config"), model.config.vocab_size);
 }
 
 void open_characters(ModelFiles& model) {

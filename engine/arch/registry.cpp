@@ -6,12 +6,12 @@
 #include "arch/family.h"
 #include "arch/refused.h"
 #include "core/error.h"
-#include "io/quote_name.h"
 
 // A family is a file that defines NAME_family, and its line here.
 #define KVSCOPE_FAMILIES(X) \
   X(llama)                  \
   X(mistral)                \
+  X(ministral)              \
   X(qwen2)                  \
   X(qwen3)                  \
   X(granite)                \
@@ -45,11 +45,7 @@ bool is_known(std::string_view model_type) {
 const Family& find_family(std::string_view model_type, const std::string& path) {
   for (const Family* family : kFamilies)
     if (family->model_type == model_type) return *family;
-  const std::string_view why_not = why_refused(model_type);
-  throw Error(fmt::format("{}: model_type: {} {} (known: {})", path, why_not.empty() ? "unknown model family" : "models of the family",
-                          why_not.empty() ? quote_name(std::string(model_type))
-                                          : fmt::format("{} do not open: {}", quote_name(std::string(model_type)), why_not),
-                          fmt::join(known_architectures(), ", ")));
+  throw Error(fmt::format("{}: model_type: {}", path, refusal_of("family", model_type, known_architectures())));
 }
 
 std::vector<std::string> known_architectures() {

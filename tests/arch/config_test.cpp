@@ -114,6 +114,17 @@ TEST(Mistral, HasLlamasTensorsAndAWindowInEveryLayer) {
   EXPECT_THAT(error_with(with({{"sliding_window", 0}})), HasSubstr("sliding_window: expected a whole number from 1"));
 }
 
+TEST(Mistral, MinistralHasItsWindowWhereLayerTypesSay) {
+  const json ministral = {{"model_type", "ministral"}, {"sliding_window", 16}};
+  const auto with = [&](json changes) { return changes.update(ministral), changes; };
+  EXPECT_EQ(config_with(ministral).arch, "ministral");
+  EXPECT_EQ(config_with(ministral).window(1), 16);
+  const ModelConfig mixed = config_with(with({{"layer_types", {"full_attention", "sliding_attention"}}}));
+  EXPECT_EQ(mixed.window(0), 0);
+  EXPECT_EQ(mixed.window(1), 16);
+  EXPECT_THAT(error_with({{"model_type", "ministral3"}}), HasSubstr("their queries are scaled by their position"));
+}
+
 TEST(Windows, StandInTheLayersThatTheFileSays) {
   const json gemma = {{"model_type", "qwen2"}, {"use_sliding_window", true}, {"sliding_window", 16}};
   const auto with = [&](json changes) { return changes.update(gemma), changes; };
@@ -133,7 +144,7 @@ TEST(Windows, StandInTheLayersThatTheFileSays) {
 
 TEST(ModelConfigFile, RefusesWhatTheForwardPassDoesNotDo) {
   EXPECT_THAT(error_with({{"model_type", "grande"}}),
-              HasSubstr("config.json: model_type: unknown model family 'grande' (known: llama, mistral,"));
+              HasSubstr("config.json: model_type: unknown family 'grande' (known: llama, mistral,"));
   EXPECT_THAT(error_with({{"model_type", "deepseek_v3"}}),
               HasSubstr("'deepseek_v3' do not open: they cache one compressed vector per token"));
   EXPECT_THAT(error_with({{"model_type", "gpt_oss"}}), HasSubstr("a learned sink beside the tokens"));
@@ -151,12 +162,15 @@ TEST(ModelConfigFile, AMultimodalFolderGivesItsTextPart) {
   ModelFolder folder;
   folder.config = {{"model_type", "llava"}, {"vision_config", {{"hidden_size", 3}}}, {"text_config", folder.config}};
   EXPECT_EQ(config_of(folder).arch, "llama");
-  for (const char* prefix : {"language_model.model.", "model.language_model."}) {
+  for (const char* prefix : {"language_model.model.", "model.language_model.", "model.text_model."}) {
     ModelFolder moved;
     moved.config = folder.config;
     moved.shapes.clear();
     for (const auto& [name, shape] : folder.shapes) moved.shapes[name.starts_with("model.") ? prefix + name.substr(6) : name] = shape;
-    EXPECT_EQ(open_model(moved.write()).layers.size(), 2u) << prefix;
+    moved.config["text_config"]["eos_token_id"] = 7;
+    const ModelFiles model = open_model(moved.write());
+    EXPECT_EQ(model.layers.size(), 2u) << prefix;
+    EXPECT_EQ(model.end_ids, std::vector<int>{7}) << prefix;
   }
   folder.config["text_config"]["model_type"] = "qwen2_vl_text";
   EXPECT_THAT(message_of<Error>([&] { open_model(folder.write()); }), HasSubstr("M-RoPE"));

@@ -159,11 +159,68 @@ TEST(GgufModel, RefusesWhatItCannotRun) {
   EXPECT_THAT(with("llama.attention.sliding_window", 16), "");
   EXPECT_THAT(with("llama.attention.value_length", 4), HasSubstr("expected as many dimensions as keys have"));
   EXPECT_THAT(with("llama.rope.dimension_count", 4), HasSubstr("partial_rotary_factor"));
+}
+
+TEST(GgufModel, AnotherArchitectureIsRefusedWithTheReasonThatAFolderGets) {
   SmallModel small;
-  small.texts["general.architecture"] = "mamba";
-  EXPECT_THAT(error_of(small.write()), HasSubstr("general.architecture: unknown architecture 'mamba' (known: llama, "));
+  const auto of = [&](const std::string& architecture) {
+    small.texts["general.architecture"] = architecture;
+    return error_of(small.write());
+  };
+  EXPECT_THAT(of("mamba"),
+              AllOf(HasSubstr("general.architecture: models of the architecture 'mamba' do not open: some of their layers keep"),
+                    HasSubstr(" (known: llama, ")));
+  for (const char* latent : {"deepseek2", "minicpm3", "glm-dsa"}) EXPECT_THAT(of(latent), HasSubstr("(MLA)")) << latent;
+  EXPECT_THAT(of("gpt-oss"), HasSubstr("a learned sink beside the tokens"));
+  for (const char* experts : {"qwen3moe", "olmoe", "glm4moe", "llama4", "ernie4_5-moe", "hunyuan-moe", "minimax-m2", "dbrx"})
+    EXPECT_THAT(of(experts), HasSubstr("experts (MoE)")) << experts;
+  for (const char* states : {"jamba", "falcon-h1", "qwen3next", "qwen35", "granitehybrid", "kimi-linear", "rwkv7", "lfm2moe"})
+    EXPECT_THAT(of(states), HasSubstr("a state of fixed size")) << states;
+  for (const char* norms : {"gpt2", "gptneox", "phi2", "command-r", "stablelm"}) EXPECT_THAT(of(norms), HasSubstr("LayerNorm")) << norms;
+  for (const char* sections : {"qwen2vl", "qwen3vl", "qwen3vlmoe"}) EXPECT_THAT(of(sections), HasSubstr("M-RoPE")) << sections;
+  EXPECT_THAT(of("gemma3n"), HasSubstr("inputs of their own"));
+  EXPECT_THAT(of("mistral3"), HasSubstr("scaled by their position"));
+  EXPECT_THAT(of("nomic-bert"), HasSubstr("no decoders"));
+  EXPECT_THAT(of("grande"), HasSubstr("general.architecture: unknown architecture 'grande' (known: llama, "));
   small.texts.clear();
   EXPECT_THAT(error_of(small.write()), HasSubstr("general.architecture: is missing"));
+}
+
+TEST(GgufModel, NumbersMustBeFinite) {
+  for (const float bad : {std::nanf(""), INFINITY}) {
+    SmallModel small;
+    small.reals["llama.attention.layer_norm_rms_epsilon"] = bad;
+    EXPECT_THAT(error_of(small.write()), HasSubstr("llama.attention.layer_norm_rms_epsilon: expected a finite number, got "));
+    SmallModel other;
+    other.reals["llama.rope.freq_base"] = bad;
+    EXPECT_THAT(error_of(other.write()), HasSubstr("llama.rope.freq_base: expected a finite number, got "));
+  }
+}
+
+TEST(GgufModel, ANumberMayStandOnceForEachLayerIfItIsTheSame) {
+  const auto with = [](const std::string& key, const std::vector<std::int32_t>& values) {
+    SmallModel small;
+    small.wholes.erase(key);
+    const TempFolder folder;
+    const std::string path = folder.write("m.gguf", small.builder().i32s(key, values).build());
+    return message_of<Error>([&] {
+      const ModelFiles model = open_model(path);
+      EXPECT_EQ(model.config.n_kv_heads, 1);
+      EXPECT_EQ(std::to_integer<int>(model.layers[0].wk.bytes[34]), 2) << "rows in the order of one head";
+    });
+  };
+  EXPECT_EQ(with("llama.attention.head_count_kv", {1}), "");
+  EXPECT_EQ(with("llama.attention.head_count", {2}), "");
+  EXPECT_EQ(with("llama.feed_forward_length", {32}), "");
+  EXPECT_THAT(with("llama.attention.head_count_kv", {1, 1}),
+              HasSubstr("llama.attention.head_count_kv: expected a number for each of 1 layers, got 2"));
+  EXPECT_THAT(with("llama.attention.head_count_kv", {}), HasSubstr("expected a number for each of 1 layers, got 0"));
+  SmallModel two;
+  two.wholes["llama.block_count"] = 2;
+  two.wholes.erase("llama.attention.head_count_kv");
+  const std::string path = two.folder().write("m.gguf", two.builder().i32s("llama.attention.head_count_kv", {1, 2}).build());
+  EXPECT_THAT(error_of(path),
+              HasSubstr("llama.attention.head_count_kv: expected the same number in all layers, got 1 in the first and 2 in layer 1"));
 }
 
 TEST(GgufModel, FindsTheScalingThatDivisorsOfFrequenciesComeFrom) {
