@@ -29,7 +29,6 @@ Span stretched(std::string_view text, Span span, const AddedToken& token, std::s
     if (!is_white_space(next_character(text, at))) break;
     span.begin = begin;
   }
-  span.begin = std::max(span.begin, from);
   while (token.rstrip && span.end < text.size()) {
     std::size_t at = span.end;
     if (!is_white_space(next_character(text, at))) break;
@@ -82,8 +81,9 @@ std::vector<Stretch> AddedTokenFinder::find(std::string_view text, bool with_spe
     const AddedToken& token = tokens_[static_cast<std::size_t>(index)];
     const Span found{at, end};
     at = end;  // what is found and not wanted is passed over whole, with all names inside it
-    if ((token.special && !with_special) || (token.single_word && !stands_alone(text, found)) || found.begin < done) continue;
+    if ((token.special && !with_special) || (token.single_word && !stands_alone(text, found))) continue;
     const Span span = stretched(text, found, token, done);
+    if (span.begin < done) out.back().span.end = span.begin;  // white space that the token before has taken is found all the same
     if (done < span.begin) out.push_back({{done, span.begin}});
     out.push_back({span, index});
     done = span.end;

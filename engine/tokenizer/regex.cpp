@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -72,6 +75,7 @@ class Translation {
 
   void escape() {
     const char letter = pattern_[at_ + 1];
+    if (!in_class_) operand_ = out_.size();
     if (letter == 's' || letter == 'S') {
       if (in_class_)
         out_ += letter == 's' ? kWhiteSpace : R"(\S\x{180e})";
@@ -88,7 +92,8 @@ class Translation {
     if (letter == 'W') refuse(pattern_, where_, "\\W within a set is not supported");
     if (std::string_view("bBQEChHKGRXy").find(letter) != std::string_view::npos)
       refuse(pattern_, where_, fmt::format("\\{} is not supported", letter));
-    copy(2);
+    const bool in_braces = std::string_view("pPxo").find(letter) != std::string_view::npos && rest().substr(2).starts_with('{');
+    copy(in_braces ? std::min(rest().find('}'), rest().size() - 1) + 1 : 2);
   }
 
   void class_member() {
@@ -114,7 +119,17 @@ class Translation {
   void plain() {
     for (const char* word : {"(*", "(?C", "(?R", "(?m", "(?P>", "(?&", "(?("})
       if (rest().starts_with(word)) refuse(pattern_, where_, fmt::format("{} is not supported", word));
-    if (pattern_[at_] == '[') {
+    const char next = pattern_[at_];
+    if (next == '{') return interval();
+    if (next == '(') {
+      groups_.push_back(out_.size());
+    } else if (next == ')' && !groups_.empty()) {
+      operand_ = groups_.back();
+      groups_.pop_back();
+    } else if (std::string_view("*+?|)").find(next) == std::string_view::npos && (next & 0xc0) != 0x80) {
+      operand_ = out_.size();
+    }
+    if (next == '[') {
       in_class_ = true;
       copy(rest().starts_with("[^") ? 2 : 1);
       if (rest().starts_with(']')) copy(1);  // a bracket that comes first is a plain one
@@ -123,11 +138,37 @@ class Translation {
     copy(1);
   }
 
+  /// {n}, {n,}, {n,m} and {,m}; any other brace is itself. A + behind one, and a ? behind {n}, are another repetition there, no other way
+  /// of matching this one.
+  void interval() {
+    const auto digits_end = [&](std::size_t i) { return std::min(rest().find_first_not_of("0123456789", i), rest().size()); };
+    const std::size_t least_end = digits_end(1);
+    const bool has_comma = rest().substr(least_end).starts_with(',');
+    const std::size_t end = has_comma ? digits_end(least_end + 1) : least_end;
+    if (!rest().substr(end).starts_with('}') || end < (has_comma ? 3 : 2)) {
+      operand_ = out_.size();
+      out_ += "\\{";
+      ++at_;
+      return;
+    }
+    const std::string_view behind = rest().substr(end + 1);
+    const bool repeats = (behind.starts_with('+') || (behind.starts_with('?') && !has_comma)) && operand_ != kNone;
+    if (repeats) out_.insert(operand_, "(?:");
+    out_ += fmt::format("{{{}", least_end == 1 ? "0" : "");
+    ++at_;
+    copy(end);
+    if (repeats) out_ += ')';
+  }
+
+  static constexpr std::size_t kNone = std::string::npos;
+
   const std::string& pattern_;
   const std::string& where_;
   std::size_t at_ = 0;
   bool in_class_ = false;
   std::string out_;
+  std::size_t operand_ = kNone;      // of a repetition that follows: where it begins in out_
+  std::vector<std::size_t> groups_;  // that are open: the same
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 
@@ -176,7 +177,23 @@ void read_post_processor(const Node& node, TokenizerParts& out) {
 void place(TokenizerParts& parts, int id, const std::string& name, const std::string& where) {
   if (id < 0 || id >= kMaxTokens) throw Error(fmt::format("{}: expected a token id below {}, got {}", where, kMaxTokens, id));
   if (static_cast<std::size_t>(id) >= parts.tokens.size()) parts.tokens.resize(static_cast<std::size_t>(id) + 1);
-  parts.tokens[static_cast<std::size_t>(id)] = name;
+  std::string& placed = parts.tokens[static_cast<std::size_t>(id)];
+  if (!placed.empty() && placed != name)
+    throw Error(fmt::format("{}: expected an id of its own for each token, got {} for {} and {}; which of them it means is not said", where,
+                            id, quote_name(placed), quote_name(name)));
+  placed = name;
+}
+
+using Ids = std::unordered_map<std::string_view, int>;
+
+/// The ids that the library of these files gives: that of the vocabulary, or the next one behind it and all before, whatever the file says.
+void number_added_tokens(std::vector<AddedToken>& added, Ids& ids) {
+  const auto n_vocabulary = static_cast<int>(ids.size());
+  int last = -1;
+  for (AddedToken& token : added) {
+    token.id = ids.try_emplace(token.content, std::max(last + 1, n_vocabulary)).first->second;
+    last = std::max(last, token.id);
+  }
 }
 
 void read_model(const Node& model, const TokenizerDocument& document, TokenizerParts& out) {
@@ -189,13 +206,14 @@ void read_model(const Node& model, const TokenizerDocument& document, TokenizerP
   out.byte_fallback = model.flag_or("byte_fallback", false);
   out.ignore_merges = model.flag_or("ignore_merges", false);
 
-  std::unordered_map<std::string_view, int> ids(document.vocabulary.size() * 2);
+  Ids ids(document.vocabulary.size() * 2);
   for (const auto& [name, id] : document.vocabulary) {
     if (name.empty() || name.size() > kMaxNameBytes)
       model.fail(fmt::format("vocab: expected names of 1 to {} bytes, got {}", kMaxNameBytes, name.size()));
-    place(out, id, name, model.where + ".vocab");
     ids[name] = id;
   }
+  for (const auto& [name, id] : document.vocabulary)
+    if (ids[name] == id) place(out, id, name, model.where + ".vocab");  // of a name that is given twice the last id counts
   if (const std::string unknown = model.text_or("unk_token", ""); !unknown.empty()) {
     const auto found = ids.find(unknown);
     if (found == ids.end()) model.fail(fmt::format("unk_token: expected a token of the vocabulary, got {}", quote_name(unknown)));
@@ -210,13 +228,12 @@ void read_model(const Node& model, const TokenizerDocument& document, TokenizerP
       if (found == ids.end()) model.fail(fmt::format("merges: {} is no token of the vocabulary", quote_name(*name)));
     out.merges.push_back({l->second, r->second, w->second});
   }
-  // added tokens that the vocabulary has keep its id
-  for (AddedToken& token : out.added)
-    if (const auto found = ids.find(token.content); found != ids.end()) token.id = found->second;
+  number_added_tokens(out.added, ids);
 }
 
 void read_added_tokens(const Node& root, TokenizerParts& out) {
   if (!root.has("added_tokens")) return;
+  std::unordered_map<std::string, std::size_t> places;
   for (const Node& node : root.list("added_tokens")) {
     AddedToken token{.id = node.whole_or("id", -1),
                      .content = node.text("content"),
@@ -226,7 +243,14 @@ void read_added_tokens(const Node& root, TokenizerParts& out) {
                      .normalized = node.flag_or("normalized", true),
                      .special = node.flag_or("special", false)};
     if (token.content.size() > kMaxNameBytes) node.fail(fmt::format("content: expected at most {} bytes", kMaxNameBytes));
-    if (!token.content.empty()) out.added.push_back(std::move(token));
+    if (token.content.empty()) continue;
+    if (const auto [place, is_new] = places.try_emplace(token.content, out.added.size()); is_new) {
+      out.added.push_back(std::move(token));
+    } else {  // what is said last of a token holds
+      AddedToken& before = out.added[place->second];
+      token.special = token.special || before.special;
+      before = std::move(token);
+    }
   }
 }
 

@@ -126,6 +126,138 @@ TEST(TokenizerJson, WordsOfAPatternHaveMarks) {
   EXPECT_EQ(Regex(R"(\W)", "t").find(text, 0)->begin, text.size() - 2);
 }
 
+// Where the library of the files (tokenizers 0.23) finds the pattern first.
+TEST(TokenizerJson, RepetitionsOfAPatternAreThoseOfItsLibrary) {
+  struct Case {
+    const char *pattern, *text;
+    std::size_t begin, end;
+  };
+  const Case cases[] = {{"a{,2}", "aaab", 0, 2},
+                        {"a{,2}+", "aaab", 0, 3},
+                        {"a{1,2}+", "aaab", 0, 3},
+                        {"a{2}+", "aaaab", 0, 4},
+                        {"a{2}?", "aab", 0, 2},
+                        {"a{2}?", "ab", 0, 0},
+                        {"a{1,2}?", "aab", 0, 1},
+                        {"a{2,}+", "aaab", 0, 3},
+                        {"a{,}", "aa{,}", 1, 5},
+                        {"a{x}", "aa{x}", 1, 5},
+                        {"a{ ,2}", "aa{ ,2}", 1, 7},
+                        {R"(\p{N}{1,3}+)", "1234567x", 0, 7},
+                        {"(?:ab){1,2}+", "abababc", 0, 6},
+                        {"[ab]{1,2}+", "ababac", 0, 5},
+                        {"\xc3\xa9{1,2}+",
+                         "\xc3\xa9\xc3\xa9\xc3\xa9"
+                         "a",
+                         0, 6},
+                        {R"(\x{61}{,2}b)", "aab", 0, 3},
+                        {"(a|b){,1}c", "bbc", 1, 3},
+                        {"x[{,2}]", "x,", 0, 2},
+                        {R"(\p{L}{,2}+\p{N})", "ab1", 0, 3},
+                        {"(?i:a{,2}+b)", "AAAb", 0, 4},
+                        {"[^a]{2}+", "bcdea", 0, 4},
+                        {"a?{2}", "aaa", 0, 2},
+                        {"((a){1}+b){2}", "abaab", 0, 5},
+                        {"a{2}??b", "aab", 0, 3},
+                        {"(?=a{,1}b)a", "ab", 0, 1},
+                        {"a{1}{,2}", "aaa", 0, 2}};
+  for (const Case& c : cases) {
+    const std::optional<Span> found = Regex(c.pattern, "t").find(c.text, 0);
+    ASSERT_TRUE(found) << c.pattern;
+    EXPECT_EQ(std::pair(found->begin, found->end), std::pair(c.begin, c.end)) << c.pattern << " in " << c.text;
+  }
+  EXPECT_THAT(message_of<Error>([] { Regex("{,2}", "t"); }), HasSubstr("regular expression '{,2}'"));
+}
+
+/// A small tokenizer of characters: a 0, b 1, c 2, a space 3, ab 4, x 5.
+json small_document(const json& added = json::array()) {
+  return {{"added_tokens", added},
+          {"decoder", {{"type", "Fuse"}}},
+          {"model", {{"type", "BPE"}, {"vocab", {{"a", 0}, {"b", 1}, {"c", 2}, {" ", 3}, {"ab", 4}, {"x", 5}}}, {"merges", {"a b"}}}}};
+}
+
+json added_token(const std::string& content, const json& flags = json::object(), int id = 6) {
+  json token = {{"id", id}, {"content", content}, {"normalized", false}};
+  token.update(flags);
+  return token;
+}
+
+std::vector<int> ids_with(const json& added, const std::string& text) {
+  return parse_tokenizer_json(small_document(added).dump(), "t")->encode(text, SpecialNames::tokens);
+}
+
+// Values of tokenizers 0.23.
+TEST(TokenizerJson, WhiteSpaceThatAnAddedTokenTakesMayHoldOthers) {
+  using Ids = std::vector<int>;
+  const json strips = {{"rstrip", true}}, left = {{"lstrip", true}};
+  const json spaces = {added_token("<r>", strips), added_token("  "), added_token("<l>", left), added_token("\n")};
+  EXPECT_EQ(ids_with(spaces, "a<r>  b"), (Ids{0, 6, 7, 1}));
+  EXPECT_EQ(ids_with(spaces, "a<r>   <l>b"), (Ids{0, 6, 7, 8, 1}));
+  EXPECT_EQ(ids_with(spaces, "a   <l>"), (Ids{0, 7, 8}));
+  EXPECT_EQ(ids_with(spaces, "<r>\n  b"), (Ids{6, 9, 7, 1}));
+  EXPECT_EQ(ids_with(spaces, "<r>  <r>"), (Ids{6, 7, 6}));
+  const json line = {added_token("<r>", strips), added_token("\n")};
+  EXPECT_EQ(ids_with(line, "<r>  \n   b"), (Ids{6, 7, 3, 3, 3, 1})) << "what the first took behind the second is text again";
+  EXPECT_EQ(ids_with(line, "<r> \n <r> \n a"), (Ids{6, 7, 3, 6, 7, 3, 0}));
+  EXPECT_EQ(ids_with({added_token("<r>", strips), added_token("\n", strips)}, "<r>\n\n b"), (Ids{6, 7, 7, 1}));
+  EXPECT_EQ(ids_with({added_token("<r>", strips), added_token(" x")}, "<r>  x b"), (Ids{6, 7, 3, 1}));
+  EXPECT_EQ(ids_with({added_token("<r>", strips), added_token("\n", left)}, "<r> \n b").front(), 6) << "the library ends itself here";
+  // Each byte of a text still belongs to one token.
+  const auto tokenizer = parse_tokenizer_json(small_document(spaces).dump(), "t");
+  std::size_t at = 0;
+  for (const TextToken& token : tokenizer->tokens_of("a<r>\n  b<r>   <l>", SpecialNames::tokens)) {
+    EXPECT_EQ(token.begin, at);
+    at = token.end;
+  }
+  EXPECT_EQ(at, 18u);
+}
+
+TEST(TokenizerJson, AddedTokensHaveTheIdsThatTheLibraryGives) {
+  using Ids = std::vector<int>;
+  const json other_numbers = {added_token("<y>", {}, 9), added_token("<z>", {}, 3), added_token("<w>", {}, 40), added_token("a", {}, 7)};
+  EXPECT_EQ(ids_with(other_numbers, "a<y><z><w>"), (Ids{0, 6, 7, 8})) << "the vocabulary's, or the next";
+  EXPECT_EQ(ids_with({added_token("<y>", {}, 6), added_token("<z>", {}, 6)}, "<y><z>"), (Ids{6, 7}));
+  EXPECT_EQ(ids_with({added_token("<y>", {}, 6), added_token("<y>", {{"lstrip", true}}, 7)}, "a <y>"), (Ids{0, 6}))
+      << "the last of one name holds";
+  json document = small_document({added_token("<y>"), added_token("<z>")});
+  document["model"]["vocab"]["c"] = 60;
+  EXPECT_EQ(parse_tokenizer_json(document.dump(), "t")->encode("<y><z>c", SpecialNames::tokens), (Ids{6, 7, 60}));
+}
+
+TEST(TokenizerJson, TwoTokensOfOneIdAreRefused) {
+  json document = small_document();
+  document["model"]["vocab"]["c"] = 1;
+  EXPECT_THAT(message_of<Error>([&] { parse_tokenizer_json(document.dump(), "t"); }),
+              HasSubstr("t.model.vocab: expected an id of its own for each token, got 1 for 'b' and 'c'"));
+  document["model"]["vocab"]["c"] = 6;
+  document["added_tokens"] = {added_token("<y>")};
+  EXPECT_THAT(message_of<Error>([&] { parse_tokenizer_json(document.dump(), "t"); }),
+              HasSubstr("t: added_tokens: expected an id of its own for each token, got 6 for 'c' and '<y>'"));
+  // A name that is given twice has its last id, as in any JSON.
+  std::string twice = small_document().dump();
+  twice.replace(twice.find("\"x\":5"), 5, "\"a\":5");
+  EXPECT_EQ(parse_tokenizer_json(twice, "t")->encode("cac"), (std::vector<int>{2, 5, 2}));
+}
+
+// Values of tokenizers 0.23, which leaves such bytes out where there is no unknown token.
+TEST(TokenizerJson, BytesWithoutATokenGoTheWayOfTheLibrary) {
+  using Ids = std::vector<int>;
+  json document = small_document();
+  document["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
+  document["decoder"] = {{"type", "ByteLevel"}};
+  document["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 2}, {"<unk>", 3}, {"\u00c3", 4}};
+  const auto ids = [&](const char* text) { return parse_tokenizer_json(document.dump(), "t")->encode(text); };
+  EXPECT_EQ(ids("azb"), Ids{2});
+  EXPECT_EQ(ids("zz"), Ids());
+  EXPECT_EQ(ids("\xc3\xa9"), Ids{4});
+  document["model"]["unk_token"] = "<unk>";
+  EXPECT_EQ(ids("azb"), (Ids{0, 3, 1}));
+  EXPECT_EQ(ids("zz"), (Ids{3, 3}));
+  EXPECT_EQ(ids("\xc3\xa9"), (Ids{4, 3}));
+  document["model"]["fuse_unk"] = true;
+  EXPECT_EQ(ids("zz"), Ids{3});
+}
+
 TEST(TokenizerJson, RefusesDamage) {
   EXPECT_THAT(error_with("/model/merges/0", "onlyone"), HasSubstr("expected two names with a space between them"));
   EXPECT_THAT(error_with("/model/merges/0", json{"a", "nosuch"}), HasSubstr("is no token of the vocabulary"));
