@@ -88,10 +88,10 @@ std::string models_text(const Arguments& a, const std::vector<ModelPlace>& place
   std::string out = opening.empty() ? "" : opening_text(opening, a.precision);
   if (n_others > 0)
     out += fmt::format("{}{} {} not open:\n{}", out.empty() ? "" : "\n", n_others, n_others == 1 ? "model does" : "models do", others);
-  if (!models.empty()) return out;
   std::vector<std::string> paths;
   for (const ModelPlace& place : places) paths.push_back(place.path);
-  return fmt::format("no model found in {}; --dir DIR looks into another folder\n", fmt::join(paths, ", "));
+  return out + fmt::format("{} {}; --dir DIR looks into another folder, and what was opened before is in the window's list\n",
+                           models.empty() ? "no model found in" : "\nlooked in", fmt::join(paths, ", "));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "found/usual_places.h"
 
 #include <cstdlib>
+#include <filesystem>
 
 namespace kvscope {
 
@@ -39,7 +40,11 @@ std::vector<ModelPlace> usual_places(const Environment& environment) {
 }
 
 std::vector<ModelPlace> usual_places() {
-  return usual_places([](const char* name) { return std::getenv(name); });
+  std::vector<ModelPlace> out = usual_places([](const char* name) { return std::getenv(name); });
+  std::error_code gone;  // of the working directory
+  if (const std::filesystem::path here = std::filesystem::current_path(gone); !gone)
+    out.insert(out.begin(), {"./models", (here / "models").string()});
+  return out;
 }
 
 }  // namespace kvscope

@@ -14,6 +14,7 @@ using Environment = std::function<const char*(const char* name)>;
 
 /// Folders in which other programs keep models, whether they are there or not: the cache of Hugging Face, Ollama, LM Studio, llama.cpp.
 std::vector<ModelPlace> usual_places(const Environment& environment);
+/// Those of this process, and `models` in its working directory before them.
 std::vector<ModelPlace> usual_places();
 
 }  // namespace kvscope

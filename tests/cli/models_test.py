@@ -85,6 +85,16 @@ class ModelsHere(CliTest):
             self.assertIn(self.path("mine"), done.stdout)
             self.assertIn("--dir DIR looks into another folder", done.stdout)
 
+    def test_models_beside_are_listed_and_where_it_looked_is_said(self):
+        model = self.copy(TINY, "work", "models", "tiny")
+        done = subprocess.run([CLI, "models"], capture_output=True, text=True, timeout=120, cwd=self.path("work"),
+                              env={**os.environ, "HOME": self.path("home")})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("./models", done.stdout)
+        self.assertIn("  " + model, done.stdout.splitlines())
+        self.assertIn("looked in " + self.path("work/models") + ", ", done.stdout)
+        self.assertIn("what was opened before is in the window's list", done.stdout)
+
     def test_a_working_directory_that_is_no_more_is_said(self):
         gone = self.path("gone")
         os.mkdir(gone)

@@ -54,6 +54,7 @@ TEST(UsualPlaces, AreWhatTheVariablesSayOrElseInTheHome) {
   EXPECT_THAT(places(), ElementsAre("Hugging Face /home/me/.cache/huggingface/hub", "Ollama /home/me/.ollama/models",
                                     "Ollama /usr/share/ollama/.ollama/models", "LM Studio /home/me/.lmstudio/models",
                                     "LM Studio /home/me/.cache/lm-studio/models", "llama.cpp /home/me/.cache/llama.cpp"));
+  EXPECT_EQ(usual_places().front().path, (fs::current_path() / "models").string());
   variables["HF_HOME"] = "~/hf";
   variables["OLLAMA_MODELS"] = "/big/ollama";
   variables["LLAMA_CACHE"] = "/big/llama";
