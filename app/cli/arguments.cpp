@@ -70,6 +70,22 @@ void add_stored(CLI::App& app, Arguments& a) {
       ->type_name("FILE");
 }
 
+void add_chat(CLI::App& app, Arguments& a, const char* what) {
+  CLI::Option* chat =
+      app.add_flag("--chat", a.chat,
+                   fmt::format("the {} is a user's message: it is written as the model's chat template wants; names of special "
+                               "tokens in it are text, unless --special-tokens is given, too",
+                               what));
+  app.add_option("--system", a.system, "with --chat: the system's message before it")->type_name("TEXT")->needs(chat);
+  app.add_option(
+         "--chat-arg", a.chat_args,
+         "with --chat: what else the template asks for, enable_thinking=false; a value is JSON, or else a text; may be given several times")
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->needs(chat);
+}
+
 void add_prompt(CLI::App& app, Arguments& a, Words& w) {
   app.add_option("--prompt", a.prompt, "prompt text")->type_name("TEXT");
   app.add_option("--prompt-file", a.prompt_file, "file with the prompt text")->type_name("FILE");
@@ -83,8 +99,7 @@ void add_prompt(CLI::App& app, Arguments& a, Words& w) {
                                       "names of special tokens (<|end|>) in the prompt are those tokens; default: text like any other");
   app.add_flag("--no-start-token", a.no_start, "with --special-tokens: the prompt begins itself, as a chat template's text does")
       ->needs(special);
-  CLI::Option* chat = app.add_flag("--chat", a.chat, "the prompt is a user's message: it is written as the model's chat template wants");
-  app.add_option("--system", a.system, "with --chat: the system's message before it")->type_name("TEXT")->needs(chat);
+  add_chat(app, a, "prompt");
   checked(app.add_option("--generate", a.generate,
                          "tokens after the prompt; default: run and sweep 32, share 8, trace 0, with --follow FILE all of its tokens"),
           "N", number_in(0, 1 << 24, "a whole number from 0"));
@@ -174,8 +189,7 @@ void add_tokens(CLI::App& app, Arguments& a) {
       ->check(not_empty);
   app.add_option("--text", a.prompt, "the text")->type_name("TEXT");
   app.add_option("--text-file", a.prompt_file, "file with the text")->type_name("FILE");
-  CLI::Option* chat = app.add_flag("--chat", a.chat, "the text is a user's message: it is written as the model's chat template wants");
-  app.add_option("--system", a.system, "with --chat: the system's message before it")->type_name("TEXT")->needs(chat);
+  add_chat(app, a, "text");
   app.add_flag("--special-tokens", a.special_names,
                "names of special tokens (<|end|>) in the text are those tokens; default: text like any other");
   app.add_flag("--json", a.json, "machine-readable result on stdout");

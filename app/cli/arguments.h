@@ -45,6 +45,7 @@ struct Arguments {
   bool special_names = false;          // in the text of the prompt are the tokens, not text; tokens too
   bool chat = false;                   // the prompt is what the user says, written as the model's chat template wants
   std::optional<std::string> system;   // with it: the system's message
+  std::vector<std::string> chat_args;  // with it: NAME=VALUE, what else the template asks for
   std::optional<int> generate;
   std::vector<std::string> lane_texts;  // as --lane gives them
   std::vector<LaneSpec> lanes;          // with what --budget and --what-if add

@@ -2,6 +2,8 @@
 #include "app/cli/inputs.h"
 
 #include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -53,13 +55,33 @@ std::size_t common_prefix(const std::vector<int>& whole, const std::vector<int>&
   return static_cast<std::size_t>(std::ranges::mismatch(whole, beginning).in1 - whole.begin());
 }
 
-std::string as_chat(const Arguments& a, const std::string& folder, const std::string& text) {
+/// NAME=VALUE, ... as an object.
+std::string chat_arguments(const std::vector<std::string>& given) {
+  constexpr std::array kOwn = {"messages", "add_generation_prompt", "bos_token", "eos_token"};
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  for (const std::string& one : given) {
+    const std::size_t equals = one.find('=');
+    const std::string name = one.substr(0, equals), value = equals == one.npos ? "" : one.substr(equals + 1);
+    if (equals == one.npos || name.empty())
+      throw UsageError(fmt::format("--chat-arg: expected NAME=VALUE, as enable_thinking=false, got '{}'", one));
+    if (std::ranges::find(kOwn, name) != kOwn.end())
+      throw UsageError(fmt::format("--chat-arg: {} is what the prompt and the model say; expected another name", name));
+    const nlohmann::ordered_json parsed = nlohmann::ordered_json::parse(value, nullptr, /*allow_exceptions=*/false);
+    out[name] = parsed.is_discarded() ? nlohmann::ordered_json(value) : parsed;
+  }
+  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+ChatInput as_chat(const Arguments& a, const std::string& folder, const std::string& text) {
   const std::optional<ChatTemplate> chat = open_chat_template(folder);
   if (!chat)
     throw UsageError(fmt::format(
         "--chat: {} has no chat template (chat_template.jinja, or in tokenizer_config.json; of a GGUF file tokenizer.chat_template)",
         folder));
-  return chat_text(*chat, {a.system, text});
+  ChatInput out{.text = {}, .typed = {}, .arguments = chat_arguments(a.chat_args)};
+  out.text = chat_text(*chat, {a.system, text}, out.arguments);
+  if (!a.special_names) out.typed = typed_in(*chat, out.text, out.arguments);
+  return out;
 }
 
 std::string named_model(const Arguments& arguments, const SessionInput& session) {
@@ -153,8 +175,12 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model, int* n_ques
     if (!a.prompt && !a.prompt_file)
       throw UsageError(
           fmt::format("{}: expected a prompt as text (--prompt or --prompt-file), got ids", a.chat ? "--chat" : "--special-tokens"));
-    if (a.chat) request.prompt = as_chat(a, model.folder, request.prompt);
-    request.prompt_text = a.chat || a.no_start ? PromptText::chat : PromptText::names;
+    request.prompt_text = a.chat && !a.special_names ? PromptText::chat : a.chat || a.no_start ? PromptText::begun : PromptText::names;
+    if (a.chat) {
+      ChatInput chat = as_chat(a, model.folder, request.prompt);
+      request.prompt = std::move(chat.text);
+      request.chat_arguments = std::move(chat.arguments);
+    }
   }
   if ((a.prompt || a.prompt_file) && request.prompt.empty())
     throw UsageError(fmt::format("{}: expected a text, got an empty one", a.prompt ? "--prompt" : *a.prompt_file));

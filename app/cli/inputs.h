@@ -26,8 +26,14 @@ std::vector<int> encode(const ModelFiles& model, const std::string& text);
 /// So many ids are those of the beginning: where a text goes on, a token may reach over the border.
 std::size_t common_prefix(const std::vector<int>& whole, const std::vector<int>& beginning);
 
-/// What a user says as the chat template of a model folder writes it. Throws UsageError where it has none.
-std::string as_chat(const Arguments& arguments, const std::string& folder, const std::string& text);
+/// What a user says as the chat template of a model folder writes it.
+struct ChatInput {
+  std::string text;
+  std::vector<TextRange> typed;  // what a person wrote of it; none where names of special tokens are tokens everywhere
+  std::string arguments;         // that the template was given, an object of JSON
+};
+/// Throws UsageError where there is no template, or an argument is none.
+ChatInput as_chat(const Arguments& arguments, const std::string& folder, const std::string& text);
 
 /// Folder or file of the model that --model names, else of the session's, else of the embedded one. `session`: what --session holds.
 std::string named_model(const Arguments& arguments, const SessionInput& session);

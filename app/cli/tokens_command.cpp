@@ -64,9 +64,14 @@ int tokens(const Arguments& a) {
   const TokenizerFile file = open_tokenizer_file(folder);
   if (!file.tokenizer) throw UsageError(fmt::format("tokens: {} has no tokenizer.json or tokenizer.model", folder));
   std::string text = a.prompt ? *a.prompt : read_text(*a.prompt_file, kMaxProseBytes);
-  if (a.chat) text = as_chat(a, folder, text);
+  std::vector<TextRange> typed;
+  if (a.chat) {
+    ChatInput chat = as_chat(a, folder, text);
+    text = std::move(chat.text);
+    typed = std::move(chat.typed);
+  }
   const std::vector<TextToken> found =
-      file.tokenizer->tokens_of(text, a.special_names || a.chat ? SpecialNames::tokens : SpecialNames::text);
+      file.tokenizer->tokens_of(text, a.special_names || a.chat ? SpecialNames::tokens : SpecialNames::text, typed);
   const int first = first_token(file, folder);
   return print(a.json ? tokens_json(file, first, text, found).dump(1, ' ', false, Json::error_handler_t::replace) + "\n"
                       : tokens_text(file, first, text, found));

@@ -68,7 +68,7 @@ int AddedTokenFinder::longest_at(std::string_view text, std::size_t at, std::siz
   return longest;
 }
 
-std::vector<Stretch> AddedTokenFinder::find(std::string_view text, bool with_special) const {
+std::vector<Stretch> AddedTokenFinder::find(std::string_view text, const std::function<bool(Span)>& is_text) const {
   std::vector<Stretch> out;
   std::size_t done = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -81,7 +81,7 @@ std::vector<Stretch> AddedTokenFinder::find(std::string_view text, bool with_spe
     const AddedToken& token = tokens_[static_cast<std::size_t>(index)];
     const Span found{at, end};
     at = end;  // what is found and not wanted is passed over whole, with all names inside it
-    if ((token.special && !with_special) || (token.single_word && !stands_alone(text, found))) continue;
+    if ((token.special && is_text(found)) || (token.single_word && !stands_alone(text, found))) continue;
     const Span span = stretched(text, found, token, done);
     if (span.begin < done) out.back().span.end = span.begin;  // white space that the token before has taken is found all the same
     if (done < span.begin) out.push_back({{done, span.begin}});

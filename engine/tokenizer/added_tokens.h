@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 
 #include "tokenizer/parts.h"
 
@@ -19,8 +20,8 @@ class AddedTokenFinder {
   /// `names`: what is looked for, one for each token. Keeps a reference to the tokens. An empty name is never found.
   AddedTokenFinder(const std::vector<AddedToken>& tokens, const std::vector<std::string>& names);
 
-  /// Covers the text. Special tokens stay text unless asked.
-  std::vector<Stretch> find(std::string_view text, bool with_special) const;
+  /// Covers the text. Special tokens stay text where `is_text` says so of the name's place.
+  std::vector<Stretch> find(std::string_view text, const std::function<bool(Span)>& is_text) const;
 
  private:
   struct Name {

@@ -71,18 +71,24 @@ class BpeTokenizer : public Tokenizer {
   bool adds_leading_space() const override { return parts_.decoding.strip_space; }
   std::optional<int> first_id() const override { return parts_.first_ids.empty() ? -1 : parts_.first_ids.front(); }
 
-  std::vector<TextToken> tokens_of(std::string_view text, SpecialNames names) const override {
+  std::vector<TextToken> tokens_of(std::string_view text, SpecialNames names, std::span<const TextRange> typed) const override {
     const MappedText valid = valid_utf8(text);
-    const bool special = names == SpecialNames::tokens;
+    const auto is_text_in = [&](const MappedText& part) {
+      return [&](Span name) {
+        const std::size_t begin = part.place(name.begin), end = part.place(name.end);
+        return names == SpecialNames::text ||
+               std::ranges::any_of(typed, [&](const TextRange& range) { return range.begin < end && begin < range.end; });
+      };
+    };
     std::vector<TextToken> out;
     const std::lock_guard lock(mutex_);  // the encoder remembers words
-    for (const Stretch& written : as_written_.find(valid.text, special)) {
+    for (const Stretch& written : as_written_.find(valid.text, is_text_in(valid))) {
       if (written.token >= 0) {
         add(written, valid, out);
         continue;
       }
       const MappedText part = normalizer_.apply(valid.part(written.span));
-      for (const Stretch& stretch : normalized_.find(part.text, special)) {
+      for (const Stretch& stretch : normalized_.find(part.text, is_text_in(part))) {
         if (stretch.token >= 0) {
           add(stretch, part, out);
         } else {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +11,7 @@
 
 #include "core/error.h"
 #include "io/confined.h"
+#include "tokenizer/chat_functions.h"
 
 namespace kvscope {
 namespace {
@@ -25,16 +25,6 @@ constexpr minja::Options kOptions{.trim_blocks = true, .lstrip_blocks = true, .k
 
 /// One line, as all messages are.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-minja::Value date_now(const std::shared_ptr<minja::Context>&, minja::ArgumentsValue& arguments) {
-  arguments.expectArgs("strftime_now", {1, 1}, {0, 0});
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  char text[256];
-  const std::size_t size = std::strftime(text, sizeof text, arguments.args[0].get<std::string>().c_str(), &local);
-  return minja::Value(std::string(text, size));
-}
 
 }  // namespace
 
@@ -59,15 +49,17 @@ std::string ChatTemplate::render(const std::vector<ChatMessage>& messages, bool 
   try {
     return confined(
         [&] {
-          Json values = Json::parse(variables);
+          Json values = {{"tools", nullptr}, {"documents", nullptr}};  // as transformers gives them
+          values.update(Json::parse(variables));
           Json list = Json::array();
           for (const ChatMessage& message : messages) list.push_back({{"role", message.role}, {"content", message.content}});
           values["messages"] = std::move(list);
           values["add_generation_prompt"] = answer_follows;
           values["bos_token"] = source_.bos;
           values["eos_token"] = source_.eos;
-          const auto context = minja::Context::make(minja::Value(values));
-          context->set("strftime_now", minja::Value::callable(date_now));
+          const std::shared_ptr<minja::Context> functions = minja::Context::builtins();
+          add_chat_functions(*functions);
+          const auto context = minja::Context::make(minja::Value(values), functions);
           return minja::Parser::parse(source_.text, kOptions)->render(context);
         },
         limits);
@@ -91,9 +83,9 @@ std::vector<ChatMessage> messages_of(const ChatWords& words) {
 }
 
 /// None where the template refuses, too.
-std::vector<std::string> frame_or_none(const ChatTemplate& chat, bool system) {
+std::vector<std::string> frame_or_none(const ChatTemplate& chat, bool system, const std::string& variables = "{}") {
   try {
-    return chat_frame(chat, system);
+    return chat_frame(chat, system, variables);
   } catch (const Error&) {
     return {};
   }
@@ -117,22 +109,30 @@ std::vector<std::string> chat_frame(const ChatTemplate& chat, bool system, const
   return out;
 }
 
-std::string chat_text(const ChatTemplate& chat, const ChatWords& words) { return chat.render(messages_of(words), /*answer_follows=*/true); }
+std::string chat_text(const ChatTemplate& chat, const ChatWords& words, const std::string& variables) {
+  return chat.render(messages_of(words), /*answer_follows=*/true, variables);
+}
 
-std::optional<ChatWords> chat_words_of(const ChatTemplate& chat, std::string_view text) {
+std::vector<TextRange> typed_in(const ChatTemplate& chat, std::string_view text, const std::string& variables) {
   // Without a system's message first: what a template says by itself in its place is not a person's.
   for (const bool system : {false, true}) {
-    const std::vector<std::string> parts = frame_or_none(chat, system);
+    const std::vector<std::string> parts = frame_or_none(chat, system, variables);
     if (parts.empty() || !text.starts_with(parts.front())) continue;
-    const std::string_view rest = text.substr(parts.front().size());
-    if (!rest.ends_with(parts.back())) continue;
-    const std::string_view words = rest.substr(0, rest.size() - parts.back().size());
-    if (!system) return ChatWords{std::nullopt, std::string(words)};
-    const std::size_t between = words.find(parts[1]);
-    if (between == words.npos) continue;
-    return ChatWords{std::string(words.substr(0, between)), std::string(words.substr(between + parts[1].size()))};
+    const std::size_t begin = parts.front().size();
+    if (!text.substr(begin).ends_with(parts.back())) continue;
+    const std::size_t end = text.size() - parts.back().size();
+    if (!system) return {{begin, end}};
+    const std::size_t between = text.substr(0, end).find(parts[1], begin);
+    if (between != text.npos) return {{begin, between}, {between + parts[1].size(), end}};
   }
-  return std::nullopt;
+  return {};
+}
+
+std::optional<ChatWords> chat_words_of(const ChatTemplate& chat, std::string_view text, const std::string& variables) {
+  const std::vector<TextRange> typed = typed_in(chat, text, variables);
+  const auto words = [&](const TextRange& range) { return std::string(text.substr(range.begin, range.end - range.begin)); };
+  if (typed.empty()) return std::nullopt;
+  return ChatWords{typed.size() > 1 ? std::optional(words(typed.front())) : std::nullopt, words(typed.back())};
 }
 
 std::string chat_opening(const ChatTemplate& chat) {

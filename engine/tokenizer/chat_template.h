@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tokenizer/tokenizer.h"
+
 namespace kvscope {
 
 struct ChatMessage {
@@ -42,11 +44,14 @@ struct ChatWords {
   bool operator==(const ChatWords&) const = default;
 };
 
+// `variables` as render() takes them.
 /// The text that the model sees, up to where its answer begins. Throws Error as render() does: some templates know no system's message.
-std::string chat_text(const ChatTemplate& chat, const ChatWords& words);
+std::string chat_text(const ChatTemplate& chat, const ChatWords& words, const std::string& variables = "{}");
 /// The words in a text that chat_text() wrote, or that was written since between what the template writes around them; nullopt: another
 /// text.
-std::optional<ChatWords> chat_words_of(const ChatTemplate& chat, std::string_view text);
+std::optional<ChatWords> chat_words_of(const ChatTemplate& chat, std::string_view text, const std::string& variables = "{}");
+/// Where they stand in it, in order; none: another text.
+std::vector<TextRange> typed_in(const ChatTemplate& chat, std::string_view text, const std::string& variables = "{}");
 /// What a template writes around the words, in order: three parts with a system's message, two without; none: it leaves words out. Throws
 /// Error as render() does.
 std::vector<std::string> chat_frame(const ChatTemplate& chat, bool system, const std::string& variables = "{}");

@@ -12,7 +12,7 @@ class IdsOnly : public Tokenizer {
   explicit IdsOnly(int vocab_size) : vocab_size_(vocab_size) {}
 
   int vocab_size() const override { return vocab_size_; }
-  std::vector<TextToken> tokens_of(std::string_view, SpecialNames) const override {
+  std::vector<TextToken> tokens_of(std::string_view, SpecialNames, std::span<const TextRange>) const override {
     throw Error(
         "the model folder has no tokenizer.model or tokenizer.json, so text cannot be turned into tokens; give token ids instead, or add the "
         "tokenizer");

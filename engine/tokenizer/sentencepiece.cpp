@@ -57,7 +57,7 @@ class SentencePiece : public Tokenizer {
   int vocab_size() const override { return static_cast<int>(tokens_.size()); }
 
   /// Names of special tokens are always text. Ranges are those of the tokens' own bytes.
-  std::vector<TextToken> tokens_of(std::string_view text, SpecialNames) const override {
+  std::vector<TextToken> tokens_of(std::string_view text, SpecialNames, std::span<const TextRange>) const override {
     std::vector<int> ids;
     const auto status = processor_->Encode(absl::string_view(text.data(), text.size()), &ids);
     KVSCOPE_ASSERT(status.ok());  // only an unloaded model fails

@@ -35,17 +35,18 @@ std::vector<TextToken> Tokenizer::places_of(std::span<const int> ids, std::size_
   return out;
 }
 
-std::vector<TextToken> Tokenizer::tokens_up_to(std::string_view text, std::size_t most, SpecialNames names, bool* whole) const {
+std::vector<TextToken> Tokenizer::tokens_up_to(std::string_view text, std::size_t most, SpecialNames names, bool* whole,
+                                               std::span<const TextRange> typed) const {
   if (whole) *whole = false;
   constexpr std::size_t kBytesPerToken = 16, kAtCut = 64;  // ids that may come out differently where a beginning ends
   for (std::size_t bytes = std::max<std::size_t>(4096, kBytesPerToken * most); bytes < text.size(); bytes *= 2) {
     std::size_t end = bytes;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80 && bytes - end < 4) --end;  // no half characters
-    std::vector<TextToken> tokens = tokens_of(text.substr(0, end), names);
+    std::vector<TextToken> tokens = tokens_of(text.substr(0, end), names, typed);
     if (tokens.size() > most + kAtCut) return tokens;
   }
   if (whole) *whole = true;
-  return tokens_of(text, names);
+  return tokens_of(text, names, typed);
 }
 
 }  // namespace kvscope

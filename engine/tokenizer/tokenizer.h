@@ -24,6 +24,12 @@ struct TextToken {
   std::size_t begin = 0, end = 0;
 };
 
+/// Bytes [begin, end) of a text.
+struct TextRange {
+  std::size_t begin = 0, end = 0;
+  bool operator==(const TextRange&) const = default;
+};
+
 std::vector<int> ids_of(std::span<const TextToken> tokens);
 
 /// Text to token ids and back. Thread-safe after construction.
@@ -32,14 +38,16 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
 
   virtual int vocab_size() const = 0;
-  /// The whole text, without BOS; invalid UTF-8 becomes U+FFFD. Throws Error where there is no tokenizer, or its pattern does not end.
-  virtual std::vector<TextToken> tokens_of(std::string_view text, SpecialNames names = SpecialNames::text) const = 0;
+  /// The whole text, without BOS; invalid UTF-8 becomes U+FFFD. In the `typed` parts names of special tokens are text in any case. Throws
+  /// Error where there is no tokenizer, or its pattern does not end.
+  virtual std::vector<TextToken> tokens_of(std::string_view text, SpecialNames names = SpecialNames::text,
+                                           std::span<const TextRange> typed = {}) const = 0;
   /// Their ids.
   std::vector<int> encode(std::string_view text, SpecialNames names = SpecialNames::text) const;
   /// The same as tokens_of() where these are at most `most`; else those of a beginning of the text, more than `most`: the time and memory
   /// are those of what can be used, however long the text is. `whole`: set to whether they are of the whole text.
   std::vector<TextToken> tokens_up_to(std::string_view text, std::size_t most, SpecialNames names = SpecialNames::text,
-                                      bool* whole = nullptr) const;
+                                      bool* whole = nullptr, std::span<const TextRange> typed = {}) const;
   /// Raw bytes one token stands for inside a text (a leading space included; one byte for byte pieces; empty for control tokens). id in [0,
   /// vocab_size).
   virtual std::string bytes_of(int id) const = 0;

@@ -106,6 +106,10 @@ bool is_word(char32_t c) {
   return (k >= UTF8PROC_CATEGORY_LU && k <= UTF8PROC_CATEGORY_NL) || k == UTF8PROC_CATEGORY_PC || c == 0x200c || c == 0x200d;
 }
 
+char32_t upper_case(char32_t c) { return static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c))); }
+
+char32_t lower_case(char32_t c) { return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))); }
+
 std::string_view letter_of_byte(unsigned char byte) { return letters().of_byte[byte]; }
 
 int byte_of_letter(char32_t letter) { return letter < letters().byte.size() ? letters().byte[letter] : -1; }

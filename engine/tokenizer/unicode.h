@@ -14,6 +14,8 @@ bool is_number(char32_t c);       // general category N
 bool is_punctuation(char32_t c);  // general category P, and ASCII's signs
 bool is_white_space(char32_t c);  // the property White_Space
 bool is_word(char32_t c);         // \w
+char32_t upper_case(char32_t c);  // of characters that have one
+char32_t lower_case(char32_t c);
 
 /// Byte-level vocabularies write each byte as a visible letter. Letter of a byte, as UTF-8.
 std::string_view letter_of_byte(unsigned char byte);

@@ -29,9 +29,9 @@ constexpr MeasureName kMeasures[] = {{"local_error", &MeasureSet::local, true}, 
                                      {"runner_ups", &MeasureSet::runner_ups, false}, {"agreement", &MeasureSet::agreement, false}};
 
 constexpr std::array<std::string_view, 2> kModeNames = {"prefill", "stream"};  // in the order of PromptMode
-constexpr std::array<std::string_view, 15> kKeys = {"prompt",      "prompt_text", "prompt_ids", "lanes",    "prompt_mode",
-                                                    "follow",      "follow_ids",  "given_ids",  "generate", "ignore_end",
-                                                    "temperature", "seed",        "logits",     "shadow",   "measures"};
+constexpr std::array<std::string_view, 16> kKeys = {"prompt", "prompt_text", "chat_arguments", "prompt_ids", "lanes",      "prompt_mode",
+                                                    "follow", "follow_ids",  "given_ids",      "generate",   "ignore_end", "temperature",
+                                                    "seed",   "logits",      "shadow",         "measures"};
 
 std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
 
@@ -72,6 +72,7 @@ std::string newer_session_notice(int version) {
 void write_request(JsonText& out, const RunRequest& r) {
   out.member("prompt", std::string_view(r.prompt));
   if (r.prompt_text != kAsMade.prompt_text) out.member("prompt_text", name_of(r.prompt_text));
+  if (r.chat_arguments != kAsMade.chat_arguments) out.member("chat_arguments", std::string_view(r.chat_arguments));
   if (!r.prompt_ids.empty()) out.key("prompt_ids").values(r.prompt_ids);
   out.key("lanes").begin_array();
   for (const LaneSpec& lane : r.lanes) out.value(std::string_view(lane.text));
@@ -100,6 +101,7 @@ RunRequest read_request(const JsonCursor& f, std::vector<std::string>* notes) {
   RunRequest r;
   r.prompt = f.text_or("prompt", "");
   r.prompt_text = static_cast<PromptText>(word_of(f, "prompt_text", kPromptTextNames, notes));
+  r.chat_arguments = f.text_or("chat_arguments", kAsMade.chat_arguments);
   r.prompt_ids = ids_of(f, "prompt_ids");
   r.follow_ids = ids_of(f, "follow_ids");
   r.given_ids = ids_of(f, "given_ids");

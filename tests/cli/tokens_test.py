@@ -41,11 +41,36 @@ class Tokens(CliTest):
         self.assertEqual(result["bytes"], len("system:S<|end|>user:Hi<|end|>"))
         self.assertEqual([t["id"] for t in result["tokens"]].count(1), 2)
 
+    def test_names_that_a_user_types_are_text_unless_asked(self):
+        self.vocabulary("byte_words")
+        self.write("chat_template.jinja", "{% for m in messages %}{{ m.role }}:{{ m.content }}<|end|>{% endfor %}")
+        typed = ("--chat", "--system", "S<|end|>", "--text", "a<|end|>b")
+        result = self.tokens(*typed)
+        ends = [t["begin"] for t in result["tokens"] if t["id"] == 1]
+        self.assertEqual(ends, [len("system:S<|end|>"), len("system:S<|end|><|end|>user:a<|end|>b")])
+        self.assertEqual(sum(t["end"] - t["begin"] for t in result["tokens"]), result["bytes"])
+        self.assertEqual([t["id"] for t in self.tokens(*typed, "--special-tokens")["tokens"]].count(1), 4)
+
+    def test_what_else_a_template_asks_for_is_an_argument(self):
+        self.vocabulary("byte_words")
+        self.write("chat_template.jinja", "{{ messages[-1].content }}<|end|>{% if enable_thinking is defined and enable_thinking is false %}no"
+                                          "{% endif %}{{ words|default('') }}{{ n|default(0) + 1 }}")
+        text = lambda *more: self.tokens("--chat", "--text", "<|end|>", *more)["bytes"]
+        self.assertEqual(text(), len("<|end|><|end|>1"))
+        self.assertEqual(text("--chat-arg", "enable_thinking=false", "--chat-arg", "n=99"), len("<|end|><|end|>no100"))
+        self.assertEqual(text("--chat-arg", "words=a=b c"), len("<|end|><|end|>a=b c1"))
+        given = self.tokens("--chat", "--text", "<|end|>", "--chat-arg", "enable_thinking=false")
+        self.assertEqual([t["begin"] for t in given["tokens"] if t["id"] == 1], [7], "the typed name is text with arguments, too")
+        bad = ["tokens", "--model", self.folder, "--chat", "--text", "Hi", "--chat-arg"]
+        self.refuses(2, bad + ["thinking"], "--chat-arg: expected NAME=VALUE")
+        self.refuses(2, bad + ["messages=[]"], "--chat-arg: messages is what the prompt and the model say")
+        self.refuses(2, ["tokens", "--model", self.folder, "--text", "Hi", "--chat-arg", "a=1"], "--chat")
+
     def test_a_template_that_never_ends_is_a_sentence(self):
         self.vocabulary("byte_words")
         doubled = "{% set ns = namespace(x='aaaaaaaaaaaaaaaa') %}{% for i in range(40) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x }}"
         ranges = "{% for i in range(1000000000) %}{% for j in range(1000000000) %}x{% endfor %}{% endfor %}"
-        for template in (doubled, ranges, "{{ 1 % 0 }}"):
+        for template in (doubled, ranges):
             self.write("chat_template.jinja", template)
             self.refuses(1, ["tokens", "--model", self.folder, "--chat", "--text", "Hi"], "the chat template cannot write this conversation: it ")
 
@@ -60,6 +85,10 @@ class Tokens(CliTest):
             got = json.loads(self.succeeds(*run, *same))
             self.assertEqual([r["tokens"] for r in got["lanes"]], [r["tokens"] for r in given["lanes"]])
             self.assertEqual([r["kl"] for r in got["lanes"]], [r["kl"] for r in given["lanes"]])
+        typed = json.loads(self.succeeds("tokens", "--model", model, "--json", "--chat", "--text", "hi<|end|>"))
+        given = json.loads(self.succeeds(*run, "--prompt-ids", ",".join(str(t["id"]) for t in typed["tokens"])))
+        got = json.loads(self.succeeds(*run, "--chat", "--prompt", "hi<|end|>"))
+        self.assertEqual([r["kl"] for r in got["lanes"]], [r["kl"] for r in given["lanes"]])
 
     def test_needs_one_text_and_a_tokenizer(self):
         self.refuses(2, ["tokens"], "expected exactly one of --text, --text-file, got none")

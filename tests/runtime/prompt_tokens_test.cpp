@@ -59,6 +59,28 @@ TEST_F(PromptTokensTest, NamesAreTokensOnlyWhereThatIsAsked) {
   EXPECT_EQ(told(chat), PromptText::chat);
 }
 
+TEST_F(PromptTokensTest, NamesThatAPersonTypesIntoAMessageAreText) {
+  const int end = id_of("<|end|>");
+  const auto ends_in = [&](const ChatWords& words, PromptText kind, const std::string& arguments = "{}") {
+    const RunRequest request{.prompt = chat_text(*model.chat, words, arguments), .prompt_text = kind, .chat_arguments = arguments};
+    const PromptTokens prompt = prompt_tokens(request, model);
+    std::size_t at = 0;
+    for (const TextToken& t : prompt.tokens) {
+      EXPECT_EQ(t.begin, at);
+      at = t.end;
+    }
+    EXPECT_EQ(at, request.prompt.size());
+    return std::ranges::count(prompt.tokens, end, &TextToken::id);
+  };
+  const auto own = ends_in({std::nullopt, "hi"}, PromptText::chat);
+  EXPECT_EQ(ends_in({std::nullopt, "hi<|end|>"}, PromptText::chat), own);
+  EXPECT_EQ(ends_in({std::nullopt, "<|end|><|begin|>"}, PromptText::chat, R"({"enable_thinking": false})"), own);
+  EXPECT_EQ(ends_in({std::nullopt, "hi<|end|>"}, PromptText::begun), own + 1) << "asked for";
+  // Another text than the template's: its names are tokens, as before.
+  const PromptTokens other = prompt_tokens({.prompt = "x<|end|>", .prompt_text = PromptText::chat}, model);
+  EXPECT_EQ(other.tokens.back().id, end);
+}
+
 TEST_F(PromptTokensTest, RangesFollowOneAnotherAndCoverTheText) {
   const std::string text = "<|begin|>user: h\u00e9 \xff\U0001F600<|end|> more";
   for (const PromptText kind : {PromptText::plain, PromptText::names, PromptText::chat}) {

@@ -12,7 +12,7 @@ namespace {
 
 std::optional<ChatWords> wordsOf(const Workspace& workspace, const RunRequest& request) {
   const ChatTemplate* chat = workspace.snapshot().chat.get();
-  return chat && request.prompt_text == PromptText::chat ? chat_words_of(*chat, request.prompt) : std::nullopt;
+  return chat && request.prompt_text == PromptText::chat ? chat_words_of(*chat, request.prompt, request.chat_arguments) : std::nullopt;
 }
 
 }  // namespace
@@ -75,7 +75,8 @@ void ChatPrompt::write(const std::optional<QString>& system, const QString& word
   if (chat == nullptr) return;
   RunRequest request = m_controller.request();
   try {
-    request.prompt = chat_text(*chat, {system ? std::optional(system->toStdString()) : std::nullopt, words.toStdString()});
+    request.prompt =
+        chat_text(*chat, {system ? std::optional(system->toStdString()) : std::nullopt, words.toStdString()}, request.chat_arguments);
   } catch (const Error& error) {
     Q_EMIT m_controller.refused(QString::fromUtf8(error.what()));
     return;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -20,12 +21,19 @@ SpecialNames names_in(const RunRequest& request) {
 
 /// The token that is put before the text; -1: none.
 int start_of(const RunRequest& request, const ModelFiles& model) {
-  return request.prompt_text == PromptText::chat ? -1 : model.config.bos_id;
+  return request.prompt_text == PromptText::chat || request.prompt_text == PromptText::begun ? -1 : model.config.bos_id;
+}
+
+/// A person's words in a chat template's text.
+std::vector<TextRange> typed_words(const RunRequest& request, const ModelFiles& model) {
+  if (request.prompt_text != PromptText::chat || !model.chat) return {};
+  return typed_in(*model.chat, request.prompt, request.chat_arguments);
 }
 
 /// The longest beginning of the prompt that the model takes, with room for what is to be generated (at most half of all). long_ids: of
 /// the prompt.
-PromptCut cut_prompt(const RunRequest& request, const std::vector<int>& long_ids, const ModelFiles& model) {
+PromptCut cut_prompt(const RunRequest& request, const std::vector<int>& long_ids, const ModelFiles& model,
+                     std::span<const TextRange> typed) {
   constexpr int kTries = 16;  // a token may end within a character, and the shorter text may be split into other tokens
   const int limit = model.config.max_positions, most = limit - std::clamp(request.n_generate, 0, limit / 2);
   const int start = start_of(request, model) >= 0 ? 1 : 0;
@@ -33,7 +41,7 @@ PromptCut cut_prompt(const RunRequest& request, const std::vector<int>& long_ids
     const std::string text = model.tokenizer->decode({long_ids.begin() + start, long_ids.begin() + n}, names_in(request));
     const bool begins = !text.empty() && text.size() < request.prompt.size() && request.prompt.starts_with(text);
     if (!begins || (request.prompt[text.size()] & 0xC0) == 0x80) continue;
-    const int n_tokens = static_cast<int>(model.tokenizer->encode(text, names_in(request)).size()) + start;
+    const int n_tokens = static_cast<int>(model.tokenizer->tokens_of(text, names_in(request), typed).size()) + start;
     if (n_tokens <= most) return {n_tokens, text};
   }
   return {};
@@ -52,13 +60,15 @@ PromptTokens prompt_tokens(const RunRequest& request, const ModelFiles& model) {
   check(request.given_ids);
   PromptTokens out;
   bool whole = true;
+  std::vector<TextRange> typed;
   if (!request.prompt_ids.empty()) {
     out.text = model.tokenizer->decode(request.prompt_ids);  // the names of special tokens do not stand in it
     out.tokens = model.tokenizer->places_of(request.prompt_ids, out.text.size());
   } else {
     out.text = request.prompt;
     const std::size_t most = c.max_positions > 0 ? static_cast<std::size_t>(c.max_positions) : request.prompt.size();
-    out.tokens = model.tokenizer->tokens_up_to(request.prompt, most, names_in(request), &whole);
+    typed = typed_words(request, model);
+    out.tokens = model.tokenizer->tokens_up_to(request.prompt, most, names_in(request), &whole, typed);
     if (const int start = start_of(request, model); start >= 0) out.tokens.insert(out.tokens.begin(), {start, 0, 0});
   }
   if (out.tokens.empty()) throw UsageError("prompt: it is empty and the model has no start token; expected at least one token");
@@ -67,7 +77,7 @@ PromptTokens prompt_tokens(const RunRequest& request, const ModelFiles& model) {
   if (c.max_positions > 0 && static_cast<int>(ids.size()) > c.max_positions) {
     throw PromptTooLong(fmt::format("prompt: {}{} tokens, but {} was made for {}; shorten the text", whole ? "" : "more than ",
                                     whole ? ids.size() : static_cast<std::size_t>(c.max_positions), c.name, c.max_positions),
-                        request.prompt_ids.empty() ? cut_prompt(request, ids, model) : PromptCut{});
+                        request.prompt_ids.empty() ? cut_prompt(request, ids, model, typed) : PromptCut{});
   }
   return out;
 }

@@ -36,10 +36,11 @@ constexpr std::optional<Follow> follow_of(std::string_view name) { return value_
 enum class PromptText : std::uint8_t {
   plain,  // names of special tokens are the text that they look like; the start token is put before it
   names,  // they are tokens; the start token is put before it
-  chat    // what a chat template writes: names are tokens, and nothing is put before, because the template begins the text itself
+  chat,   // what a chat template writes: names are tokens but in a person's words, and nothing is put before, because it begins the text
+  begun   // names are tokens, in such words too, and nothing is put before
 };
 /// Its names in sessions, in the order of the values.
-inline constexpr std::array<std::string_view, 3> kPromptTextNames = {"plain", "names", "chat"};
+inline constexpr std::array<std::string_view, 4> kPromptTextNames = {"plain", "names", "chat", "begun"};
 constexpr std::string_view name_of(PromptText text) { return kPromptTextNames[static_cast<std::size_t>(text)]; }
 constexpr std::optional<PromptText> prompt_text_of(std::string_view name) { return value_named<PromptText>(kPromptTextNames, name); }
 
@@ -49,8 +50,9 @@ enum class Detail : std::uint8_t { summary, events, slots, why };
 struct RunRequest {
   std::string prompt;
   PromptText prompt_text = PromptText::plain;
-  std::vector<int> prompt_ids;  // used instead of the text when not empty (nothing is put before)
-  std::vector<LaneSpec> lanes;  // `full` is put first when missing
+  std::string chat_arguments = "{}";  // prompt_text=chat: what the template was given beside the messages, an object of JSON
+  std::vector<int> prompt_ids;        // used instead of the text when not empty (nothing is put before)
+  std::vector<LaneSpec> lanes;        // `full` is put first when missing
   PromptMode mode = PromptMode::prefill;
   Follow follow = Follow::reference;
   std::vector<int> follow_ids;  // follow=file: tokens after the prompt

@@ -20,6 +20,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -54,6 +55,16 @@ inline std::string normalize_newlines(const std::string & s) {
 #endif
 }
 
+/* kvscope: strings are sequences of characters (UTF-8), as in Python, not of bytes. */
+inline std::vector<std::string> characters(const std::string & s) {
+  std::vector<std::string> out;
+  for (char c : s) {
+    if (out.empty() || (static_cast<unsigned char>(c) & 0xc0) != 0x80) out.emplace_back();
+    out.back() += c;
+  }
+  return out;
+}
+
 /* Values that behave roughly like in Python. */
 class Value : public std::enable_shared_from_this<Value> {
 public:
@@ -68,6 +79,7 @@ private:
   std::shared_ptr<ObjectType> object_;
   std::shared_ptr<CallableType> callable_;
   json primitive_;
+  bool none_ = false;  // kvscope: None, which Jinja tells from what is undefined
 
   Value(const std::shared_ptr<ArrayType> & array) : array_(array) {}
   Value(const std::shared_ptr<ObjectType> & object) : object_(object) {}
@@ -77,7 +89,8 @@ private:
   static void dump_string(const json & primitive, std::ostringstream & out, char string_quote = '\'') {
     if (!primitive.is_string()) throw std::runtime_error("Value is not a string: " + primitive.dump());
     auto s = primitive.dump();
-    if (string_quote == '"' || s.find('\'') != std::string::npos) {
+    const bool has_double = primitive.get_ref<const std::string &>().find('"') != std::string::npos;
+    if (string_quote == '"' || (s.find('\'') != std::string::npos && !has_double)) {
       out << s;
       return;
     }
@@ -110,7 +123,9 @@ private:
 
     auto string_quote = to_json ? '"' : '\'';
 
-    if (is_null()) out << "null";
+    if (is_null()) out << (to_json ? "null" : "None");
+    else if (array_ && array_->empty()) out << "[]";
+    else if (object_ && !callable_ && object_->empty()) out << "{}";
     else if (array_) {
       out << "[";
       print_indent(level + 1);
@@ -151,7 +166,7 @@ public:
   Value(const bool& v) : primitive_(v) {}
   Value(const int64_t & v) : primitive_(v) {}
   Value(const double& v) : primitive_(v) {}
-  Value(const std::nullptr_t &) {}
+  Value(const std::nullptr_t &) : none_(true) {}
   Value(const std::string & v) : primitive_(v) {}
   Value(const char * v) : primitive_(std::string(v)) {}
 
@@ -170,6 +185,7 @@ public:
       array_ = array;
     } else {
       primitive_ = v;
+      none_ = v.is_null();
     }
   }
 
@@ -185,7 +201,7 @@ public:
   size_t size() const {
     if (is_object()) return object_->size();
     if (is_array()) return array_->size();
-    if (is_string()) return primitive_.get<std::string>().length();
+    if (is_string()) return characters(primitive_.get<std::string>()).size();
     throw std::runtime_error("Value is not an array or object: " + dump());
   }
 
@@ -250,8 +266,14 @@ public:
       if (!key.is_number_integer()) {
         return Value();
       }
-      auto index = key.get<int>();
-      return array_->at(index < 0 ? array_->size() + index : index);
+      auto index = key.get<int64_t>();
+      if (index < 0) index += (int64_t) array_->size();
+      return index < 0 || index >= (int64_t) array_->size() ? Value() : (*array_)[index];
+    } else if (is_string() && key.is_number_integer()) {
+      auto chars = characters(get<std::string>());
+      auto index = key.get<int64_t>();
+      if (index < 0) index += (int64_t) chars.size();
+      return index < 0 || index >= (int64_t) chars.size() ? Value() : Value(chars[index]);
     } else if (object_) {
       if (!key.is_hashable()) throw std::runtime_error("Unhashable type: " + dump());
       auto it = object_->find(key.primitive_);
@@ -274,6 +296,8 @@ public:
   bool is_array() const { return !!array_; }
   bool is_callable() const { return !!callable_; }
   bool is_null() const { return !object_ && !array_ && primitive_.is_null() && !callable_; }
+  bool is_none() const { return is_null() && none_; }
+  bool is_undefined() const { return is_null() && !none_; }
   bool is_boolean() const { return primitive_.is_boolean(); }
   bool is_number_integer() const { return primitive_.is_number_integer(); }
   bool is_number_float() const { return primitive_.is_number_float(); }
@@ -306,8 +330,8 @@ public:
         callback(key);
       }
     } else if (is_string()) {
-      for (char c : primitive_.get<std::string>()) {
-        auto val = Value(std::string(1, c));
+      for (const auto & c : characters(primitive_.get<std::string>())) {
+        auto val = Value(c);
         callback(val);
       }
     } else {
@@ -321,6 +345,7 @@ public:
     if (is_number()) return get<double>() != 0;
     if (is_string()) return !get<std::string>().empty();
     if (is_array()) return !empty();
+    if (is_object() && !is_callable()) return !empty();
     return true;
   }
 
@@ -364,18 +389,18 @@ public:
       if (!other.array_) return false;
       if (array_->size() != other.array_->size()) return false;
       for (size_t i = 0; i < array_->size(); ++i) {
-        if (!(*array_)[i].to_bool() || !(*other.array_)[i].to_bool() || (*array_)[i] != (*other.array_)[i]) return false;
+        if ((*array_)[i] != (*other.array_)[i]) return false;
       }
       return true;
     } else if (object_) {
       if (!other.object_) return false;
       if (object_->size() != other.object_->size()) return false;
       for (const auto& item : *object_) {
-        if (!item.second.to_bool() || !other.object_->count(item.first) || item.second != other.object_->at(item.first)) return false;
+        if (!other.object_->count(item.first) || item.second != other.object_->at(item.first)) return false;
       }
       return true;
     } else {
-      return primitive_ == other.primitive_;
+      return !other.array_ && !other.object_ && none_ == other.none_ && primitive_ == other.primitive_;
     }
   }
   bool operator!=(const Value & other) const { return !(*this == other); }
@@ -395,7 +420,7 @@ public:
       throw std::runtime_error("Undefined value or reference");
     if (array_) {
       for (const auto& item : *array_) {
-        if (item.to_bool() && item == value) return true;
+        if (item == value) return true;
       }
       return false;
     } else if (object_) {
@@ -451,62 +476,112 @@ public:
     return out.str();
   }
 
+  // kvscope: the arithmetic of Python, with its errors.
+  bool is_whole() const { return is_number_integer() || is_boolean(); }
+  bool is_real() const { return is_number() || is_boolean(); }
+  int64_t whole() const { return is_boolean() ? get<bool>() : get<int64_t>(); }
+  double real() const { return is_boolean() ? get<bool>() : get<double>(); }
+  [[noreturn]] void no_operation(const char * op, const Value & rhs) const {
+    if (is_undefined() || rhs.is_undefined()) throw std::runtime_error("Undefined value or reference");
+    throw std::runtime_error(std::string("unsupported operands of ") + op + ": " + dump() + " and " + rhs.dump());
+  }
   Value operator-() const {
-      if (is_number_integer())
-        return -get<int64_t>();
-      else
-        return -get<double>();
+      if (!is_real()) no_operation("-", Value(int64_t(0)));
+      if (is_whole()) return Value(int64_t(0)) - *this;
+      return -get<double>();
   }
   std::string to_str() const {
     if (is_string()) return get<std::string>();
     if (is_number_integer()) return std::to_string(get<int64_t>());
-    if (is_number_float()) return std::to_string(get<double>());
     if (is_boolean()) return get<bool>() ? "True" : "False";
-    if (is_null()) return "None";
+    if (is_undefined()) return "";
     return dump();
   }
+  static Value checked_result(bool overflow, int64_t result) {
+    if (overflow) throw std::runtime_error("expected whole numbers of at most 64 bits");
+    return result;
+  }
   Value operator+(const Value& rhs) const {
-      if (is_string() || rhs.is_string()) {
+      if (is_string() && rhs.is_string()) {
         return to_str() + rhs.to_str();
-      } else if (is_number_integer() && rhs.is_number_integer()) {
-        return get<int64_t>() + rhs.get<int64_t>();
+      } else if (is_whole() && rhs.is_whole()) {
+        int64_t result = 0;
+        const bool overflow = __builtin_add_overflow(whole(), rhs.whole(), &result);
+        return checked_result(overflow, result);
       } else if (is_array() && rhs.is_array()) {
         auto res = Value::array();
         for (const auto& item : *array_) res.push_back(item);
         for (const auto& item : *rhs.array_) res.push_back(item);
         return res;
-      } else {
-        return get<double>() + rhs.get<double>();
       }
+      if (!is_real() || !rhs.is_real()) no_operation("+", rhs);
+      return real() + rhs.real();
   }
   Value operator-(const Value& rhs) const {
-      if (is_number_integer() && rhs.is_number_integer())
-        return get<int64_t>() - rhs.get<int64_t>();
-      else
-        return get<double>() - rhs.get<double>();
+      if (is_whole() && rhs.is_whole()) {
+        int64_t result = 0;
+        const bool overflow = __builtin_sub_overflow(whole(), rhs.whole(), &result);
+        return checked_result(overflow, result);
+      }
+      if (!is_real() || !rhs.is_real()) no_operation("-", rhs);
+      return real() - rhs.real();
   }
   Value operator*(const Value& rhs) const {
-      if (is_string() && rhs.is_number_integer()) {
-        std::ostringstream out;
-        for (int64_t i = 0, n = rhs.get<int64_t>(); i < n; ++i) {
-          out << to_str();
-        }
-        return out.str();
+      if (is_whole() && (rhs.is_string() || rhs.is_array())) return rhs * *this;
+      if (is_string() && rhs.is_whole()) {
+        std::string out;
+        for (int64_t i = 0, n = rhs.whole(); i < n; ++i) out += get_ref();
+        return out;
       }
-      else if (is_number_integer() && rhs.is_number_integer())
-        return get<int64_t>() * rhs.get<int64_t>();
-      else
-        return get<double>() * rhs.get<double>();
+      if (is_array() && rhs.is_whole()) {
+        auto res = Value::array();
+        for (int64_t i = 0, n = rhs.whole(); i < n; ++i)
+          for (const auto& item : *array_) res.push_back(item);
+        return res;
+      }
+      if (is_whole() && rhs.is_whole()) {
+        int64_t result = 0;
+        const bool overflow = __builtin_mul_overflow(whole(), rhs.whole(), &result);
+        return checked_result(overflow, result);
+      }
+      if (!is_real() || !rhs.is_real()) no_operation("*", rhs);
+      return real() * rhs.real();
   }
   Value operator/(const Value& rhs) const {
-      if (is_number_integer() && rhs.is_number_integer())
-        return get<int64_t>() / rhs.get<int64_t>();
-      else
-        return get<double>() / rhs.get<double>();
+      if (!is_real() || !rhs.is_real()) no_operation("/", rhs);
+      if (rhs.real() == 0) throw std::runtime_error("division by zero");
+      return real() / rhs.real();
+  }
+  Value floor_div(const Value& rhs) const {
+      if (!is_real() || !rhs.is_real()) no_operation("//", rhs);
+      if (rhs.real() == 0) throw std::runtime_error("division by zero");
+      if (!is_whole() || !rhs.is_whole()) return std::floor(real() / rhs.real());
+      if (rhs.whole() == -1) return -*this;
+      const int64_t quotient = whole() / rhs.whole();
+      return quotient - ((whole() % rhs.whole() != 0) && ((whole() < 0) != (rhs.whole() < 0)) ? 1 : 0);
   }
   Value operator%(const Value& rhs) const {
-    return get<int64_t>() % rhs.get<int64_t>();
+      if (!is_real() || !rhs.is_real()) no_operation("%", rhs);
+      if (rhs.real() == 0) throw std::runtime_error("division by zero");
+      if (!is_whole() || !rhs.is_whole()) return real() - std::floor(real() / rhs.real()) * rhs.real();
+      if (rhs.whole() == -1) return int64_t(0);
+      const int64_t rest = whole() % rhs.whole();
+      return rest != 0 && (rest < 0) != (rhs.whole() < 0) ? rest + rhs.whole() : rest;
   }
+  Value power(const Value& rhs) const {
+      if (!is_real() || !rhs.is_real()) no_operation("**", rhs);
+      if (!is_whole() || !rhs.is_whole() || rhs.whole() < 0) {
+        if (real() == 0 && rhs.real() < 0) throw std::runtime_error("division by zero");
+        return std::pow(real(), rhs.real());
+      }
+      Value result(int64_t(1));
+      if (whole() == 0 || whole() == 1 || whole() == -1) return rhs.whole() == 0 ? result : whole() == -1 && rhs.whole() % 2 == 0 ? result : Value(whole());
+      for (int64_t i = 0, n = rhs.whole(); i < n; ++i) result = result * *this;
+      return result;
+  }
+
+private:
+  const std::string & get_ref() const { return primitive_.get_ref<const std::string &>(); }
 };
 
 struct ArgumentsValue {
@@ -702,7 +777,7 @@ static void destructuring_assign(const std::vector<std::string> & var_names, con
   }
 }
 
-enum SpaceHandling { Keep, Strip, StripSpaces, StripNewline };
+enum SpaceHandling { Keep, Strip, StripSpaces /* kvscope: a + says to strip nothing */, StripNewline };
 
 class TemplateToken {
 public:
@@ -908,7 +983,7 @@ public:
           out << result.get<std::string>();
       } else if (result.is_boolean()) {
           out << (result.get<bool>() ? "True" : "False");
-      } else if (!result.is_null()) {
+      } else if (!result.is_undefined()) {
           out << result.dump();
       }
   }
@@ -966,12 +1041,13 @@ public:
       std::function<void(Value&)> visit = [&](Value& iter) {
           auto filtered_items = Value::array();
           if (!iter.is_null()) {
-            if (!iterable_value.is_iterable()) {
+            if (!iter.is_iterable()) {
               throw std::runtime_error("For loop iterable must be iterable: " + iterable_value.dump());
             }
-            iterable_value.for_each([&](Value & item) {
-                destructuring_assign(var_names, context, item);
-                if (!condition || condition->evaluate(context).to_bool()) {
+            iter.for_each([&](Value & item) {
+                auto item_context = Context::make(Value::object(), context);
+                destructuring_assign(var_names, item_context, item);
+                if (!condition || condition->evaluate(item_context).to_bool()) {
                   filtered_items.push_back(item);
                 }
             });
@@ -993,9 +1069,9 @@ public:
                   cycle_index = (cycle_index + 1) % args.args.size();
                   return item;
               }));
-              auto loop_context = Context::make(Value::object(), context);
-              loop_context->set("loop", loop);
               for (size_t i = 0, n = filtered_items.size(); i < n; ++i) {
+                  auto loop_context = Context::make(Value::object(), context);
+                  loop_context->set("loop", loop);
                   auto & item = filtered_items.at(i);
                   destructuring_assign(var_names, loop_context, item);
                   loop.set("index", (int64_t) i + 1);
@@ -1051,7 +1127,7 @@ public:
         if (!name) throw std::runtime_error("MacroNode.name is null");
         if (!body) throw std::runtime_error("MacroNode.body is null");
         auto callable = Value::callable([&](const std::shared_ptr<Context> & context, ArgumentsValue & args) {
-            auto call_context = macro_context;
+            auto call_context = Context::make(Value::object(), macro_context);
             std::vector<bool> param_set(params.size(), false);
             for (size_t i = 0, n = args.args.size(); i < n; i++) {
                 auto & arg = args.args[i];
@@ -1077,29 +1153,6 @@ public:
             return body->render(call_context);
         });
         macro_context->set(name->get_name(), callable);
-    }
-};
-
-class FilterNode : public TemplateNode {
-    std::shared_ptr<Expression> filter;
-    std::shared_ptr<TemplateNode> body;
-
-public:
-    FilterNode(const Location & loc, std::shared_ptr<Expression> && f, std::shared_ptr<TemplateNode> && b)
-        : TemplateNode(loc), filter(std::move(f)), body(std::move(b)) {}
-
-    void do_render(std::ostringstream & out, const std::shared_ptr<Context> & context) const override {
-        if (!filter) throw std::runtime_error("FilterNode.filter is null");
-        if (!body) throw std::runtime_error("FilterNode.body is null");
-        auto filter_value = filter->evaluate(context);
-        if (!filter_value.is_callable()) {
-            throw std::runtime_error("Filter must be a callable: " + filter_value.dump());
-        }
-        std::string rendered_body = body->render(context);
-
-        ArgumentsValue filter_args = {{Value(rendered_body)}, {}};
-        auto result = filter_value.call(context, filter_args);
-        out << result.to_str();
     }
 };
 
@@ -1156,7 +1209,7 @@ public:
       if (else_expr) {
         return else_expr->evaluate(context);
       }
-      return nullptr;
+      return Value();
     }
 };
 
@@ -1220,44 +1273,37 @@ public:
         if (!index) throw std::runtime_error("SubscriptExpr.index is null");
         auto target_value = base->evaluate(context);
         if (auto slice = dynamic_cast<SliceExpr*>(index.get())) {
-          auto len = target_value.size();
-          auto wrap = [len](int64_t i) -> int64_t {
-            if (i < 0) {
-              return i + len;
-            }
-            return i;
+          if (!target_value.is_string() && !target_value.is_array())
+            throw std::runtime_error(target_value.is_undefined() ? "Cannot subscript what is undefined" : "Subscripting only supported on arrays and strings");
+          const int64_t len = (int64_t) target_value.size();
+          auto whole = [&](const std::shared_ptr<Expression> & e) -> std::optional<int64_t> {
+            const Value v = e ? e->evaluate(context) : Value(nullptr);
+            if (v.is_none()) return std::nullopt;
+            if (!v.is_whole()) throw std::runtime_error("slice indices must be whole numbers or None: " + v.dump());
+            return v.whole();
           };
-          int64_t step = slice->step ? slice->step->evaluate(context).get<int64_t>() : 1;
+          const int64_t step = whole(slice->step).value_or(1);
           if (!step) {
             throw std::runtime_error("slice step cannot be zero");
           }
-          int64_t start = slice->start ? wrap(slice->start->evaluate(context).get<int64_t>()) : (step < 0 ? len - 1 : 0);
-          int64_t end = slice->end ? wrap(slice->end->evaluate(context).get<int64_t>()) : (step < 0 ? -1 : len);
-          if (target_value.is_string()) {
-            std::string s = target_value.get<std::string>();
-
-            std::string result;
-            if (start < end && step == 1) {
-              result = s.substr(start, end - start);
-            } else {
-              for (int64_t i = start; step > 0 ? i < end : i > end; i += step) {
-                result += s[i];
-              }
-            }
-            return result;
-
-          } else if (target_value.is_array()) {
-            auto result = Value::array();
-            for (int64_t i = start; step > 0 ? i < end : i > end; i += step) {
-              result.push_back(target_value.at(i));
-            }
-            return result;
-          } else {
-            throw std::runtime_error(target_value.is_null() ? "Cannot subscript null" : "Subscripting only supported on arrays and strings");
+          const int64_t low = step < 0 ? -1 : 0, high = step < 0 ? len - 1 : len;
+          auto bound = [&](std::optional<int64_t> i, int64_t otherwise) {
+            return !i ? otherwise : std::clamp(*i < 0 ? *i + len : *i, low, high);
+          };
+          const int64_t start = bound(whole(slice->start), step < 0 ? high : low), end = bound(whole(slice->end), step < 0 ? low : high);
+          const auto chars = target_value.is_string() ? characters(target_value.get<std::string>()) : std::vector<std::string>();
+          std::string text;
+          auto list = Value::array();
+          for (int64_t i = start; step > 0 ? i < end : i > end;) {
+            if (target_value.is_string()) text += chars[i];
+            else list.push_back(target_value.at((size_t) i));
+            if (step > 0 ? step >= end - i : step <= end - i) break;
+            i += step;
           }
+          return target_value.is_string() ? Value(text) : list;
         } else {
           auto index_value = index->evaluate(context);
-          if (target_value.is_null()) {
+          if (target_value.is_undefined()) {
             if (auto t = dynamic_cast<VariableExpr*>(base.get())) {
               throw std::runtime_error("'" + t->get_name() + "' is " + (context->contains(t->get_name()) ? "null" : "not defined"));
             }
@@ -1299,7 +1345,7 @@ static bool in(const Value & value, const Value & container) {
 
 class BinaryOpExpr : public Expression {
 public:
-    enum class Op { StrConcat, Add, Sub, Mul, MulMul, Div, DivDiv, Mod, Eq, Ne, Lt, Gt, Le, Ge, And, Or, In, NotIn, Is, IsNot };
+    enum class Op { StrConcat, Add, Sub, Mul, MulMul, Div, DivDiv, Mod, Eq, Ne, Lt, Gt, Le, Ge, And, Or, In, NotIn };
 private:
     std::shared_ptr<Expression> left;
     std::shared_ptr<Expression> right;
@@ -1313,33 +1359,9 @@ public:
         auto l = left->evaluate(context);
 
         auto do_eval = [&](const Value & l) -> Value {
-          if (op == Op::Is || op == Op::IsNot) {
-            auto t = dynamic_cast<VariableExpr*>(right.get());
-            if (!t) throw std::runtime_error("Right side of 'is' operator must be a variable");
-
-            auto eval = [&]() {
-              const auto & name = t->get_name();
-              if (name == "none") return l.is_null();
-              if (name == "boolean") return l.is_boolean();
-              if (name == "integer") return l.is_number_integer();
-              if (name == "float") return l.is_number_float();
-              if (name == "number") return l.is_number();
-              if (name == "string") return l.is_string();
-              if (name == "mapping") return l.is_object();
-              if (name == "iterable") return l.is_iterable();
-              if (name == "sequence") return l.is_array();
-              if (name == "defined") return !l.is_null();
-              if (name == "true") return l.to_bool();
-              if (name == "false") return !l.to_bool();
-              throw std::runtime_error("Unknown type for 'is' operator: " + name);
-            };
-            auto value = eval();
-            return Value(op == Op::Is ? value : !value);
-          }
-
           if (op == Op::And) {
-            if (!l.to_bool()) return Value(false);
-            return right->evaluate(context).to_bool();
+            if (!l.to_bool()) return l;
+            return right->evaluate(context);
           } else if (op == Op::Or) {
             if (l.to_bool()) return l;
             return right->evaluate(context);
@@ -1352,9 +1374,9 @@ public:
               case Op::Sub:       return l - r;
               case Op::Mul:       return l * r;
               case Op::Div:       return l / r;
-              case Op::MulMul:    return std::pow(l.get<double>(), r.get<double>());
-              case Op::DivDiv:    return l.get<int64_t>() / r.get<int64_t>();
-              case Op::Mod:       return l.get<int64_t>() % r.get<int64_t>();
+              case Op::MulMul:    return l.power(r);
+              case Op::DivDiv:    return l.floor_div(r);
+              case Op::Mod:       return l % r;
               case Op::Eq:        return l == r;
               case Op::Ne:        return l != r;
               case Op::Lt:        return l < r;
@@ -1424,42 +1446,6 @@ static std::string strip(const std::string & s, const std::string & chars = "", 
   return s.substr(start, end - start + 1);
 }
 
-static std::vector<std::string> split(const std::string & s, const std::string & sep) {
-  std::vector<std::string> result;
-  size_t start = 0;
-  size_t end = s.find(sep);
-  while (end != std::string::npos) {
-    result.push_back(s.substr(start, end - start));
-    start = end + sep.length();
-    end = s.find(sep, start);
-  }
-  result.push_back(s.substr(start));
-  return result;
-}
-
-static std::string capitalize(const std::string & s) {
-  if (s.empty()) return s;
-  auto result = s;
-  result[0] = std::toupper(result[0]);
-  return result;
-}
-
-static std::string html_escape(const std::string & s) {
-  std::string result;
-  result.reserve(s.size());
-  for (const auto & c : s) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&#34;"; break;
-      case '\'': result += "&apos;"; break;
-      default: result += c; break;
-    }
-  }
-  return result;
-}
-
 class MethodCallExpr : public Expression {
     std::shared_ptr<Expression> object;
     std::shared_ptr<VariableExpr> method;
@@ -1475,11 +1461,17 @@ public:
         if (obj.is_null()) {
           throw std::runtime_error("Trying to call method '" + method->get_name() + "' on null");
         }
+        if (obj.is_string()) {  // kvscope: by their names in the context
+          auto own = context->get("str." + method->get_name());
+          if (!own.is_callable()) throw std::runtime_error("Unknown method: " + method->get_name());
+          vargs.args.insert(vargs.args.begin(), obj);
+          return own.call(context, vargs);
+        }
         if (obj.is_array()) {
           if (method->get_name() == "append") {
               vargs.expectArgs("append method", {1, 1}, {0, 0});
               obj.push_back(vargs.args[0]);
-              return Value();
+              return nullptr;
           } else if (method->get_name() == "pop") {
               vargs.expectArgs("pop method", {0, 1}, {0, 0});
               return obj.pop(vargs.args.empty() ? Value() : vargs.args[0]);
@@ -1488,7 +1480,7 @@ public:
               auto index = vargs.args[0].get<int64_t>();
               if (index < 0 || index > (int64_t) obj.size()) throw std::runtime_error("Index out of range for insert method");
               obj.insert(index, vargs.args[1]);
-              return Value();
+              return nullptr;
           }
         } else if (obj.is_object()) {
           if (method->get_name() == "items") {
@@ -1508,11 +1500,16 @@ public:
               result.push_back(Value(key));
             }
             return result;
+          } else if (method->get_name() == "values") {
+            vargs.expectArgs("values method", {0, 0}, {0, 0});
+            auto result = Value::array();
+            for (const auto& key : obj.keys()) result.push_back(obj.at(key));
+            return result;
           } else if (method->get_name() == "get") {
             vargs.expectArgs("get method", {1, 2}, {0, 0});
             auto key = vargs.args[0];
             if (vargs.args.size() == 1) {
-              return obj.contains(key) ? obj.at(key) : Value();
+              return obj.contains(key) ? obj.at(key) : Value(nullptr);
             } else {
               return obj.contains(key) ? obj.at(key) : vargs.args[1];
             }
@@ -1522,72 +1519,6 @@ public:
               throw std::runtime_error("Property '" + method->get_name() + "' is not callable");
             }
             return callable.call(context, vargs);
-          }
-        } else if (obj.is_string()) {
-          auto str = obj.get<std::string>();
-          if (method->get_name() == "strip") {
-            vargs.expectArgs("strip method", {0, 1}, {0, 0});
-            auto chars = vargs.args.empty() ? "" : vargs.args[0].get<std::string>();
-            return Value(strip(str, chars));
-          } else if (method->get_name() == "lstrip") {
-            vargs.expectArgs("lstrip method", {0, 1}, {0, 0});
-            auto chars = vargs.args.empty() ? "" : vargs.args[0].get<std::string>();
-            return Value(strip(str, chars, /* left= */ true, /* right= */ false));
-          } else if (method->get_name() == "rstrip") {
-            vargs.expectArgs("rstrip method", {0, 1}, {0, 0});
-            auto chars = vargs.args.empty() ? "" : vargs.args[0].get<std::string>();
-            return Value(strip(str, chars, /* left= */ false, /* right= */ true));
-          } else if (method->get_name() == "split") {
-            vargs.expectArgs("split method", {1, 1}, {0, 0});
-            auto sep = vargs.args[0].get<std::string>();
-            auto parts = split(str, sep);
-            Value result = Value::array();
-            for (const auto& part : parts) {
-              result.push_back(Value(part));
-            }
-            return result;
-          } else if (method->get_name() == "capitalize") {
-            vargs.expectArgs("capitalize method", {0, 0}, {0, 0});
-            return Value(capitalize(str));
-          } else if (method->get_name() == "upper") {
-            vargs.expectArgs("upper method", {0, 0}, {0, 0});
-            auto result = str;
-            std::transform(result.begin(), result.end(), result.begin(), ::toupper);
-            return Value(result);
-          } else if (method->get_name() == "lower") {
-            vargs.expectArgs("lower method", {0, 0}, {0, 0});
-            auto result = str;
-            std::transform(result.begin(), result.end(), result.begin(), ::tolower);
-            return Value(result);
-          } else if (method->get_name() == "endswith") {
-            vargs.expectArgs("endswith method", {1, 1}, {0, 0});
-            auto suffix = vargs.args[0].get<std::string>();
-            return suffix.length() <= str.length() && std::equal(suffix.rbegin(), suffix.rend(), str.rbegin());
-          } else if (method->get_name() == "startswith") {
-            vargs.expectArgs("startswith method", {1, 1}, {0, 0});
-            auto prefix = vargs.args[0].get<std::string>();
-            return prefix.length() <= str.length() && std::equal(prefix.begin(), prefix.end(), str.begin());
-          } else if (method->get_name() == "title") {
-            vargs.expectArgs("title method", {0, 0}, {0, 0});
-            auto res = str;
-            for (size_t i = 0, n = res.size(); i < n; ++i) {
-              if (i == 0 || std::isspace(res[i - 1])) res[i] = std::toupper(res[i]);
-              else res[i] = std::tolower(res[i]);
-            }
-            return res;
-          } else if (method->get_name() == "replace") {
-            vargs.expectArgs("replace method", {2, 3}, {0, 0});
-            auto before = vargs.args[0].get<std::string>();
-            auto after = vargs.args[1].get<std::string>();
-            auto count = vargs.args.size() == 3 ? vargs.args[2].get<int64_t>()
-                                                : str.length();
-            size_t start_pos = 0;
-            while ((start_pos = str.find(before, start_pos)) != std::string::npos &&
-                  count-- > 0) {
-              str.replace(start_pos, before.length(), after);
-              start_pos += after.length();
-            }
-            return str;
           }
         }
         throw std::runtime_error("Unknown method: " + method->get_name());
@@ -1611,6 +1542,23 @@ public:
     }
 };
 
+class TestExpr : public Expression {
+    std::shared_ptr<Expression> expr;
+    std::string name;
+    ArgumentsExpression args;
+    bool negated;
+public:
+    TestExpr(const Location & loc, std::shared_ptr<Expression> && e, const std::string & n, ArgumentsExpression && a, bool negated)
+      : Expression(loc), expr(std::move(e)), name(n), args(std::move(a)), negated(negated) {}
+    Value do_evaluate(const std::shared_ptr<Context> & context) const override {
+        auto test = context->get("is " + name);
+        if (!test.is_callable()) throw std::runtime_error("Unknown test: " + name);
+        ArgumentsValue vargs = args.evaluate(context);
+        vargs.args.insert(vargs.args.begin(), expr->evaluate(context));
+        return test.call(context, vargs).to_bool() != negated;
+    }
+};
+
 class FilterExpr : public Expression {
     std::vector<std::shared_ptr<Expression>> parts;
 public:
@@ -1627,11 +1575,13 @@ public:
           } else {
             if (auto ce = dynamic_cast<CallExpr*>(part.get())) {
               auto target = ce->object->evaluate(context);
+              if (!target.is_callable()) throw std::runtime_error("Unknown filter");
               ArgumentsValue args = ce->args.evaluate(context);
               args.args.insert(args.args.begin(), result);
               result = target.call(context, args);
             } else {
               auto callable = part->evaluate(context);
+              if (!callable.is_callable()) throw std::runtime_error("Unknown filter");
               ArgumentsValue args;
               args.args.insert(args.args.begin(), result);
               result = callable.call(context, args);
@@ -1640,9 +1590,21 @@ public:
         }
         return result;
     }
+};
 
-    void prepend(std::shared_ptr<Expression> && e) {
-        parts.insert(parts.begin(), std::move(e));
+class FilterNode : public TemplateNode {
+    std::shared_ptr<Expression> filter;
+    std::shared_ptr<TemplateNode> body;
+
+public:
+    FilterNode(const Location & loc, std::shared_ptr<Expression> && f, std::shared_ptr<TemplateNode> && b)
+        : TemplateNode(loc), filter(std::move(f)), body(std::move(b)) {}
+
+    void do_render(std::ostringstream & out, const std::shared_ptr<Context> & context) const override {
+        if (!filter) throw std::runtime_error("FilterNode.filter is null");
+        if (!body) throw std::runtime_error("FilterNode.body is null");
+        auto text = std::make_shared<LiteralExpr>(location(), Value(body->render(context)));
+        out << FilterExpr(location(), {text, filter}).evaluate(context).to_str();
     }
 };
 
@@ -1667,6 +1629,19 @@ private:
       return true;
     }
 
+    /* kvscope: of \x41, \u20ac, \U0001f600; `it` stands on the letter, then on the last digit. */
+    void parseCodePoint(int digits, std::string & result) {
+      if (end - it <= digits || !std::all_of(it + 1, it + 1 + digits, [](unsigned char c) { return std::isxdigit(c); }))
+        throw std::runtime_error("Expected hexadecimal digits of a character");
+      const auto c = std::stoul(std::string(it + 1, it + 1 + digits), nullptr, 16);
+      it += digits;
+      if (c >= 0x110000 || (c >= 0xd800 && c < 0xe000)) throw std::runtime_error("Expected the number of a character");
+      if (c < 0x80) { result += (char) c; return; }
+      const int bytes = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+      result += (char) ((0xf00 >> bytes) | (c >> 6 * (bytes - 1)));
+      for (int i = bytes - 2; i >= 0; --i) result += (char) (0x80 | (c >> 6 * i & 0x3f));
+    }
+
     std::unique_ptr<std::string> parseString() {
       auto doParse = [&](char quote) -> std::unique_ptr<std::string> {
         if (it == end || *it != quote) return nullptr;
@@ -1681,14 +1656,15 @@ private:
               case 't': result += '\t'; break;
               case 'b': result += '\b'; break;
               case 'f': result += '\f'; break;
-              case '\\': result += '\\'; break;
-              default:
-                if (*it == quote) {
-                  result += quote;
-                } else {
-                  result += *it;
-                }
-                break;
+              case 'v': result += '\v'; break;
+              case 'a': result += '\a'; break;
+              case '0': result += '\0'; break;
+              case '\n': break;
+              case '\\': case '\'': case '"': result += *it; break;
+              case 'x': parseCodePoint(2, result); break;
+              case 'u': parseCodePoint(4, result); break;
+              case 'U': parseCodePoint(8, result); break;
+              default: result += '\\'; result += *it; break;
             }
           } else if (*it == '\\') {
             escape = true;
@@ -1729,6 +1705,7 @@ private:
             if (hasExponent) throw std::runtime_error("Multiple exponents");
             hasExponent = true;
             ++it;
+            if (it != end && (*it == '-' || *it == '+')) ++it;
           } else {
             break;
           }
@@ -1754,14 +1731,18 @@ private:
       if (it == end) return nullptr;
       if (*it == '"' || *it == '\'') {
         auto str = parseString();
-        if (str) return std::make_shared<Value>(*str);
+        while (str) {  // neighbours are one string
+          auto next = parseString();
+          if (!next) return std::make_shared<Value>(*str);
+          *str += *next;
+        }
       }
-      static std::regex prim_tok(R"(true\b|True\b|false\b|False\b|None\b)");
+      static std::regex prim_tok(R"(true\b|True\b|false\b|False\b|None\b|none\b)");
       auto token = consumeToken(prim_tok);
       if (!token.empty()) {
         if (token == "true" || token == "True") return std::make_shared<Value>(true);
         if (token == "false" || token == "False") return std::make_shared<Value>(false);
-        if (token == "None") return std::make_shared<Value>(nullptr);
+        if (token == "None" || token == "none") return std::make_shared<Value>(nullptr);
         throw std::runtime_error("Unknown constant token: " + token);
       }
 
@@ -1795,7 +1776,7 @@ private:
         auto start = it;
         consumeSpaces(space_handling);
         std::smatch match;
-        if (std::regex_search(it, end, match, regex) && match.position() == 0) {
+        if (std::regex_search(it, end, match, regex, std::regex_constants::match_continuous)) {
             it += match[0].length();
             std::vector<std::string> ret;
             for (size_t i = 0, n = match.size(); i < n; ++i) {
@@ -1810,7 +1791,7 @@ private:
         auto start = it;
         consumeSpaces(space_handling);
         std::smatch match;
-        if (std::regex_search(it, end, match, regex) && match.position() == 0) {
+        if (std::regex_search(it, end, match, regex, std::regex_constants::match_continuous)) {
             it += match[0].length();
             return match[0].str();
         }
@@ -1902,27 +1883,17 @@ private:
         return left;
     }
 
+    /* kvscope: the order of Jinja's own parser: comparisons, + and -, ~, * and its like, **, signs, filters and tests. */
     std::shared_ptr<Expression> parseLogicalCompare() {
-        auto left = parseStringConcat();
+        auto left = parseMathPlusMinus();
         if (!left) throw std::runtime_error("Expected left side of 'logical compare' expression");
 
-        static std::regex compare_tok(R"(==|!=|<=?|>=?|in\b|is\b|not\s+in\b)");
-        static std::regex not_tok(R"(not\b)");
+        static std::regex compare_tok(R"(==|!=|<=?|>=?|in\b|not\s+in\b)");
         std::string op_str;
+        std::shared_ptr<Expression> chain;
         while (!(op_str = consumeToken(compare_tok)).empty()) {
             auto location = get_location();
-            if (op_str == "is") {
-              auto negated = !consumeToken(not_tok).empty();
-
-              auto identifier = parseIdentifier();
-              if (!identifier) throw std::runtime_error("Expected identifier after 'is' keyword");
-
-              return std::make_shared<BinaryOpExpr>(
-                  left->location,
-                  std::move(left), std::move(identifier),
-                  negated ? BinaryOpExpr::Op::IsNot : BinaryOpExpr::Op::Is);
-            }
-            auto right = parseStringConcat();
+            auto right = parseMathPlusMinus();
             if (!right) throw std::runtime_error("Expected right side of 'logical compare' expression");
             BinaryOpExpr::Op op;
             if (op_str == "==") op = BinaryOpExpr::Op::Eq;
@@ -1934,9 +1905,11 @@ private:
             else if (op_str == "in") op = BinaryOpExpr::Op::In;
             else if (op_str.substr(0, 3) == "not") op = BinaryOpExpr::Op::NotIn;
             else throw std::runtime_error("Unknown comparison operator: " + op_str);
-            left = std::make_shared<BinaryOpExpr>(get_location(), std::move(left), std::move(right), op);
+            std::shared_ptr<Expression> pair = std::make_shared<BinaryOpExpr>(location, std::move(left), std::shared_ptr<Expression>(right), op);
+            chain = chain ? std::make_shared<BinaryOpExpr>(location, std::move(chain), std::move(pair), BinaryOpExpr::Op::And) : std::move(pair);
+            left = std::move(right);
         }
-        return left;
+        return chain ? chain : left;
     }
 
     Expression::Parameters parseParameters() {
@@ -2016,74 +1989,49 @@ private:
         return std::make_shared<VariableExpr>(location, ident);
     }
 
-    std::shared_ptr<Expression> parseStringConcat() {
-        auto left = parseMathPow();
-        if (!left) throw std::runtime_error("Expected left side of 'string concat' expression");
-
-        static std::regex concat_tok(R"(~(?!\}))");
-        if (!consumeToken(concat_tok).empty()) {
-            auto right = parseLogicalAnd();
-            if (!right) throw std::runtime_error("Expected right side of 'string concat' expression");
-            left = std::make_shared<BinaryOpExpr>(get_location(), std::move(left), std::move(right), BinaryOpExpr::Op::StrConcat);
-        }
-        return left;
-    }
-
-    std::shared_ptr<Expression> parseMathPow() {
-        auto left = parseMathPlusMinus();
-        if (!left) throw std::runtime_error("Expected left side of 'math pow' expression");
-
-        while (!consumeToken("**").empty()) {
-            auto right = parseMathPlusMinus();
-            if (!right) throw std::runtime_error("Expected right side of 'math pow' expression");
-            left = std::make_shared<BinaryOpExpr>(get_location(), std::move(left), std::move(right), BinaryOpExpr::Op::MulMul);
-        }
-        return left;
-    }
-
     std::shared_ptr<Expression> parseMathPlusMinus() {
-        static std::regex plus_minus_tok(R"(\+|-(?![}%#]\}))");
+        static std::regex plus_minus_tok(R"(\+(?![}%#]\})|-(?![}%#]\}))");
 
-        auto left = parseMathMulDiv();
-        if (!left) throw std::runtime_error("Expected left side of 'math plus/minus' expression");
+        auto left = parseStringConcat();
         std::string op_str;
         while (!(op_str = consumeToken(plus_minus_tok)).empty()) {
-            auto right = parseMathMulDiv();
-            if (!right) throw std::runtime_error("Expected right side of 'math plus/minus' expression");
+            auto right = parseStringConcat();
             auto op = op_str == "+" ? BinaryOpExpr::Op::Add : BinaryOpExpr::Op::Sub;
             left = std::make_shared<BinaryOpExpr>(get_location(), std::move(left), std::move(right), op);
         }
         return left;
     }
 
-    std::shared_ptr<Expression> parseMathMulDiv() {
-        auto left = parseMathUnaryPlusMinus();
-        if (!left) throw std::runtime_error("Expected left side of 'math mul/div' expression");
+    std::shared_ptr<Expression> parseStringConcat() {
+        static std::regex concat_tok(R"(~(?!\}))");
+        auto left = parseMathMulDiv();
+        while (!consumeToken(concat_tok).empty()) {
+            auto right = parseMathMulDiv();
+            left = std::make_shared<BinaryOpExpr>(get_location(), std::move(left), std::move(right), BinaryOpExpr::Op::StrConcat);
+        }
+        return left;
+    }
 
-        static std::regex mul_div_tok(R"(\*\*?|//?|%(?!\}))");
+    std::shared_ptr<Expression> parseMathMulDiv() {
+        static std::regex mul_div_tok(R"(\*(?!\*)|//?|%(?!\}))");
+        auto left = parseMathPow();
         std::string op_str;
         while (!(op_str = consumeToken(mul_div_tok)).empty()) {
-            auto right = parseMathUnaryPlusMinus();
-            if (!right) throw std::runtime_error("Expected right side of 'math mul/div' expression");
+            auto right = parseMathPow();
             auto op = op_str == "*" ? BinaryOpExpr::Op::Mul
-                : op_str == "**" ? BinaryOpExpr::Op::MulMul
                 : op_str == "/" ? BinaryOpExpr::Op::Div
                 : op_str == "//" ? BinaryOpExpr::Op::DivDiv
                 : BinaryOpExpr::Op::Mod;
             left = std::make_shared<BinaryOpExpr>(get_location(), std::move(left), std::move(right), op);
         }
+        return left;
+    }
 
-        if (!consumeToken("|").empty()) {
-            auto expr = parseMathMulDiv();
-            if (auto filter = dynamic_cast<FilterExpr*>(expr.get())) {
-                filter->prepend(std::move(left));
-                return expr;
-            } else {
-                std::vector<std::shared_ptr<Expression>> parts;
-                parts.emplace_back(std::move(left));
-                parts.emplace_back(std::move(expr));
-                return std::make_shared<FilterExpr>(get_location(), std::move(parts));
-            }
+    std::shared_ptr<Expression> parseMathPow() {
+        auto left = parseMathUnaryPlusMinus();
+        while (!consumeToken("**").empty()) {
+            auto right = parseMathUnaryPlusMinus();
+            left = std::make_shared<BinaryOpExpr>(get_location(), std::move(left), std::move(right), BinaryOpExpr::Op::MulMul);
         }
         return left;
     }
@@ -2092,17 +2040,58 @@ private:
         return std::make_shared<CallExpr>(get_location(), std::make_shared<VariableExpr>(get_location(), name), std::move(args));
     }
 
-    std::shared_ptr<Expression> parseMathUnaryPlusMinus() {
-        static std::regex unary_plus_minus_tok(R"(\+|-(?![}%#]\}))");
+    std::shared_ptr<Expression> parseMathUnaryPlusMinus(bool with_filters = true) {
+        static std::regex unary_plus_minus_tok(R"(\+(?![}%#]\})|-(?![}%#]\}))");
         auto op_str = consumeToken(unary_plus_minus_tok);
-        auto expr = parseExpansion();
+        auto expr = op_str.empty() ? parseExpansion() : parseMathUnaryPlusMinus(false);
         if (!expr) throw std::runtime_error("Expected expr of 'unary plus/minus/expansion' expression");
 
         if (!op_str.empty()) {
             auto op = op_str == "+" ? UnaryOpExpr::Op::Plus : UnaryOpExpr::Op::Minus;
-            return std::make_shared<UnaryOpExpr>(get_location(), std::move(expr), op);
+            expr = std::make_shared<UnaryOpExpr>(get_location(), std::move(expr), op);
         }
-        return expr;
+        return with_filters ? parseFiltersAndTests(std::move(expr)) : expr;
+    }
+
+    std::shared_ptr<Expression> parseFilter() {
+        auto location = get_location();
+        std::shared_ptr<Expression> filter = parseIdentifier();
+        if (filter) filter = std::make_shared<VariableExpr>(location, "| " + std::static_pointer_cast<VariableExpr>(filter)->get_name());
+        if (!filter) throw std::runtime_error("Expected the name of a filter");
+        consumeSpaces();
+        if (peekSymbols({ "(" })) filter = std::make_shared<CallExpr>(get_location(), std::move(filter), parseCallArgs());
+        return filter;
+    }
+
+    std::shared_ptr<Expression> parseFiltersAndTests(std::shared_ptr<Expression> && expr) {
+        static std::regex is_tok(R"(is\b)"), not_tok(R"(not\b)"), test_tok(R"((?!(?:else|or|and|is|if|not)\b)[a-zA-Z_]\w*)");
+        static std::regex argument_tok(R"((?=["'0-9\[{]|(?!(?:else|or|and|is|in|if|not|recursive)\b)[a-zA-Z_]))");
+        while (true) {
+            auto location = get_location();
+            if (!consumeToken("|").empty()) {
+                std::vector<std::shared_ptr<Expression>> parts;
+                parts.emplace_back(std::move(expr));
+                parts.emplace_back(parseFilter());
+                expr = std::make_shared<FilterExpr>(location, std::move(parts));
+            } else if (!consumeToken(is_tok).empty()) {
+                const bool negated = !consumeToken(not_tok).empty();
+                const std::string name = consumeToken(test_tok);
+                if (name.empty()) throw std::runtime_error("Expected identifier after 'is' keyword");
+                ArgumentsExpression args;
+                auto before = it;
+                consumeSpaces();
+                if (peekSymbols({ "(" })) {
+                    args = parseCallArgs();
+                } else if (std::smatch match; std::regex_search(it, end, match, argument_tok, std::regex_constants::match_continuous)) {
+                    args.args.push_back(parseMathUnaryPlusMinus(false));  // "is divisibleby 3"
+                } else {
+                    it = before;
+                }
+                expr = std::make_shared<TestExpr>(location, std::move(expr), name, std::move(args), negated);
+            } else {
+                return expr;
+            }
+        }
     }
 
     std::shared_ptr<Expression> parseExpansion() {
@@ -2140,7 +2129,7 @@ private:
 
       auto value = parseValue();
 
-      while (it != end && consumeSpaces() && peekSymbols({ "[", "." })) {
+      while (it != end && consumeSpaces() && peekSymbols({ "[", ".", "(" })) {
         if (!consumeToken("[").empty()) {
           std::shared_ptr<Expression> index;
           auto slice_loc = get_location();
@@ -2186,19 +2175,19 @@ private:
               value = std::make_shared<SubscriptExpr>(identifier->location, std::move(value), std::move(key));
             }
         }
+        else {
+          auto location = get_location();
+          auto callParams = parseCallArgs();
+          value = std::make_shared<CallExpr>(location, std::move(value), std::move(callParams));
+        }
         consumeSpaces();
-      }
-
-      if (peekSymbols({ "(" })) {
-        auto location = get_location();
-        auto callParams = parseCallArgs();
-        value = std::make_shared<CallExpr>(location, std::move(value), std::move(callParams));
       }
       return value;
     }
 
     std::shared_ptr<Expression> parseBracedExpressionOrArray() {
         if (consumeToken("(").empty()) return nullptr;
+        if (!consumeToken(")").empty()) return std::make_shared<ArrayExpr>(get_location(), std::vector<std::shared_ptr<Expression>>());
 
         auto expr = parseExpression();
         if (!expr) throw std::runtime_error("Expected expression in braced expression");
@@ -2212,6 +2201,7 @@ private:
 
         while (it != end) {
           if (consumeToken(",").empty()) throw std::runtime_error("Expected comma in tuple");
+          if (!consumeToken(")").empty()) return std::make_shared<ArrayExpr>(get_location(), std::move(tuple));
           auto next = parseExpression();
           if (!next) throw std::runtime_error("Expected expression in tuple");
           tuple.push_back(std::move(next));
@@ -2236,6 +2226,7 @@ private:
 
         while (it != end) {
             if (!consumeToken(",").empty()) {
+              if (!consumeToken("]").empty()) return std::make_shared<ArrayExpr>(get_location(), std::move(elements));
               auto expr = parseExpression();
               if (!expr) throw std::runtime_error("Expected expression in array");
               elements.push_back(std::move(expr));
@@ -2269,6 +2260,7 @@ private:
 
         while (it != end) {
             if (!consumeToken(",").empty()) {
+                if (!consumeToken("}").empty()) return std::make_shared<DictExpr>(get_location(), std::move(elements));
                 parseKeyValuePair();
             } else if (!consumeToken("}").empty()) {
                 return std::make_shared<DictExpr>(get_location(), std::move(elements));
@@ -2282,12 +2274,12 @@ private:
     SpaceHandling parsePreSpace(const std::string& s) const {
         if (s == "-")
           return SpaceHandling::Strip;
-        return SpaceHandling::Keep;
+        return s == "+" ? SpaceHandling::StripSpaces : SpaceHandling::Keep;
     }
 
     SpaceHandling parsePostSpace(const std::string& s) const {
         if (s == "-") return SpaceHandling::Strip;
-        return SpaceHandling::Keep;
+        return s == "+" ? SpaceHandling::StripSpaces : SpaceHandling::Keep;
     }
 
     using TemplateTokenVector = std::vector<std::unique_ptr<TemplateToken>>;
@@ -2317,13 +2309,14 @@ private:
     }
 
     TemplateTokenVector tokenize() {
-      static std::regex comment_tok(R"(\{#([-~]?)([\s\S]*?)([-~]?)#\})");
-      static std::regex expr_open_regex(R"(\{\{([-~])?)");
-      static std::regex block_open_regex(R"(^\{%([-~])?\s*)");
-      static std::regex block_keyword_tok(R"((if|else|elif|endif|for|endfor|generation|endgeneration|set|endset|block|endblock|macro|endmacro|filter|endfilter|break|continue)\b)");
+      static std::regex comment_tok(R"(\{#([-+]?)([\s\S]*?)([-+]?)#\})");
+      static std::regex expr_open_regex(R"(\{\{([-+])?)");
+      static std::regex block_open_regex(R"(^\{%([-+])?\s*)");
+      static std::regex block_keyword_tok(R"((if|else|elif|endif|for|endfor|generation|endgeneration|set|endset|block|endblock|macro|endmacro|filter|endfilter|break|continue|raw)\b)");
+      static std::regex raw_end_regex(R"(\{%([-+]?)\s*endraw\s*([-+]?)%\})");
       static std::regex non_text_open_regex(R"(\{\{|\{%|\{#)");
-      static std::regex expr_close_regex(R"(\s*([-~])?\}\})");
-      static std::regex block_close_regex(R"(\s*([-~])?%\})");
+      static std::regex expr_close_regex(R"(\s*([-+])?\}\})");
+      static std::regex block_close_regex(R"(\s*([-+])?%\})");
 
       TemplateTokenVector tokens;
       std::vector<std::string> group;
@@ -2444,14 +2437,22 @@ private:
               auto post_space = parseBlockClose();
               tokens.push_back(std::make_unique<EndMacroTemplateToken>(location, pre_space, post_space));
             } else if (keyword == "filter") {
-              auto filter = parseExpression();
-              if (!filter) throw std::runtime_error("Expected expression in filter block");
+              auto filter = parseFilter();
 
               auto post_space = parseBlockClose();
               tokens.push_back(std::make_unique<FilterTemplateToken>(location, pre_space, post_space, std::move(filter)));
             } else if (keyword == "endfilter") {
               auto post_space = parseBlockClose();
               tokens.push_back(std::make_unique<EndFilterTemplateToken>(location, pre_space, post_space));
+            } else if (keyword == "raw") {
+              auto begin_post_space = parseBlockClose();
+              if (!std::regex_search(it, end, match, raw_end_regex)) throw std::runtime_error("Expected endraw");
+              std::string raw(it, it + match.position());
+              auto end_location = get_location();
+              tokens.push_back(std::make_unique<CommentTemplateToken>(location, pre_space, begin_post_space, ""));
+              tokens.push_back(std::make_unique<TextTemplateToken>(location, SpaceHandling::Keep, SpaceHandling::Keep, raw));
+              tokens.push_back(std::make_unique<CommentTemplateToken>(end_location, parsePreSpace(match[1]), parsePostSpace(match[2]), ""));
+              it += match.position() + match.length();
             } else if (keyword == "break" || keyword == "continue") {
               auto post_space = parseBlockClose();
               tokens.push_back(std::make_unique<LoopControlTemplateToken>(location, pre_space, post_space, keyword == "break" ? LoopControlType::Break : LoopControlType::Continue));
@@ -2530,7 +2531,7 @@ private:
               if (post_space == SpaceHandling::Strip) {
                 static std::regex trailing_space_regex(R"(\s+$)");
                 text = std::regex_replace(text, trailing_space_regex, "");
-              } else if (options.lstrip_blocks && it != end) {
+              } else if (options.lstrip_blocks && it != end && post_space != SpaceHandling::StripSpaces && (*it)->type != TemplateToken::Type::Expression) {
                 auto i = text.size();
                 while (i > 0 && (text[i - 1] == ' ' || text[i - 1] == '\t')) i--;
                 if ((i == 0 && (it - 1) == begin) || (i > 0 && text[i - 1] == '\n')) {
@@ -2540,7 +2541,7 @@ private:
               if (pre_space == SpaceHandling::Strip) {
                 static std::regex leading_space_regex(R"(^\s+)");
                 text = std::regex_replace(text, leading_space_regex, "");
-              } else if (options.trim_blocks && (it - 1) != begin && !dynamic_cast<ExpressionTemplateToken*>((*(it - 2)).get())) {
+              } else if (options.trim_blocks && (it - 1) != begin && pre_space != SpaceHandling::StripSpaces && !dynamic_cast<ExpressionTemplateToken*>((*(it - 2)).get())) {
                 if (!text.empty() && text[0] == '\n') {
                   text.erase(0, 1);
                 }
@@ -2651,70 +2652,13 @@ static Value simple_function(const std::string & fn_name, const std::vector<std:
   });
 }
 
+/* kvscope: filters, tests and methods of strings are in tokenizer/chat_functions.cpp. */
 inline std::shared_ptr<Context> Context::builtins() {
   auto globals = Value::object();
 
   globals.set("raise_exception", simple_function("raise_exception", { "message" }, [](const std::shared_ptr<Context> &, Value & args) -> Value {
     throw std::runtime_error(args.at("message").get<std::string>());
   }));
-  globals.set("tojson", simple_function("tojson", { "value", "indent" }, [](const std::shared_ptr<Context> &, Value & args) {
-    return Value(args.at("value").dump(args.get<int64_t>("indent", -1), /* to_json= */ true));
-  }));
-  globals.set("items", simple_function("items", { "object" }, [](const std::shared_ptr<Context> &, Value & args) {
-    auto items = Value::array();
-    if (args.contains("object")) {
-      auto & obj = args.at("object");
-      if (!obj.is_object()) {
-        throw std::runtime_error("Can only get item pairs from a mapping");
-      }
-      for (auto & key : obj.keys()) {
-        items.push_back(Value::array({key, obj.at(key)}));
-      }
-    }
-    return items;
-  }));
-  globals.set("last", simple_function("last", { "items" }, [](const std::shared_ptr<Context> &, Value & args) {
-    auto items = args.at("items");
-    if (!items.is_array()) throw std::runtime_error("object is not a list");
-    if (items.empty()) return Value();
-    return items.at(items.size() - 1);
-  }));
-  globals.set("trim", simple_function("trim", { "text" }, [](const std::shared_ptr<Context> &, Value & args) {
-    auto & text = args.at("text");
-    return text.is_null() ? text : Value(strip(text.get<std::string>()));
-  }));
-  auto char_transform_function = [](const std::string & name, const std::function<char(char)> & fn) {
-    return simple_function(name, { "text" }, [=](const std::shared_ptr<Context> &, Value & args) {
-      auto text = args.at("text");
-      if (text.is_null()) return text;
-      std::string res;
-      auto str = text.get<std::string>();
-      std::transform(str.begin(), str.end(), std::back_inserter(res), fn);
-      return Value(res);
-    });
-  };
-  globals.set("lower", char_transform_function("lower", ::tolower));
-  globals.set("upper", char_transform_function("upper", ::toupper));
-  globals.set("default", Value::callable([=](const std::shared_ptr<Context> &, ArgumentsValue & args) {
-    args.expectArgs("default", {2, 3}, {0, 1});
-    auto & value = args.args[0];
-    auto & default_value = args.args[1];
-    bool boolean = false;
-    if (args.args.size() == 3) {
-      boolean = args.args[2].get<bool>();
-    } else {
-      Value bv = args.get_named("boolean");
-      if (!bv.is_null()) {
-        boolean = bv.get<bool>();
-      }
-    }
-    return boolean ? (value.to_bool() ? value : default_value) : value.is_null() ? default_value : value;
-  }));
-  auto escape = simple_function("escape", { "text" }, [](const std::shared_ptr<Context> &, Value & args) {
-    return Value(html_escape(args.at("text").get<std::string>()));
-  });
-  globals.set("e", escape);
-  globals.set("escape", escape);
   globals.set("joiner", simple_function("joiner", { "sep" }, [](const std::shared_ptr<Context> &, Value & args) {
     auto sep = args.get<std::string>("sep", "");
     auto first = std::make_shared<bool>(true);
@@ -2725,45 +2669,6 @@ inline std::shared_ptr<Context> Context::builtins() {
       }
       return sep;
     });
-    return Value(html_escape(args.at("text").get<std::string>()));
-  }));
-  globals.set("count", simple_function("count", { "items" }, [](const std::shared_ptr<Context> &, Value & args) {
-    return Value((int64_t) args.at("items").size());
-  }));
-  globals.set("dictsort", simple_function("dictsort", { "value" }, [](const std::shared_ptr<Context> &, Value & args) {
-    if (args.size() != 1) throw std::runtime_error("dictsort expects exactly 1 argument (TODO: fix implementation)");
-    auto & value = args.at("value");
-    auto keys = value.keys();
-    std::sort(keys.begin(), keys.end());
-    auto res = Value::array();
-    for (auto & key : keys) {
-      res.push_back(Value::array({key, value.at(key)}));
-    }
-    return res;
-  }));
-  globals.set("join", simple_function("join", { "items", "d" }, [](const std::shared_ptr<Context> &, Value & args) {
-    auto do_join = [](Value & items, const std::string & sep) {
-      if (!items.is_array()) throw std::runtime_error("object is not iterable: " + items.dump());
-      std::ostringstream oss;
-      auto first = true;
-      for (size_t i = 0, n = items.size(); i < n; ++i) {
-        if (first) first = false;
-        else oss << sep;
-        oss << items.at(i).to_str();
-      }
-      return Value(oss.str());
-    };
-    auto sep = args.get<std::string>("d", "");
-    if (args.contains("items")) {
-        auto & items = args.at("items");
-        return do_join(items, sep);
-    } else {
-      return simple_function("", {"items"}, [sep, do_join](const std::shared_ptr<Context> &, Value & args) {
-        auto & items = args.at("items");
-        if (!items.to_bool() || !items.is_array()) throw std::runtime_error("join expects an array for items, got: " + items.dump());
-        return do_join(items, sep);
-      });
-    }
   }));
   globals.set("namespace", Value::callable([=](const std::shared_ptr<Context> &, ArgumentsValue & args) {
     auto ns = Value::object();
@@ -2773,180 +2678,6 @@ inline std::shared_ptr<Context> Context::builtins() {
     }
     return ns;
   }));
-  auto equalto = simple_function("equalto", { "expected", "actual" }, [](const std::shared_ptr<Context> &, Value & args) -> Value {
-      return args.at("actual") == args.at("expected");
-  });
-  globals.set("equalto", equalto);
-  globals.set("==", equalto);
-  globals.set("length", simple_function("length", { "items" }, [](const std::shared_ptr<Context> &, Value & args) -> Value {
-      auto & items = args.at("items");
-      return (int64_t) items.size();
-  }));
-  globals.set("safe", simple_function("safe", { "value" }, [](const std::shared_ptr<Context> &, Value & args) -> Value {
-      return args.at("value").to_str();
-  }));
-  globals.set("string", simple_function("string", { "value" }, [](const std::shared_ptr<Context> &, Value & args) -> Value {
-      return args.at("value").to_str();
-  }));
-  globals.set("int", simple_function("int", { "value" }, [](const std::shared_ptr<Context> &, Value & args) -> Value {
-      return args.at("value").to_int();
-  }));
-  globals.set("list", simple_function("list", { "items" }, [](const std::shared_ptr<Context> &, Value & args) -> Value {
-      auto & items = args.at("items");
-      if (!items.is_array()) throw std::runtime_error("object is not iterable");
-      return items;
-  }));
-  globals.set("in", simple_function("in", { "item", "items" }, [](const std::shared_ptr<Context> &, Value & args) -> Value {
-      return in(args.at("item"), args.at("items"));
-  }));
-  globals.set("unique", simple_function("unique", { "items" }, [](const std::shared_ptr<Context> &, Value & args) -> Value {
-      auto & items = args.at("items");
-      if (!items.is_array()) throw std::runtime_error("object is not iterable");
-      std::unordered_set<Value> seen;
-      auto result = Value::array();
-      for (size_t i = 0, n = items.size(); i < n; i++) {
-        auto pair = seen.insert(items.at(i));
-        if (pair.second) {
-          result.push_back(items.at(i));
-        }
-      }
-      return result;
-  }));
-  auto make_filter = [](const Value & filter, Value & extra_args) -> Value {
-    return simple_function("", { "value" }, [=](const std::shared_ptr<Context> & context, Value & args) {
-      auto & value = args.at("value");
-      ArgumentsValue actual_args;
-      actual_args.args.emplace_back(value);
-      for (size_t i = 0, n = extra_args.size(); i < n; i++) {
-        actual_args.args.emplace_back(extra_args.at(i));
-      }
-      return filter.call(context, actual_args);
-    });
-  };
-  auto select_or_reject = [make_filter](bool is_select) {
-    return Value::callable([=](const std::shared_ptr<Context> & context, ArgumentsValue & args) {
-      args.expectArgs(is_select ? "select" : "reject", {2, (std::numeric_limits<size_t>::max)()}, {0, 0});
-      auto & items = args.args[0];
-      if (items.is_null()) {
-        return Value::array();
-      }
-      if (!items.is_array()) {
-        throw std::runtime_error("object is not iterable: " + items.dump());
-      }
-
-      auto filter_fn = context->get(args.args[1]);
-      if (filter_fn.is_null()) {
-        throw std::runtime_error("Undefined filter: " + args.args[1].dump());
-      }
-
-      auto filter_args = Value::array();
-      for (size_t i = 2, n = args.args.size(); i < n; i++) {
-        filter_args.push_back(args.args[i]);
-      }
-      auto filter = make_filter(filter_fn, filter_args);
-
-      auto res = Value::array();
-      for (size_t i = 0, n = items.size(); i < n; i++) {
-        auto & item = items.at(i);
-        ArgumentsValue filter_args;
-        filter_args.args.emplace_back(item);
-        auto pred_res = filter.call(context, filter_args);
-        if (pred_res.to_bool() == (is_select ? true : false)) {
-          res.push_back(item);
-        }
-      }
-      return res;
-    });
-  };
-  globals.set("select", select_or_reject(/* is_select= */ true));
-  globals.set("reject", select_or_reject(/* is_select= */ false));
-  globals.set("map", Value::callable([=](const std::shared_ptr<Context> & context, ArgumentsValue & args) {
-    auto res = Value::array();
-    if (args.args.size() == 1 &&
-      ((args.has_named("attribute") && args.kwargs.size() == 1) || (args.has_named("default") && args.kwargs.size() == 2))) {
-      auto & items = args.args[0];
-      auto attr_name = args.get_named("attribute");
-      auto default_value = args.get_named("default");
-      for (size_t i = 0, n = items.size(); i < n; i++) {
-        auto & item = items.at(i);
-        auto attr = item.get(attr_name);
-        res.push_back(attr.is_null() ? default_value : attr);
-      }
-    } else if (args.kwargs.empty() && args.args.size() >= 2) {
-      auto fn = context->get(args.args[1]);
-      if (fn.is_null()) throw std::runtime_error("Undefined filter: " + args.args[1].dump());
-      ArgumentsValue filter_args { {Value()}, {} };
-      for (size_t i = 2, n = args.args.size(); i < n; i++) {
-        filter_args.args.emplace_back(args.args[i]);
-      }
-      for (size_t i = 0, n = args.args[0].size(); i < n; i++) {
-        auto & item = args.args[0].at(i);
-        filter_args.args[0] = item;
-        res.push_back(fn.call(context, filter_args));
-      }
-    } else {
-      throw std::runtime_error("Invalid or unsupported arguments for map");
-    }
-    return res;
-  }));
-  globals.set("indent", simple_function("indent", { "text", "indent", "first" }, [](const std::shared_ptr<Context> &, Value & args) {
-    auto text = args.at("text").get<std::string>();
-    auto first = args.get<bool>("first", false);
-    std::string out;
-    std::string indent(args.get<int64_t>("indent", 0), ' ');
-    std::istringstream iss(text);
-    std::string line;
-    auto is_first = true;
-    while (std::getline(iss, line, '\n')) {
-      auto needs_indent = !is_first || first;
-      if (is_first) is_first = false;
-      else out += "\n";
-      if (needs_indent) out += indent;
-      out += line;
-    }
-    if (!text.empty() && text.back() == '\n') out += "\n";
-    return out;
-  }));
-  auto select_or_reject_attr = [](bool is_select) {
-    return Value::callable([=](const std::shared_ptr<Context> & context, ArgumentsValue & args) {
-      args.expectArgs(is_select ? "selectattr" : "rejectattr", {2, (std::numeric_limits<size_t>::max)()}, {0, 0});
-      auto & items = args.args[0];
-      if (items.is_null())
-        return Value::array();
-      if (!items.is_array()) throw std::runtime_error("object is not iterable: " + items.dump());
-      auto attr_name = args.args[1].get<std::string>();
-
-      bool has_test = false;
-      Value test_fn;
-      ArgumentsValue test_args {{Value()}, {}};
-      if (args.args.size() >= 3) {
-        has_test = true;
-        test_fn = context->get(args.args[2]);
-        if (test_fn.is_null()) throw std::runtime_error("Undefined test: " + args.args[2].dump());
-        for (size_t i = 3, n = args.args.size(); i < n; i++) {
-          test_args.args.emplace_back(args.args[i]);
-        }
-        test_args.kwargs = args.kwargs;
-      }
-
-      auto res = Value::array();
-      for (size_t i = 0, n = items.size(); i < n; i++) {
-        auto & item = items.at(i);
-        auto attr = item.get(attr_name);
-        if (has_test) {
-          test_args.args[0] = attr;
-          if (test_fn.call(context, test_args).to_bool() == (is_select ? true : false)) {
-            res.push_back(item);
-          }
-        } else {
-          res.push_back(attr);
-        }
-      }
-      return res;
-    });
-  };
-  globals.set("selectattr", select_or_reject_attr(/* is_select= */ true));
-  globals.set("rejectattr", select_or_reject_attr(/* is_select= */ false));
   globals.set("range", Value::callable([=](const std::shared_ptr<Context> &, ArgumentsValue & args) {
     std::vector<int64_t> startEndStep(3);
     std::vector<bool> param_set(3);
