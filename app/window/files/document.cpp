@@ -146,9 +146,8 @@ void Document::stage(const RunRequest& request) {
 void Document::giveBack() {
   if (!m_aside) return;
   const Aside back = *m_aside;
-  const bool modified = m_modified;
   m.rows.notices().clear();
-  openSession(back.session, back.file, modified, Steps::waiting);
+  openSession(back.session, back.file, m_modified, Steps::waiting);
   m_model.undo.giveBack();
 }
 

@@ -119,8 +119,6 @@ void PromptEditor::beginWriting() {
   Q_EMIT focusChanged();
 }
 
-int PromptEditor::emojiDrawn() const { return m_layout->hasBoxes() ? SpacedTextLayout::kMostEmoji : 0; }
-
 void PromptEditor::showEnd() { verticalScrollBar()->setValue(verticalScrollBar()->maximum()); }
 
 void PromptEditor::applyType() {

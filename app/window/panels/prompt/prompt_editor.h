@@ -49,8 +49,7 @@ class PromptEditor : public QPlainTextEdit {
   std::vector<QRectF> rectsOf(int token) const;
   const TokenColours& colours() const { return m_colours; }
   const TokenSpans& spans() const { return m_spans; }
-  /// Emoji after the first so many of a paragraph are drawn as boxes; 0: there are not so many.
-  int emojiDrawn() const;
+  const SpacedTextLayout& textLayout() const { return *m_layout; }
 
  Q_SIGNALS:
   void edited();

@@ -12,6 +12,7 @@
 #include "app/window/panels/effect/generated_strip.h"
 #include "app/window/panels/prompt/chat_button.h"
 #include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_editor_layout.h"
 #include "app/window/panels/prompt/prompt_panel_legend.h"
 #include "app/window/panels/prompt/prompt_panel_samples.h"
 #include "app/window/panels/prompt/sample_prompts.h"
@@ -150,8 +151,8 @@ QString PromptPanel::facts() const {
     facts = "text before: " + facts;
   else if (m_workspace.dimmed() && other)
     facts = "reading the text · before: " + facts;
-  if (const int n = m_editor->emojiDrawn(); n > 0)
-    facts += QString(" · boxes for emoji after the first %1 of a paragraph").arg(qs(viz::format_count(n)));
+  if (m_editor->textLayout().hasBoxes())
+    facts += QString(" · boxes for emoji after the first %1 of a paragraph").arg(qs(viz::format_count(SpacedTextLayout::kMostEmoji)));
   if (!m_editor->writing()) return facts;
   return (m_controller.viewOnly() ? "view only, Esc leaves · " : "writing, Esc leaves · ") + facts;
 }
