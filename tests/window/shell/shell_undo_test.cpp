@@ -157,6 +157,11 @@ TEST_F(UndoTest, WhatIsTakenBackOrDoneAgainIsShownAndSaid) {
   }
   EXPECT_NE(said().find("evicted in all heads"), std::string::npos) << said();
   EXPECT_EQ(window->workspace().step(), 2) << "the first step that sees the edit by hand";
+  viz::Selection later = window->workspace().selection();
+  later.step = 3;
+  window->workspace().setSelection(later);
+  undo();
+  EXPECT_EQ(window->workspace().step(), 3) << "which sees it, too, and was chosen";
   EXPECT_EQ(window->workspace().selection().tokens, (viz::TokenRange{6, 6}));
 }
 

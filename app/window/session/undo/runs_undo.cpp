@@ -64,7 +64,7 @@ void RunsUndo::show() {
   if (const auto look = m_place->look; there && look) {
     selection.select(look->tokens);
     if (look->layer) selection.layer = look->layer, selection.kv_head = look->kv_head;
-    if (m_model.workspace.step() < look->step) selection.step = look->step;  // from there on it is seen
+    if (selection.step.value_or(-1) < look->step) selection.step = look->step;  // a step that was chosen and sees it stays
   }
   if (there) m_place.reset();
   m_model.workspace.setSelection(selection);
