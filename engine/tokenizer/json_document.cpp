@@ -10,11 +10,11 @@
 namespace kvscope {
 namespace {
 
-using Value = nlohmann::json;
+using JsonValue = nlohmann::json;
 
 constexpr std::size_t kMaxTokens = 1 << 20, kMaxMerges = 1 << 22, kMaxOtherValues = 1 << 22;
 
-class Reader : public nlohmann::json_sax<Value> {
+class Reader : public nlohmann::json_sax<JsonValue> {
  public:
   Reader(TokenizerDocument& out, const std::string& name) : out_(out), name_(name) {}
 
@@ -45,7 +45,7 @@ class Reader : public nlohmann::json_sax<Value> {
       ++depth_;
       return true;
     }
-    return open(Value::object());
+    return open(JsonValue::object());
   }
 
   bool start_array(std::size_t) override {
@@ -60,7 +60,7 @@ class Reader : public nlohmann::json_sax<Value> {
       ++depth_;
       return true;
     }
-    return open(Value::array());
+    return open(JsonValue::array());
   }
 
   bool key(string_t& key) override {
@@ -111,7 +111,7 @@ class Reader : public nlohmann::json_sax<Value> {
     add_merge(line.substr(0, space), line.substr(space + 1));
   }
 
-  bool value(Value v) {
+  bool value(JsonValue v) {
     if (place_ == Place::passed_over) return true;
     if (place_ == Place::vocabulary) fail(fmt::format("model.vocab: token {}: expected an id, got something else", quote_name(token_)));
     if (place_ == Place::merges) fail("model.merges: expected names, got something else");
@@ -119,13 +119,13 @@ class Reader : public nlohmann::json_sax<Value> {
     return true;
   }
 
-  Value* put(Value v) {
+  JsonValue* put(JsonValue v) {
     if (++n_values_ > kMaxOtherValues) fail(fmt::format("expected at most {} values besides the vocabulary, got more", kMaxOtherValues));
     if (open_.empty()) {
       out_.rest = std::move(v);
       return &out_.rest;
     }
-    Value& parent = *open_.back();
+    JsonValue& parent = *open_.back();
     if (parent.is_array()) {
       parent.push_back(std::move(v));
       return &parent.back();
@@ -133,7 +133,7 @@ class Reader : public nlohmann::json_sax<Value> {
     return &(parent[keys_.back()] = std::move(v));
   }
 
-  bool open(Value v) {
+  bool open(JsonValue v) {
     if (depth_ >= kMaxJsonDepth) fail(fmt::format("JSON is nested deeper than {} levels", kMaxJsonDepth));
     ++depth_;
     if (place_ == Place::passed_over) return true;
@@ -156,7 +156,7 @@ class Reader : public nlohmann::json_sax<Value> {
 
   TokenizerDocument& out_;
   const std::string& name_;
-  std::vector<Value*> open_;
+  std::vector<JsonValue*> open_;
   std::vector<std::string> keys_;  // of each open object, the member that is read
   Place place_ = Place::outside;
   std::string token_;
@@ -171,7 +171,7 @@ TokenizerDocument read_tokenizer_document(std::string_view text, const std::stri
   TokenizerDocument out;
   Reader reader(out, name);
   try {
-    Value::sax_parse(text.begin(), text.end(), &reader);
+    JsonValue::sax_parse(text.begin(), text.end(), &reader);
   } catch (const nlohmann::json::exception&) {  // a number outside double
     throw Error(fmt::format("{}: expected JSON with numbers in the range of a double", name));
   }

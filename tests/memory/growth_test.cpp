@@ -121,7 +121,7 @@ TEST(AddedTokens, TakeTheMemoryOfTheirNames) {
   const long long before = live_bytes;
   const AddedTokenFinder finder(tokens, names);
   EXPECT_LT(live_bytes - before, 2'000 * 1'200);
-  EXPECT_EQ(finder.find("x" + names[7] + "y", false).size(), 3u);
+  EXPECT_EQ(finder.find("x" + names[7] + "y", [](Span) { return false; }).size(), 3u);
 }
 
 TEST(Checkpoints, OfTheFullCacheCopyNoKeysAndValues) {

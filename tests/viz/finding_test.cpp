@@ -111,10 +111,10 @@ TEST(FindingTest, SaysWhichHeadsHaveWhatAnotherMisses) {
   for (std::size_t h = 0; h < step->heads.size(); ++h) pay(h, 0.01f);
   const std::string alone = say();
   EXPECT_TRUE(alone.ends_with(" nats.")) << "nothing much is missed: " << alone;
-  const std::string missed = fmt::format("{} misses token {} {}, ", name(without[0]), token, quoted(token_text(s, token)));
+  const std::string missed = fmt::format("{} misses token {} {}, ", name(without[0]), token, viz::quoted(token_text(s, token)));
   pay(without[0], 0.9f);
-  EXPECT_EQ(say(),
-            alone + fmt::format(" Without token {} {}: {} would pay it 90.0 %.", token, quoted(token_text(s, token)), name(without[0])));
+  EXPECT_EQ(say(), alone + fmt::format(" Without token {} {}: {} would pay it 90.0 %.", token, viz::quoted(token_text(s, token)),
+                                       name(without[0])));
   pay(with[1], 0.4f);
   EXPECT_EQ(say(), alone + " " + missed + name(with[1]) + " has it.");
   pay(with[0], 0.6f);
