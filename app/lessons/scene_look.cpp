@@ -72,6 +72,7 @@ bool to_merging(viz::Selection& at, const Snapshot& snapshot) {
       if (merged.slot < 0 || n <= most) continue;
       most = n;
       here.select({merged.slot, merged.slot});
+      if (merged.member >= 0) here.more_tokens = {{merged.member, merged.member}};
       best = here;
     }
     if (most.second == 0) continue;
