@@ -134,6 +134,7 @@ void Document::putAside() {
   if (m_aside) return;
   m_aside = {session(), std::exchange(m_file, {})};
   m_model.undo.putAside();
+  restoreChoices(m.canvases, {});  // a scene speaks of what views show when nobody has chosen
   refreshTitle();
   Q_EMIT asideChanged(true);
 }
@@ -146,6 +147,7 @@ void Document::stage(const RunRequest& request) {
 void Document::giveBack() {
   if (!m_aside) return;
   const Aside back = *m_aside;
+  if (back.session.page == "compare") m.pages.show(Page::inspect);  // else it would be the lecture's
   m.rows.notices().clear();
   openSession(back.session, back.file, m_modified, Steps::waiting);
   m_model.undo.giveBack();
@@ -393,7 +395,6 @@ void Document::openSample() {
   SavedSession sample;
   sample.request = startState({}).request;
   sample.selection.lane = static_cast<int>(sample.request.lanes.size()) - 1;
-  sample.page = "inspect";
   const SavedSession before = own();
   const SeenFile before_file = ownFile();
   const bool lost = m_modified;
