@@ -26,6 +26,7 @@ namespace {
 
 constexpr qsizetype kHistory = 100;
 constexpr qint64 kOneWayMs = 1000;
+constexpr QChar kEllipsis(0x2026);
 
 QString tokensText(const Snapshot& snapshot, const viz::Selection& selection) {
   const viz::TokenRange range = *selection.tokens;
@@ -117,7 +118,10 @@ class CrumbSentence final : public ElidedLabel {
     first.setLineWidth(width());
     layout.endLayout();
     const int end = first.textLength();
-    return text().left(end).trimmed() + QChar::LineSeparator + fontMetrics().elidedText(text().mid(end), Qt::ElideRight, width());
+    QString second = fontMetrics().elidedText(text().mid(end), Qt::ElideRight, width());
+    // A number that is cut would be another one.
+    if (const qsizetype word = second.lastIndexOf(' '); second.endsWith(kEllipsis) && word > 0) second = second.left(word) + kEllipsis;
+    return text().left(end).trimmed() + QChar::LineSeparator + second;
   }
   static void ask(const Question& question, const QStringList& may_say) {
     QPushButton& button = *question.of;
@@ -339,10 +343,12 @@ void CrumbRow::refreshQuestions() {
                           : QString::fromStdString(causes.whole));
   m_which->setAccessibleDescription(QString::fromStdString(causes.whole));
   QStringList saved_words{saved, asked || !budgeted ? QString(saved).remove("answers ").remove(" slots") : QString("What saves it?")};
+  QStringList which_words{which};
+  if (causes.heads.size() == 2) which_words << "2 heads";
   if (asked) saved_words << saved_words.back().section(" (", 0, 0).section(':', 0, 0);
   m_sentence->questions = {
       {m_saved, saved_words, {"What would have saved it?", "from 99.9 % (999 of 9 999)"}, {"What saves it?", "from 99.9 %"}},
-      {m_which, {which}, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
+      {m_which, which_words, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
       {m_why, {"Why did it leave?", "Why?"}, {"Why did it leave?"}, {"Why?"}}};
   m_saved->setAccessibleDescription(point.how);
   const QString click = !budgeted ? QString("This run has no budget: there is none that would have saved the answer")

@@ -195,7 +195,9 @@ std::string fitted(const Painter& p, const std::string& value, double v, float r
   std::string out = value;
   for (int digits = 2; digits >= 1 && p.width_of(Face::mono, out) > room; --digits)
     if (!value.ends_with('%')) out = format_number(v, digits);
-  return p.width_of(Face::mono, out) > room ? std::string() : out;
+  if (p.width_of(Face::mono, out) <= room) return out;
+  return std::abs(v) < 0.05 && p.width_of(Face::mono, "≈0") <= room ? "≈0"
+                                                                    : std::string();  // an empty cell looks as if nothing was measured
 }
 
 }  // namespace
