@@ -175,6 +175,27 @@ TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {
   EXPECT_EQ(window->controller().request().lanes, first.lanes);
 }
 
+TEST_F(LessonTest, TheComparisonComesBackAsItStood) {
+  window->showPage(MainWindow::Page::inspect);
+  window->showPage(MainWindow::Page::compare);
+  viz::View& compare = window->canvas("compare")->view();
+  compare.choose(0, 2);
+  compare.choose(2, 1);
+  const std::string mine = window->controller().request().prompt;
+  open(builtInLesson(5));
+  EXPECT_EQ(compare.options()[0].current, 0) << "a scene speaks of what nobody has chosen";
+  EXPECT_EQ(compare.options()[2].current, 0);
+  press(Qt::Key_PageDown);
+  ASSERT_TRUE(arrived());
+  QTest::mouseClick(&mode().caption().backButton(), Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && snapshot().prompt == mine; }, 30000));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->page(), MainWindow::Page::compare);
+  EXPECT_FALSE(mode().on()) << "outside of the lecture, as it was left";
+  EXPECT_EQ(compare.options()[0].current, 2);
+  EXPECT_EQ(compare.options()[2].current, 1);
+}
+
 TEST_F(LessonTest, PagingLeavesOutWhatIsNotThereAndSaysSo) {
   openSample();  // at 100 %: nothing is evicted or missed
   while (id() != "recent") press(Qt::Key_PageDown);
