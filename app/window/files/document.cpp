@@ -207,8 +207,7 @@ void Document::openSessionFile(const QString& path) {
 }
 
 void Document::takeSession(const ReadSession& read, const SeenFile& file) {
-  const SavedSession before = own();
-  const SeenFile before_file = ownFile();
+  const Aside before{own(), ownFile()};
   const bool lost = m_modified;
   m.rows.notices().clear();
   openSession(read.session, file);
@@ -217,7 +216,7 @@ void Document::takeSession(const ReadSession& read, const SeenFile& file) {
   QString text = read.notes.join("; ");
   if (lost && text.isEmpty()) text = QString("opened %1; what was there before was not saved").arg(QFileInfo(file.path).fileName());
   if (text.isEmpty() || !m.rows.notices().isHidden()) return;
-  lost ? offerBack(text, before, before_file) : m.rows.notices().show(text, text);
+  lost ? offerBack(text, before) : m.rows.notices().show(text, text);
   if (read.notes.isEmpty()) m.rows.notices().markNews();
 }
 
@@ -229,10 +228,10 @@ void Document::offerToRead(const QStringList& files, const ReadSession& read, co
                         [this, read, file] { takeSession(read, file); });
 }
 
-void Document::offerBack(const QString& text, const SavedSession& before, const SeenFile& before_file) {
-  m.rows.notices().show(text, text, "Back to the session before", [this, before, before_file] {
+void Document::offerBack(const QString& text, const Aside& before) {
+  m.rows.notices().show(text, text, "Back to the session before", [this, before] {
     m.rows.notices().dismiss();
-    openSession(before, before_file, true);
+    openSession(before.session, before.file, true);
   });
 }
 
@@ -395,13 +394,12 @@ void Document::openSample() {
   SavedSession sample;
   sample.request = startState({}).request;
   sample.selection.lane = static_cast<int>(sample.request.lanes.size()) - 1;
-  const SavedSession before = own();
-  const SeenFile before_file = ownFile();
+  const Aside before{own(), ownFile()};
   const bool lost = m_modified;
   m_model.difference.beginAnew();
   openSession(sample, {}, false);
   if (!lost) return;
-  offerBack("opened the sample text; what was there before was not saved", before, before_file);
+  offerBack("opened the sample text; what was there before was not saved", before);
   m.rows.notices().markNews();
 }
 

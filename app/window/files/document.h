@@ -108,7 +108,11 @@ class Document : public QObject {
   void openSessionFile(const QString& path);
   void takeSession(const ReadSession& read, const SeenFile& file);
   void offerToRead(const QStringList& files, const ReadSession& read, const SeenFile& file);
-  void offerBack(const QString& text, const SavedSession& before, const SeenFile& before_file);
+  struct Aside {
+    SavedSession session;
+    SeenFile file;
+  };
+  void offerBack(const QString& text, const Aside& before);
   void offerWithoutModel(const SavedSession& session, const QString& path);
   void openModelAt(const QString& path);
   void sayNotOpened(const QString& why);  // until the next file opens
@@ -136,10 +140,6 @@ class Document : public QObject {
   QString m_refusal;                                           // why the model of m_stored is not used; empty: it is not there
   QStringList m_unread;                                        // what the file of the session holds and was left out when it was opened
   std::function<void(const QString& before)> m_say_view_only;  // why nothing is computed, and the ways on
-  struct Aside {
-    SavedSession session;
-    SeenFile file;
-  };
   std::optional<Aside> m_aside;
   SeenFile m_file;       // path empty: the session has none
   QString m_not_opened;  // what was said last of a file that could not be opened

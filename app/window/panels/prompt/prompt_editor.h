@@ -104,11 +104,10 @@ class PromptEditor : public QPlainTextEdit {
   double m_pitch = 25;
   TokenSpans m_spans;
   TokenColours m_colours;
-  SnapshotPtr m_spans_of;    // the snapshot m_spans was read from
-  bool m_selecting = false;  // the user selects text right now
-  bool m_click_selects = false;
-  std::optional<QPoint> m_pressed;  // where the left button went down; nothing once it was moved away, or pressed twice
-  bool m_hovering = false;          // the workspace's hover is ours
+  SnapshotPtr m_spans_of;                             // the snapshot m_spans was read from
+  bool m_selecting = false, m_click_selects = false;  // the user selects text right now; for an audience
+  std::optional<QPoint> m_pressed;                    // where the left button went down; nothing once it was moved away, or pressed twice
+  bool m_hovering = false;                            // the workspace's hover is ours
 };
 
 }  // namespace kvscope
