@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from program import CLI, TINY, CliTest, limits_addresses
+from program import CLI, TINY, CliTest, cli, limits_addresses
 
 RUN = ["run", "--model", TINY, "--prompt-ids", "1,2,3"]
 

@@ -206,6 +206,7 @@ KINDS = {
     "gemma2": dict(GEMMA, attn_logit_softcapping=3.0, final_logit_softcapping=4.0),
     "gemma3_text": dict(GEMMA, num_hidden_layers=3, sliding_window_pattern=3, rope_local_base_freq=100.0, rope_theta=1e6,
                         rope_scaling={"rope_type": "linear", "factor": 8.0}),
+    "ministral": {"sliding_window": 6, "layer_types": ["sliding_attention", "full_attention"]},
 }
 
 

@@ -138,8 +138,7 @@ void LecturePage::refresh() {
   m_next_panel->setFacts(nextFacts());
   const ModelConfig& model = snapshot.model;
   const int group = model.n_kv_heads > 0 ? model.n_heads / model.n_kv_heads : 1;
-  m_attention_panel->setFacts(group > 1 ? QString("share of attention, mean of its %1 query heads").arg(group)
-                                        : QString("share of its attention"));
+  m_attention_panel->setFacts(group > 1 ? QString("mean of its %1 query heads").arg(group) : QString("share of its attention"));
   QStringList framed;
   if (head) framed << "this head";
   if (s.tokens) {
