@@ -92,7 +92,7 @@ std::shared_ptr<const HeadTable> entries(std::map<std::string, double> numbers) 
   return std::make_shared<const HeadTable>(HeadTable{.path = "f.json", .kind = HeadTable::Kind::object, .entries = std::move(numbers)});
 }
 
-std::string refusal(std::shared_ptr<const HeadTable> table) {
+std::string table_refusal(std::shared_ptr<const HeadTable> table) {
   try {
     ImportanceAllocation(std::move(table), 1.5, 1).budgets({.n_layers = 1, .n_kv_heads = 2, .slots = 8, .observed = 2, .n_prompt = 100});
   } catch (const UsageError& e) {
@@ -119,11 +119,11 @@ TEST(HeadTables, WrongNumbersAreRefusedInOneLine) {
   for (const auto& table : {neither, rows({}), rows({Row{{1}}}), rows({Row{{1, 2, 3}}}), rows({Row{{1, nan}}}), rows({std::nullopt}),
                             rows({Row{{1, 2}}, Row{{1, 2}}}), entries({}), entries({{"0-0", 1}}), entries({{"0-0", 1}, {"0-1", nan}}),
                             rows({Row{{1, inf}}}), rows({Row{{-1, 2}}}), rows({Row{{0, 0}}})}) {
-    const std::string sentence = refusal(table);
+    const std::string sentence = table_refusal(table);
     EXPECT_THAT(sentence, HasSubstr("scores: 'f.json': expected"));
     EXPECT_EQ(sentence.find('\n'), std::string::npos);
   }
-  EXPECT_EQ(refusal(rows({Row{{1, 2}}})), "");
+  EXPECT_EQ(table_refusal(rows({Row{{1, 2}}})), "");
 }
 
 TEST(HeadTables, TheLowestScoredHeadsStreamAndTheOthersKeepEverything) {

@@ -6,21 +6,13 @@
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/policy.h"
+#include "policy/refusal.h"
 
 namespace kvscope {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::string refusal(const std::string& spec) {
-  try {
-    parse_lane_spec(spec);
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "";
-}
 
 std::string param(const Policy& policy, const std::string& key) {
   for (const ResolvedParam& p : policy.params())

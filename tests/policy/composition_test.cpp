@@ -9,21 +9,13 @@
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/contract.h"
+#include "policy/refusal.h"
 
 namespace kvscope {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::string refusal(const std::string& spec) {
-  try {
-    parse_lane_spec(spec);
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "";
-}
 
 /// The policies whose keys choose the parts; their keys that do are the first choices, up to the first key of another kind.
 const PolicyInfo& custom() {

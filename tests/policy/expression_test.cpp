@@ -26,7 +26,7 @@ double value(std::string_view text) {
   return Expression(text, kNames).evaluate(columns, 1).front();
 }
 
-std::string refusal(std::string_view text) {
+std::string expression_refusal(std::string_view text) {
   try {
     const Expression taken(text, kNames);
   } catch (const UsageError& e) {
@@ -86,51 +86,51 @@ TEST(Expression, TakesAllSlotsAtOnceAndReadsOnlyWhatItNames) {
 }
 
 TEST(Expression, PointsAtTheMistake) {
-  EXPECT_THAT(refusal("x * vnrom / y"),
+  EXPECT_THAT(expression_refusal("x * vnrom / y"),
               AllOf(HasSubstr("expected one of the quantities x y knorm or the functions min max log exp sqrt abs"),
                     HasSubstr("got 'vnrom' at column 5"), HasSubstr("'x * \u2038vnrom / y'")));
-  EXPECT_THAT(refusal("x +"), AllOf(HasSubstr("expected a quantity, a number, a function or '('"), HasSubstr("got the end at column 4"),
-                                    HasSubstr("'x +\u2038'")));
-  EXPECT_THAT(refusal("(x + y"), AllOf(HasSubstr("expected ')'"), HasSubstr("column 7")));
-  EXPECT_THAT(refusal("x + y)"), AllOf(HasSubstr("expected an operator or the end, got ')' at column 6")));
-  EXPECT_THAT(refusal("x y"), HasSubstr("expected an operator or the end, got 'y' at column 3"));
-  EXPECT_THAT(refusal("x < y < 1"), HasSubstr("got '<' at column 7")) << "comparisons do not chain";
-  EXPECT_THAT(refusal("log x"), HasSubstr("expected '(' after log, got 'x' at column 5"));
-  EXPECT_THAT(refusal("min(x)"), HasSubstr("expected ',' and one more argument of min, got ')' at column 6"));
-  EXPECT_THAT(refusal("log(x, y)"), HasSubstr("expected ')', got ',' at column 6"));
-  EXPECT_THAT(refusal("2x"), HasSubstr("expected a number, got '2x' at column 1"));
-  EXPECT_THAT(refusal("0x10"), HasSubstr("expected a number, got '0x10'"));
-  EXPECT_THAT(refusal("1.2.3"), HasSubstr("expected a number, got '1.2.3'"));
-  EXPECT_THAT(refusal("X"), HasSubstr("got 'X' at column 1"));
-  EXPECT_THAT(refusal("(((((((((((((((((x + y + zzz + x + x + x + x + x"),
+  EXPECT_THAT(expression_refusal("x +"), AllOf(HasSubstr("expected a quantity, a number, a function or '('"),
+                                               HasSubstr("got the end at column 4"), HasSubstr("'x +\u2038'")));
+  EXPECT_THAT(expression_refusal("(x + y"), AllOf(HasSubstr("expected ')'"), HasSubstr("column 7")));
+  EXPECT_THAT(expression_refusal("x + y)"), AllOf(HasSubstr("expected an operator or the end, got ')' at column 6")));
+  EXPECT_THAT(expression_refusal("x y"), HasSubstr("expected an operator or the end, got 'y' at column 3"));
+  EXPECT_THAT(expression_refusal("x < y < 1"), HasSubstr("got '<' at column 7")) << "comparisons do not chain";
+  EXPECT_THAT(expression_refusal("log x"), HasSubstr("expected '(' after log, got 'x' at column 5"));
+  EXPECT_THAT(expression_refusal("min(x)"), HasSubstr("expected ',' and one more argument of min, got ')' at column 6"));
+  EXPECT_THAT(expression_refusal("log(x, y)"), HasSubstr("expected ')', got ',' at column 6"));
+  EXPECT_THAT(expression_refusal("2x"), HasSubstr("expected a number, got '2x' at column 1"));
+  EXPECT_THAT(expression_refusal("0x10"), HasSubstr("expected a number, got '0x10'"));
+  EXPECT_THAT(expression_refusal("1.2.3"), HasSubstr("expected a number, got '1.2.3'"));
+  EXPECT_THAT(expression_refusal("X"), HasSubstr("got 'X' at column 1"));
+  EXPECT_THAT(expression_refusal("(((((((((((((((((x + y + zzz + x + x + x + x + x"),
               HasSubstr("'...((((((((((((x + y + \u2038zzz + x + x + x + x ...'"));
 }
 
 TEST(Expression, SurvivesHostileTexts) {
   using namespace std::string_view_literals;
-  EXPECT_THAT(refusal(""), HasSubstr("got the end at column 1"));
-  EXPECT_THAT(refusal("   "), HasSubstr("got the end at column 4"));
-  EXPECT_THAT(refusal("x\0y"sv), HasSubstr("got '?' at column 2"));
-  EXPECT_THAT(refusal("x\ny"), HasSubstr("got '?' at column 2"));
-  EXPECT_THAT(refusal("x + \xc3\xa9"), HasSubstr("got '?' at column 5")) << "no broken UTF-8 in the message";
-  EXPECT_THAT(refusal("1e999"), HasSubstr("a number that a double can hold, got '1e999'"));
-  EXPECT_THAT(refusal("1e-999"), HasSubstr("a number that a double can hold"));
-  EXPECT_THAT(refusal(std::string(100000, '(')), HasSubstr("at most 400 characters, got 100000"));
-  EXPECT_THAT(refusal(std::string(300, '(')), HasSubstr("at most 32 levels"));
-  EXPECT_THAT(refusal(std::string(300, '-') + "x"), HasSubstr("at most 32 levels"));
+  EXPECT_THAT(expression_refusal(""), HasSubstr("got the end at column 1"));
+  EXPECT_THAT(expression_refusal("   "), HasSubstr("got the end at column 4"));
+  EXPECT_THAT(expression_refusal("x\0y"sv), HasSubstr("got '?' at column 2"));
+  EXPECT_THAT(expression_refusal("x\ny"), HasSubstr("got '?' at column 2"));
+  EXPECT_THAT(expression_refusal("x + \xc3\xa9"), HasSubstr("got '?' at column 5")) << "no broken UTF-8 in the message";
+  EXPECT_THAT(expression_refusal("1e999"), HasSubstr("a number that a double can hold, got '1e999'"));
+  EXPECT_THAT(expression_refusal("1e-999"), HasSubstr("a number that a double can hold"));
+  EXPECT_THAT(expression_refusal(std::string(100000, '(')), HasSubstr("at most 400 characters, got 100000"));
+  EXPECT_THAT(expression_refusal(std::string(300, '(')), HasSubstr("at most 32 levels"));
+  EXPECT_THAT(expression_refusal(std::string(300, '-') + "x"), HasSubstr("at most 32 levels"));
   std::string powers = "x", nested = "x", sum = "x", deep = "x";
   for (int i = 0; i < 60; ++i) powers += "^x";
   for (int i = 0; i < 40; ++i) nested = "min(1," + nested + ")";
   for (int i = 0; i < 199; ++i) sum += "+x";
   for (int i = 0; i < 15; ++i) deep = "(1+" + deep + ")";
-  EXPECT_THAT(refusal(powers), HasSubstr("at most 32 levels"));
-  EXPECT_THAT(refusal(nested), HasSubstr("at most 32 levels"));
+  EXPECT_THAT(expression_refusal(powers), HasSubstr("at most 32 levels"));
+  EXPECT_THAT(expression_refusal(nested), HasSubstr("at most 32 levels"));
   EXPECT_EQ(value(sum), 600) << "long is not deep";
   EXPECT_EQ(value(deep), 18);
   for (const char* text : {")",   "*x",    "x**y", "x//y",  "x+*y", "()", "min()", "min(,)", "min(x,)", "min(x y)", "x;y", "x=1",
                            "x!y", "&x",    "x,y",  "\"x\"", "..",   "1e", "1e+",   "e5",     "nan",     "inf",      "-",   "x^",
                            "log", "log()", "5(x)", "x(5)",  "min",  "#",  "$x",    "%",      "x<=",     "<x"})
-    EXPECT_NE(refusal(text), "") << text;
+    EXPECT_NE(expression_refusal(text), "") << text;
 }
 
 }  // namespace

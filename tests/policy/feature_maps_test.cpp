@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 const ModelConfig kModel{.n_layers = 2, .n_heads = 4, .n_kv_heads = 2, .head_dim = 4, .dim = 16};
 
-std::string refusal(const std::string& text, const GivenFiles& files) {
+std::string maps_refusal(const std::string& text, const GivenFiles& files) {
   try {
     Policy::make({.spec = parse_lane_spec(text), .model = &kModel, .n_prompt = 40, .files = files});
   } catch (const UsageError& e) {
@@ -48,17 +48,18 @@ TEST(FeatureMapsOfAPolicy, AreThoseOfItsBase) {
 }
 
 TEST(FeatureMapsOfAPolicy, MustFitTheModelAndTheBase) {
-  EXPECT_THAT(refusal("less:slots=8", {}), HasSubstr("maps: expected a safetensors file"));
+  EXPECT_THAT(maps_refusal("less:slots=8", {}), HasSubstr("maps: expected a safetensors file"));
   ModelConfig wider = kModel;
   wider.head_dim = 8;
-  EXPECT_THAT(refusal("less:slots=8", files_for(wider)), AllOf(HasSubstr("expected feature maps [2 layers, 2 KV heads, 4]"),
-                                                               HasSubstr("got [2, 2, 8]: they are trained for one model")));
+  EXPECT_THAT(maps_refusal("less:slots=8", files_for(wider)), AllOf(HasSubstr("expected feature maps [2 layers, 2 KV heads, 4]"),
+                                                                    HasSubstr("got [2, 2, 8]: they are trained for one model")));
   FeatureMapsFile file = *test::maps_for(kModel);
   file.sets.erase("streaming");
   GivenFiles files;
   files.maps = std::make_shared<const FeatureMapsFile>(file);
-  EXPECT_EQ(refusal("less:slots=8", files), "");
-  EXPECT_THAT(refusal("less:slots=8,base=streaming", files), HasSubstr("expected feature maps for base=streaming, got those for 'h2o'"));
+  EXPECT_EQ(maps_refusal("less:slots=8", files), "");
+  EXPECT_THAT(maps_refusal("less:slots=8,base=streaming", files),
+              HasSubstr("expected feature maps for base=streaming, got those for 'h2o'"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace kvscope {
 namespace {
 
-std::string refusal(const std::string& spec) {
+std::string keys_refusal(const std::string& spec) {
   static const ModelConfig model = [] {
     ModelConfig m;
     m.n_layers = 2, m.n_heads = 4, m.n_kv_heads = 2, m.head_dim = 4;
@@ -43,12 +43,12 @@ TEST(HeadKeys, TheyAreKeysOfTheSpecificationLikeOthers) {
   EXPECT_EQ(with_param(spec, "threshold[L0]", ""), "keepkv:slots=8,threshold=0.8,threshold[L0H1]=0.6@evict=3,step=2");
   EXPECT_EQ(with_param(spec, "slots", "9"), "keepkv:slots=9,threshold=0.8,threshold[L0]=0.7,threshold[L0H1]=0.6@evict=3,step=2");
   EXPECT_EQ(head_keys_of(parse_lane_spec(spec)), (std::vector<std::string>{"threshold"}));
-  EXPECT_EQ(refusal(spec), "accepted");
+  EXPECT_EQ(keys_refusal(spec), "accepted");
 }
 
 TEST(HeadKeys, WhatIsWrongIsSaid) {
   const auto says = [](const std::string& spec, const std::string& words) {
-    EXPECT_NE(refusal(spec).find(words), std::string::npos) << spec << ": " << refusal(spec);
+    EXPECT_NE(keys_refusal(spec).find(words), std::string::npos) << spec << ": " << keys_refusal(spec);
   };
   says("keepkv:slots=8,threshold[L2]=0.6", "expected layers 0 to 1 and KV heads 0 to 1, got threshold[L2]");
   says("keepkv:slots=8,threshold[L0H2]=0.6", "got threshold[L0H2]");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/text/lane_edits.h"
+#include "policy/refusal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,15 +15,6 @@ namespace {
 
 using test::TinyHead;
 using ::testing::ElementsAre;
-
-std::string refusal(const std::string& spec) {
-  try {
-    parse_lane_spec(spec);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 TEST(LaneEdits, ATextBecomesEditsAndTheSameTextAgain) {
   const std::string spec =

@@ -21,7 +21,7 @@ const ModelConfig kModel = test::tiny_model(2, 2, 2);
 std::unique_ptr<Policy> make(const std::string& spec, PromptMode mode = PromptMode::prefill) {
   return Policy::make({.spec = parse_lane_spec(spec), .model = &kModel, .n_prompt = 100, .mode = mode});
 }
-std::string refusal(const std::string& spec, PromptMode mode = PromptMode::prefill) {
+std::string pair_refusal(const std::string& spec, PromptMode mode = PromptMode::prefill) {
   try {
     make(spec, mode);
   } catch (const UsageError& e) {
@@ -60,29 +60,29 @@ TEST(PolicyPair, IsOneRunByNameAndParameters) {
 }
 
 TEST(PolicyPair, IsRefusedWhereTheTwoDoNotGoTogether) {
-  EXPECT_EQ(refusal("prefill_decode"), "");
-  EXPECT_EQ(refusal(R"(prefill_decode:prefill=full,decode="custom:stat=knorm,cadence=every,every=4,after_prompt=0,slots=9")"), "");
-  EXPECT_THAT(refusal("prefill_decode:prefill=keepkv:slots=9"),
+  EXPECT_EQ(pair_refusal("prefill_decode"), "");
+  EXPECT_EQ(pair_refusal(R"(prefill_decode:prefill=full,decode="custom:stat=knorm,cadence=every,every=4,after_prompt=0,slots=9")"), "");
+  EXPECT_THAT(pair_refusal("prefill_decode:prefill=keepkv:slots=9"),
               AllOf(HasSubstr("prefill: expected a policy that only evicts"), HasSubstr("keepkv")));
-  EXPECT_THAT(refusal("prefill_decode:prefill=kivi"), HasSubstr("stores or reads keys and values otherwise"));
-  EXPECT_THAT(refusal("prefill_decode:decode=quest"), HasSubstr("stores or reads"));
-  EXPECT_THAT(refusal("prefill_decode:decode=snapkv:slots=9"), HasSubstr("compresses only after the prompt"));
-  EXPECT_EQ(refusal(R"(prefill_decode:decode="snapkv:slots=9,refresh=2")"), "");
-  EXPECT_THAT(refusal("prefill_decode:decode=full"), HasSubstr("compresses only after the prompt"));
-  EXPECT_THAT(refusal("prefill_decode:decode=expected:slots=9"), HasSubstr("looks at the whole prompt"));
-  EXPECT_THAT(refusal("prefill_decode:decode=tri:slots=9"), HasSubstr("looks at the whole prompt"));
-  EXPECT_THAT(refusal("prefill_decode:decode=best:slots=9"), HasSubstr("looks ahead"));
-  EXPECT_THAT(refusal("prefill_decode:prefill=streaming:slots=9"), HasSubstr("agree where keys stand"));
-  EXPECT_EQ(refusal("prefill_decode:prefill=streaming:slots=9,decode=streaming:slots=7"), "");
-  EXPECT_THAT(refusal("prefill_decode:prefill=knorm:slots=20,decode=tova:slots=9"), HasSubstr("decides for a layer as a whole"));
-  EXPECT_EQ(refusal("prefill_decode:prefill=tova:slots=20,decode=tova:slots=9"), "");
-  EXPECT_EQ(refusal("prefill_decode:prefill=full,decode=tova:slots=9"), "");
-  EXPECT_THAT(refusal("prefill_decode", PromptMode::stream), HasSubstr("expected prompt mode prefill"));
-  EXPECT_THAT(refusal("prefill_decode:prefill=nobody:slots=9"), AllOf(HasSubstr("prefill: "), HasSubstr("unknown policy")));
-  EXPECT_THAT(refusal(R"(prefill_decode:decode="h2o:slots=9@pin=3")"), HasSubstr("no edits by hand inside"));
-  EXPECT_EQ(refusal("prefill_decode:decode=h2o:slots=9@pin=3"), "") << "behind the pair it is the run's";
-  EXPECT_THAT(refusal("prefill_decode:prefill=prefill_decode"), HasSubstr("expected one policy"));
-  EXPECT_THAT(refusal("prefill_decode:slots=9"), HasSubstr("unknown key"));
+  EXPECT_THAT(pair_refusal("prefill_decode:prefill=kivi"), HasSubstr("stores or reads keys and values otherwise"));
+  EXPECT_THAT(pair_refusal("prefill_decode:decode=quest"), HasSubstr("stores or reads"));
+  EXPECT_THAT(pair_refusal("prefill_decode:decode=snapkv:slots=9"), HasSubstr("compresses only after the prompt"));
+  EXPECT_EQ(pair_refusal(R"(prefill_decode:decode="snapkv:slots=9,refresh=2")"), "");
+  EXPECT_THAT(pair_refusal("prefill_decode:decode=full"), HasSubstr("compresses only after the prompt"));
+  EXPECT_THAT(pair_refusal("prefill_decode:decode=expected:slots=9"), HasSubstr("looks at the whole prompt"));
+  EXPECT_THAT(pair_refusal("prefill_decode:decode=tri:slots=9"), HasSubstr("looks at the whole prompt"));
+  EXPECT_THAT(pair_refusal("prefill_decode:decode=best:slots=9"), HasSubstr("looks ahead"));
+  EXPECT_THAT(pair_refusal("prefill_decode:prefill=streaming:slots=9"), HasSubstr("agree where keys stand"));
+  EXPECT_EQ(pair_refusal("prefill_decode:prefill=streaming:slots=9,decode=streaming:slots=7"), "");
+  EXPECT_THAT(pair_refusal("prefill_decode:prefill=knorm:slots=20,decode=tova:slots=9"), HasSubstr("decides for a layer as a whole"));
+  EXPECT_EQ(pair_refusal("prefill_decode:prefill=tova:slots=20,decode=tova:slots=9"), "");
+  EXPECT_EQ(pair_refusal("prefill_decode:prefill=full,decode=tova:slots=9"), "");
+  EXPECT_THAT(pair_refusal("prefill_decode", PromptMode::stream), HasSubstr("expected prompt mode prefill"));
+  EXPECT_THAT(pair_refusal("prefill_decode:prefill=nobody:slots=9"), AllOf(HasSubstr("prefill: "), HasSubstr("unknown policy")));
+  EXPECT_THAT(pair_refusal(R"(prefill_decode:decode="h2o:slots=9@pin=3")"), HasSubstr("no edits by hand inside"));
+  EXPECT_EQ(pair_refusal("prefill_decode:decode=h2o:slots=9@pin=3"), "") << "behind the pair it is the run's";
+  EXPECT_THAT(pair_refusal("prefill_decode:prefill=prefill_decode"), HasSubstr("expected one policy"));
+  EXPECT_THAT(pair_refusal("prefill_decode:slots=9"), HasSubstr("unknown key"));
 }
 
 }  // namespace

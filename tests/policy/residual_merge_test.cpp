@@ -19,10 +19,10 @@ using testing::SizeIs;
 constexpr StatNeeds kNeeds{.decayed = true, .residual = true};
 
 /// Slots with one-number keys (values alike) and decayed scores; one recent slot, no sinks.
-struct Example {
+struct ResidualExample {
   test::TinyHead head;
 
-  Example(const std::vector<double>& keys, const std::vector<double>& decayed) {
+  ResidualExample(const std::vector<double>& keys, const std::vector<double>& decayed) {
     for (int i = 0; i < static_cast<int>(keys.size()); ++i) append_slot(head.slots, kNeeds, 1, i);
     head.slots.decayed = decayed;
     for (const double k : keys) {
@@ -47,7 +47,7 @@ struct Example {
 TEST(ResidualMerge, ThePapersOneDimensionalExample) {
   // k = 0 and ln 4 with s = 1 and 4: one slot of key ln 2 that counts for two
   for (const auto& [alpha, mass] : {std::pair{1.0, 4.0}, std::pair{0.6, std::pow(2, 0.6) * 2}}) {
-    Example x({0, std::log(4), 1, 1}, {.1, .2, .9, .9});
+    ResidualExample x({0, std::log(4), 1, 1}, {.1, .2, .9, .9});
     const Plan plan = x.run(/*budget=*/3, /*places=*/1);
     EXPECT_THAT(plan.to_residual, ElementsAre(0)) << "the first one takes the free place";
     ASSERT_THAT(plan.removals, SizeIs(1));
@@ -65,7 +65,7 @@ TEST(ResidualMerge, ThePapersOneDimensionalExample) {
 
 TEST(ResidualMerge, TheDotProductDecidesNotTheCosine) {
   // residual keys .5 and 3; the one that comes (1) has cosine 1 to both
-  Example x({.5, 3, 1, 9, 9}, {.1, .2, .3, .9, .9});
+  ResidualExample x({.5, 3, 1, 9, 9}, {.1, .2, .3, .9, .9});
   const Plan plan = x.run(/*budget=*/4, /*places=*/2);
   EXPECT_THAT(plan.to_residual, ElementsAre(0, 1));
   EXPECT_EQ(plan.removals[0].target, 1);
@@ -74,7 +74,7 @@ TEST(ResidualMerge, TheDotProductDecidesNotTheCosine) {
 
 TEST(ResidualMerge, LaterOnesSeeTheKeysThatEarlierOnesLeftBehind) {
   // places 2 and 3. -10 prefers 2 and turns it into -4; then -1 prefers that one, and 3 stays
-  Example x({2, 3, -10, -1, 9, 9}, {.1, .1, .1, .1, .9, .9});
+  ResidualExample x({2, 3, -10, -1, 9, 9}, {.1, .1, .1, .1, .9, .9});
   const Plan plan = x.run(/*budget=*/4, /*places=*/2);
   ASSERT_THAT(plan.removals, SizeIs(2));
   EXPECT_EQ(plan.removals[0].target, 0);
@@ -87,7 +87,7 @@ TEST(ResidualMerge, LaterOnesSeeTheKeysThatEarlierOnesLeftBehind) {
 
 TEST(ResidualMerge, AFreePlaceIsTakenBelowTheBudgetAndChangesNothing) {
   // budget 6: one recent, two residual places, so three for the context; four are there
-  Example x({1, 2, 3, 4, 5}, {.4, .1, .3, .2, .9});
+  ResidualExample x({1, 2, 3, 4, 5}, {.4, .1, .3, .2, .9});
   const Plan plan = x.run(/*budget=*/6, /*places=*/2);
   EXPECT_THAT(plan.removals, IsEmpty());
   EXPECT_THAT(plan.to_residual, ElementsAre(1)) << "the lowest score";
@@ -96,7 +96,7 @@ TEST(ResidualMerge, AFreePlaceIsTakenBelowTheBudgetAndChangesNothing) {
 }
 
 TEST(ResidualMerge, AResidualSlotIsNeverRankedAway) {
-  Example x({1, 2, 3, 4}, {.1, .9, .9, .9});
+  ResidualExample x({1, 2, 3, 4}, {.1, .9, .9, .9});
   x.head.slots.residual = {1, 0, 0, 0};
   const Plan plan = x.run(/*budget=*/3, /*places=*/1);
   ASSERT_THAT(plan.removals, SizeIs(1));
@@ -111,7 +111,7 @@ TEST(ResidualMerge, TheoremThreePointOneAnUnmergedTokenNeverLosesAttention) {
     std::mt19937 random(5);
     std::normal_distribution<double> normal;
     for (int round = 0; round < 200; ++round) {
-      Example x(std::vector<double>(12, 0.0), std::vector<double>(12, 0.0));
+      ResidualExample x(std::vector<double>(12, 0.0), std::vector<double>(12, 0.0));
       for (int i = 0; i < 12; ++i) {
         x.head.k[static_cast<std::size_t>(i)][0] = normal(random);
         x.head.slots.decayed[static_cast<std::size_t>(i)] = std::abs(normal(random));

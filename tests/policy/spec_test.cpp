@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/policy.h"
+#include "policy/refusal.h"
 #include "policy/run_title.h"
 #include "policy/tiny_lane.h"
 
@@ -19,16 +20,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
-
-/// The refusal of a specification; "" if it is taken.
-std::string refusal(std::string_view spec) {
-  try {
-    parse_lane_spec(spec);
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(Spec, NameAndKeysInTheOrderOfTheText) {
   const LaneSpec spec = parse_lane_spec("keepkv:ratio=0.2,threshold=0.8,form=zip");

@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pointwise;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 StatNeeds everything() {
   return {.sum = true, .sum_sq = true, .rows = 2, .z_rows = 2, .keep_z_rows = true, .ema = true, .ema_alpha = 0.5, .z_now = true};
@@ -47,7 +47,7 @@ TEST(Statistics, AFreshSlotStandsForItselfAndWasNeverScored) {
   EXPECT_THAT(s.members(0), ElementsAre(7));
   EXPECT_EQ(s.votes[0], 1);
   EXPECT_EQ(s.times[0], 0);
-  EXPECT_THAT(s.ema, ElementsAre(-kInf, -kInf));
+  EXPECT_THAT(s.ema, ElementsAre(-kInfinity, -kInfinity));
 }
 
 TEST(Statistics, QueryHeadsOfAGroupBecomeOneRow) {
@@ -124,7 +124,7 @@ TEST(Statistics, APromptLeavesWhatItsStepsWouldHaveLeft) {
     }
     if (t >= n - 2)
       for (int g = 0; g < group; ++g)
-        for (int i = 0; i < n; ++i) z_rows.push_back(i <= t ? z[static_cast<std::size_t>(g * (t + 1) + i)] : -kInf);
+        for (int i = 0; i < n; ++i) z_rows.push_back(i <= t ? z[static_cast<std::size_t>(g * (t + 1) + i)] : -kInfinity);
   }
   SlotState loaded;
   load_prompt(loaded, needs, group, {.n = n, .sums = {{{.power = 1}, sum}, {{.power = 2}, sum_sq}}, .last_rows = rows, .last_z = z_rows});
@@ -155,7 +155,7 @@ TEST(Statistics, SlotsThatGoTakeTheirStatisticsWithThem) {
   EXPECT_THAT(s.sum, ElementsAre(before.sum[0], before.sum[2], before.sum[3]));
   EXPECT_THAT(s.ema, ElementsAre(before.ema[0], before.ema[2], before.ema[3]));
   EXPECT_THAT(to_vector(s.rows.row(1)), ElementsAre(.25, .25, .25));
-  EXPECT_THAT(to_vector(s.z_rows.row(0)), ElementsAre(1 / 3.0, 1 / 3.0, -kInf));
+  EXPECT_THAT(to_vector(s.z_rows.row(0)), ElementsAre(1 / 3.0, 1 / 3.0, -kInfinity));
   append_slot(s, needs, 1, 4);
   EXPECT_THAT(to_vector(s.rows.row(1)), ElementsAre(.25, .25, .25, 0.0)) << "a new slot was not there in older rows";
 }

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "policy/policy.h"
 #include "policy/reading/page_reading.h"
+#include "policy/refusal.h"
 #include "policy/storage/grouped_storage.h"
 #include "policy/storage/pruned_storage.h"
 #include "policy/storage/rotated_storage.h"
@@ -231,15 +232,6 @@ TEST(PageReading, NoKeyExceedsTheBoundOfItsPage) {
 }
 
 // ---- as parts of a policy
-
-std::string refusal(const std::string& spec) {
-  try {
-    parse_lane_spec(spec);
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(StoringPolicies, TakeNoBudgetAndSayHowTheyAreComputed) {
   int n = 0;

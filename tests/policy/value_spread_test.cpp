@@ -15,10 +15,10 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 /// Slots of given accumulated attention; one number as value.
-struct Example {
+struct SpreadExample {
   test::TinyHead head;
 
-  Example(const std::vector<double>& A, const std::vector<double>& values) {
+  SpreadExample(const std::vector<double>& A, const std::vector<double>& values) {
     head.slots = test::slots_of(static_cast<int>(A.size()));
     head.slots.sum = A;
     head.slots.times.assign(A.size(), 1);
@@ -45,7 +45,7 @@ TEST(ValueSpread, TheChanceIsTheAttentionAgainstTheMeanOfTheTargets) {
 }
 
 TEST(ValueSpread, ThePapersExampleAddsHalfOfTheValueToBothNeighbours) {
-  Example x({.2, .1, .3}, {2, 1, 0});  // mean of the targets .2: certain
+  SpreadExample x({.2, .1, .3}, {2, 1, 0});  // mean of the targets .2: certain
   const Plan plan = x.merge({1, 2}, {0}, 2);
   ASSERT_THAT(plan.removals, SizeIs(1));
   EXPECT_EQ(plan.removals[0].target, -1) << "the token itself is evicted";
@@ -58,19 +58,19 @@ TEST(ValueSpread, ThePapersExampleAddsHalfOfTheValueToBothNeighbours) {
 }
 
 TEST(ValueSpread, WithoutAttentionNothingIsSpread) {
-  Example x({0, 0, 0}, {2, 1, 0});
+  SpreadExample x({0, 0, 0}, {2, 1, 0});
   const Plan plan = x.merge({1, 2}, {0}, 2);
   EXPECT_THAT(plan.removals[0].spread, IsEmpty());
   EXPECT_THAT(plan.merges, IsEmpty());
 }
 
 TEST(ValueSpread, TheLastSlotHasNoOneToSpreadTo) {
-  Example x({.2, .9}, {2, 1});
+  SpreadExample x({.2, .9}, {2, 1});
   EXPECT_THAT(x.merge({0}, {1}, 2).removals[0].spread, IsEmpty());
 }
 
 TEST(ValueSpread, ATargetOfSeveralTakesAllTheirParts) {
-  Example x({9, 9, .1, .1}, {4, 8, 1, 2});
+  SpreadExample x({9, 9, .1, .1}, {4, 8, 1, 2});
   const Plan plan = x.merge({2, 3}, {0, 1}, 32);
   x.head.apply(StatNeeds{.sum = true}, plan);
   EXPECT_EQ(x.head.v[0][0], 1 + 4 / 2.0 + 8 / 2.0);
@@ -81,7 +81,7 @@ TEST(ValueSpread, EveryRemovalHasItsOwnDraw) {
   // chance 1/2 each; removal e of a step is spread if and only if draw e of POLICIES.md section 2 lies below it
   int spread = 0;
   for (int step = 0; step < 50; ++step) {
-    Example x({.5, .5, 1, 1}, {1, 1, 1, 1});
+    SpreadExample x({.5, .5, 1, 1}, {1, 1, 1, 1});
     const Plan plan = x.merge({2, 3}, {0, 1}, 2, step);
     for (int e = 0; e < 2; ++e) {
       EXPECT_EQ(!plan.removals[static_cast<std::size_t>(e)].spread.empty(), uniform_draw(0, step, 0, 0, e) < .5);

@@ -13,10 +13,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 /// Three or more slots of given mean attention (scored once) and values.
-struct Example {
+struct NeighboursExample {
   test::TinyHead head;
 
-  Example(const std::vector<double>& W, const std::vector<double>& values) {
+  NeighboursExample(const std::vector<double>& W, const std::vector<double>& values) {
     head.slots = test::slots_of(static_cast<int>(W.size()));
     head.slots.sum = W;
     head.slots.times.assign(W.size(), 1);
@@ -38,7 +38,7 @@ struct Example {
 const StatNeeds kNeeds{.sum = true};
 
 TEST(WeightedNeighbour, ThePapersToyMixesPointOneAndPointFive) {
-  Example x({.1, .5, .9}, {6, 12, 7});
+  NeighboursExample x({.1, .5, .9}, {6, 12, 7});
   const Plan plan = x.merge({0});
   ASSERT_EQ(plan.removals.size(), 1u);
   EXPECT_DOUBLE_EQ(plan.removals[0].w_removed, .1 / .6);
@@ -51,7 +51,7 @@ TEST(WeightedNeighbour, ThePapersToyMixesPointOneAndPointFive) {
 }
 
 TEST(WeightedNeighbour, ANeighbourThatIsRemovedLaterHandsOnWhatItTook) {
-  Example x({.1, .2, .9}, {6, 12, 7});
+  NeighboursExample x({.1, .2, .9}, {6, 12, 7});
   x.head.apply(kNeeds, x.merge({0, 1}));
   const double v1 = (.1 * 6 + .2 * 12) / .3;
   EXPECT_DOUBLE_EQ(x.head.v[0][0], (.2 * v1 + .9 * 7) / 1.1);
@@ -59,7 +59,7 @@ TEST(WeightedNeighbour, ANeighbourThatIsRemovedLaterHandsOnWhatItTook) {
 }
 
 TEST(WeightedNeighbour, TheNeighbourIsTheNextSlotThatIsStillThere) {
-  Example x({.4, .1, .2, .9}, {1, 2, 3, 4});
+  NeighboursExample x({.4, .1, .2, .9}, {1, 2, 3, 4});
   const Plan plan = x.merge({1, 2, 0});  // when 0 goes, 1 and 2 are gone
   EXPECT_EQ(plan.removals[0].target, 2);
   EXPECT_EQ(plan.removals[1].target, 3);
@@ -68,14 +68,14 @@ TEST(WeightedNeighbour, TheNeighbourIsTheNextSlotThatIsStillThere) {
 }
 
 TEST(WeightedNeighbour, TheLastSlotHasNoNeighbourAndIsEvicted) {
-  Example x({.9, .1}, {1, 2});
+  NeighboursExample x({.9, .1}, {1, 2});
   const Plan plan = x.merge({1});
   EXPECT_EQ(plan.removals[0].target, -1);
   EXPECT_THAT(plan.merges, IsEmpty());
 }
 
 TEST(WeightedNeighbour, WithoutAnyAttentionTheValueStaysAndTheTokenStillJoins) {
-  Example x({0, 0}, {1, 2});
+  NeighboursExample x({0, 0}, {1, 2});
   const Plan plan = x.merge({0});
   x.head.apply(kNeeds, plan);
   EXPECT_EQ(x.head.v[0][0], 2);
