@@ -165,6 +165,14 @@ TEST_F(UndoTest, WhatIsTakenBackOrDoneAgainIsShownAndSaid) {
   EXPECT_EQ(window->workspace().selection().tokens, (viz::TokenRange{6, 6}));
 }
 
+TEST_F(UndoTest, AShareThatWasComputedReadsAsEverywhereElse) {
+  window->controller().setLaneSpec(4, "keepkv:ratio=0.149700599");
+  ASSERT_TRUE(settle());
+  undo();
+  const std::string said = window->findChild<QLabel*>("passingWords")->accessibleName().toStdString();
+  EXPECT_NE(said.find("15.0 % → 25 %"), std::string::npos) << said;
+}
+
 TEST_F(UndoTest, WordsTypedInOneGoAreOneStepAndTheCaretGoesWhereTheyWere) {
   const std::string prompt = text();
   editor().setFocus();

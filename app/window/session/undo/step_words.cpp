@@ -7,6 +7,7 @@
 #include "app/window/session/hand_edits.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/shell/panel_paint.h"
+#include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
 namespace kvscope {
@@ -28,6 +29,8 @@ QString runName(std::size_t i) { return "run " + qs(viz::lane_letter(static_cast
 
 QString budgetText(const std::string& key, const std::string& value) {
   if (value.empty()) return "no budget";
+  constexpr std::size_t kTyped = 6;  // what was computed has more characters, and reads as everywhere else
+  if (key == "ratio" && value.size() > kTyped) return qs(viz::format_percent(std::stod(value)));
   if (key == "ratio") return QString::number(100 * std::stod(value), 'g', 4) + " %";  // as it was written
   return qs(value) + (key != "slots" ? "" : value == "1" ? " slot" : " slots");
 }
