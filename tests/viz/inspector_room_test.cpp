@@ -210,6 +210,13 @@ TEST_F(InspectorTest, BesideTheSlotStandsWhatWasChosen) {
   EXPECT_NE(find_mark(*view, "card", "Why"), nullptr);
 }
 
+TEST_F(InspectorTest, ALayerWithAWindowSaysHowFarItSees) {
+  EXPECT_THAT(view->facts(canvas.frame), Not(HasSubstr("sees the last")));
+  snapshot.model.layers.assign(static_cast<std::size_t>(snapshot.model.n_layers), LayerConfig());
+  snapshot.model.layers[0].window = 4;
+  EXPECT_THAT(view->facts(canvas.frame), HasSubstr(" · sees the last 4 tokens · slots "));
+}
+
 TEST_F(InspectorTest, EmptySnapshotsAndLanesWithoutStepsShowASentence) {
   const Snapshot nothing;
   canvas.frame.snapshot = &nothing;

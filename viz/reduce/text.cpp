@@ -61,6 +61,11 @@ std::string pooled_text(const HeadRecord& head) {
                      format_percent(head.pooled_share));
 }
 
+std::string window_text(const Snapshot& snapshot, int layer) {
+  const int window = snapshot.model.window(layer);
+  return window > 0 ? fmt::format(" · sees the last {}", count_of(window, "token", "tokens")) : std::string();
+}
+
 std::string head_facts(const HeadPick& pick) {
   if (pick.values == nullptr) return {};
   const HeadRecord& head = *pick.values;

@@ -12,6 +12,9 @@ namespace kvscope::viz {
 /// " (largest error, none selected)" where that is why this head is shown; empty where it was chosen.
 std::string choice_text(const HeadPick& pick);
 
+/// " · sees the last 512 tokens": of a layer with a window of its own; else empty.
+std::string window_text(const Snapshot& snapshot, int layer);
+
 /// " · state of 40 evicted tokens: 3.1% of the attention", of a head that keeps sums of what it evicted; "" of others.
 std::string pooled_text(const HeadRecord& head);
 /// "attention lost 99.9 % · local error 113.5 % · after Wₒ 729 · compression <0.1 %", before it the head's name.

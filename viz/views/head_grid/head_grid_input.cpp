@@ -9,6 +9,7 @@
 
 #include "viz/draw/format.h"
 #include "viz/reduce/range.h"
+#include "viz/reduce/text.h"
 #include "viz/views/head_grid/head_grid.h"
 
 namespace kvscope::viz {
@@ -47,7 +48,7 @@ HeadOrder HeadGrid::order_of(const Frame& frame) const {
 std::vector<std::string> HeadGrid::tooltip(const Frame& frame, int layer, int head) const {
   const StepRecord* record = record_of(frame);
   std::vector<std::string> lines = {head_name(layer, head)};
-  if (const int window = frame.snapshot->model.window(layer); window > 0) lines.front() += fmt::format(", sees {} tokens", window);
+  lines.front() += window_text(*frame.snapshot, layer);
   const auto index = static_cast<std::size_t>(head_index(*frame.snapshot, layer, head));
   if (record == nullptr || index >= record->heads.size()) return lines;
   const std::vector<double>& values = values_of(frame);

@@ -40,7 +40,8 @@ class HeadStrip final : public View {
   std::string facts(const Frame& frame) const override {
     if (frame.snapshot == nullptr) return {};
     const HeadPick pick = pick_head(*frame.snapshot, frame.selection);
-    if (pick.values == nullptr || n_tokens(frame.selection) < 2) return head_facts(pick);
+    if (pick.values == nullptr) return {};
+    if (n_tokens(frame.selection) < 2) return head_facts(pick) + window_text(*frame.snapshot, pick.values->layer);
     return head_name(pick.values->layer, pick.values->kv_head) + " · " +
            range_summary(columns_.of(*frame.snapshot, pick), all_tokens(frame.selection));
   }
