@@ -12,6 +12,8 @@ namespace kvscope {
 
 namespace {
 
+constexpr int kFirst = 4;  // tokens that many heads rest on; where a policy protects others, those
+
 const LaneSnapshot* lane_of(const Snapshot& snapshot, const viz::Selection& at) {
   const auto i = static_cast<std::size_t>(at.lane);
   return at.lane >= 0 && i < snapshot.lanes.size() ? &snapshot.lanes[i] : nullptr;
@@ -59,16 +61,13 @@ bool to_merging(viz::Selection& at, const Snapshot& snapshot) {
     if (lane_idx < 0 || lane_idx >= n_lanes) continue;
     const LaneSnapshot& lane = snapshot.lanes[static_cast<std::size_t>(lane_idx)];
     if (!lane.fates || lane.steps.empty()) continue;
-    const int last = static_cast<int>(lane.steps.size()) - 1, step = std::min(at.step.value_or(last), last);
-    const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
     std::pair<int, int> most;  // of one text, of any
     viz::Selection best;
     for (int h = 0; h < static_cast<int>(lane.fates->heads.size()); ++h) {
-      const std::vector<Category> now = categories(*lane.fates, record, h, lane.sinks, snapshot.prefill_mode && record.step == 0);
       viz::Selection here = at;
       here.lane = lane_idx, here.layer = h / n_kv, here.kv_head = h % n_kv;
       const viz::MergedSlot merged = viz::telling_merge(snapshot, viz::pick_head(snapshot, here));
-      const std::pair n{merged.alike, static_cast<int>(std::ranges::count(now, Category::merged))};
+      const std::pair n{merged.alike, merged.n_merged};
       if (merged.slot < 0 || n <= most) continue;
       most = n;
       here.select({merged.slot, merged.slot});
@@ -84,7 +83,6 @@ bool to_merging(viz::Selection& at, const Snapshot& snapshot) {
 
 /// The head that pays most to the first tokens, in this step's query.
 bool to_sink(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
-  constexpr int kFirst = 4;  // where a policy protects none
   const viz::HeadPick pick = viz::pick_head(snapshot, at);
   if (pick.record == nullptr) return false;
   const int n_first = lane.sinks > 0 ? lane.sinks : kFirst;
@@ -101,27 +99,39 @@ bool to_sink(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& l
   return most > 0;
 }
 
+struct Paid {
+  int token = -1;  // -1: none
+  float share = 0;
+};
+
+/// The token among [first, last] to which the head pays most.
+Paid most_paid(const HeadRecord& head, int first, int last) {
+  Paid out;
+  for (std::size_t i = 0; i < head.attended.size() && i < head.attention.size(); ++i)
+    if (const int token = head.attended[i]; token >= first && token <= last && head.attention[i] > out.share)
+      out = {token, head.attention[i]};
+  return out;
+}
+
 /// The head that pays most to one token of the text which it holds, the first and the newest tokens aside: what it fetches from far back.
 bool to_read(viz::Selection& at, const Snapshot& snapshot) {
-  constexpr int kFirst = 4, kNewest = 32;
+  constexpr int kNewest = 32;
   const viz::HeadPick pick = viz::pick_head(snapshot, at);
   if (pick.record == nullptr) return false;
   float most = 0;
-  for (const HeadRecord& head : pick.record->heads)
-    for (std::size_t i = 0; i < head.attended.size() && i < head.attention.size(); ++i) {
-      const int token = head.attended[i];
-      if (token < kFirst || token > pick.record->position - kNewest || !(head.attention[i] > most)) continue;
-      most = head.attention[i];
-      at.layer = head.layer;
-      at.kv_head = head.kv_head;
-      at.select({token, token});
-    }
+  for (const HeadRecord& head : pick.record->heads) {
+    const Paid paid = most_paid(head, kFirst, pick.record->position - kNewest);
+    if (!(paid.share > most)) continue;
+    most = paid.share;
+    at.layer = head.layer;
+    at.kv_head = head.kv_head;
+    at.select({paid.token, paid.token});
+  }
   return most > 0;
 }
 
 /// The head, and the token at which this step's query looks most: the first ones aside, unless they are what it is about.
 bool to_habit(viz::Selection& at, const Snapshot& snapshot, viz::Habit habit) {
-  constexpr int kFirst = 4;
   double most = 0;
   for (int l = 0; l < snapshot.model.n_layers; ++l)
     for (int h = 0; h < snapshot.model.n_kv_heads; ++h) {
@@ -131,15 +141,11 @@ bool to_habit(viz::Selection& at, const Snapshot& snapshot, viz::Habit habit) {
       at.layer = l;
       at.kv_head = h;
     }
+  if (!(most > 0)) return false;
   const viz::HeadPick pick = viz::pick_head(snapshot, at);
-  if (!(most > 0) || pick.values == nullptr) return most > 0;
-  float paid = 0;
-  for (std::size_t i = 0; i < pick.values->attended.size() && i < pick.values->attention.size(); ++i) {
-    const int token = pick.values->attended[i];
-    if ((token < kFirst && habit != viz::Habit::sink) || !(pick.values->attention[i] > paid)) continue;
-    paid = pick.values->attention[i];
-    at.select({token, token});
-  }
+  if (pick.values == nullptr) return true;
+  const Paid paid = most_paid(*pick.values, habit == viz::Habit::sink ? 0 : kFirst, pick.record->position);
+  if (paid.token >= 0) at.select({paid.token, paid.token});
   return true;
 }
 

@@ -2,15 +2,12 @@
 // How the score of the next query is predicted (POLICIES.md section 5).
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/place.h"
 #include "core/vector_math.h"
 #include "slots/log_scores.h"
 
 namespace kvscope {
-namespace {}  // namespace
-
 void log_scores(const SlotState& state, Predict predict, int group, const EmaStart& start, std::vector<double>& lshat) {
   if (predict == Predict::current) {
     lshat.assign(state.z_now.begin(), state.z_now.end());

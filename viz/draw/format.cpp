@@ -72,7 +72,7 @@ std::string visible(std::string_view bytes) {
 
 std::string format_plain(double v) { return std::isfinite(v) ? fmt::format("{}", v) : std::string(kNotAvailableText); }
 
-std::string head_name(int layer, int kv_head) { return fmt::format("L{} · H{}", layer, kv_head); }
+std::string head_name(int layer, int kv_head) { return kv_head < 0 ? fmt::format("L{}", layer) : fmt::format("L{} · H{}", layer, kv_head); }
 
 std::string place_name(int layer, int kv_head, int token) { return fmt::format("L{} · H{} · token {}", layer, kv_head, token); }
 

@@ -34,7 +34,7 @@ std::string nats_for_people(double kl);
 /// For files: as many digits as the number needs to be read back exactly, a point, no unit; "n/a".
 std::string format_plain(double v);
 
-/// "L2 · H5"
+/// "L2 · H5"; "L2" of a whole layer, kv_head < 0.
 std::string head_name(int layer, int kv_head);
 /// "L2 · H5 · token 417"
 std::string place_name(int layer, int kv_head, int token);

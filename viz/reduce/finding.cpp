@@ -76,11 +76,16 @@ Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step,
   return out;
 }
 
-const Finding& FindingOnce::of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes) {
+bool AskedStep::again(const LaneSnapshot& lane, int step) {
   const StepPtr record = step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)] : StepPtr{};
-  if (record && record_.lock() == record && fates_.lock() == lane.fates && heads_ == causes.heads && most_ == causes.most) return finding_;
+  if (record && record_.lock() == record && fates_.lock() == lane.fates) return true;
   record_ = record;
   fates_ = lane.fates;
+  return false;
+}
+
+const Finding& FindingOnce::of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes) {
+  if (asked_.again(lane, step) && heads_ == causes.heads && most_ == causes.most) return finding_;
   heads_ = causes.heads;
   most_ = causes.most;
   finding_ = finding_of(snapshot, lane, step, causes);
@@ -106,11 +111,7 @@ std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lan
 }
 
 const std::string& AgreementOnce::of(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
-  const StepPtr record = step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)] : StepPtr{};
-  if (record && record_.lock() == record && fates_.lock() == lane.fates) return sentence_;
-  record_ = record;
-  fates_ = lane.fates;
-  sentence_ = agreement_sentence(snapshot, lane, step);
+  if (!asked_.again(lane, step)) sentence_ = agreement_sentence(snapshot, lane, step);
   return sentence_;
 }
 

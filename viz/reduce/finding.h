@@ -40,14 +40,24 @@ struct Finding {
 /// Once it is measured which heads bring the answer back, or which one gains most, the loss is theirs, as far as they have one.
 Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes = {});
 
-/// The finding asked for last: it reads the attention of all heads.
+/// The step of a run that was asked about last: what is said of it reads the attention of all heads.
+class AskedStep {
+ public:
+  /// False where it is another one, which is remembered.
+  bool again(const LaneSnapshot& lane, int step);
+
+ private:
+  std::weak_ptr<const StepRecord> record_;
+  std::weak_ptr<const LaneFates> fates_;
+};
+
+/// The finding asked for last.
 class FindingOnce {
  public:
   const Finding& of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes = {});
 
  private:
-  std::weak_ptr<const StepRecord> record_;
-  std::weak_ptr<const LaneFates> fates_;
+  AskedStep asked_;
   std::vector<int> heads_;
   int most_ = -1;
   Finding finding_;
@@ -58,14 +68,13 @@ class FindingOnce {
 /// the prompt.
 std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
 
-/// The sentence asked for last, for the same reason.
+/// The sentence asked for last.
 class AgreementOnce {
  public:
   const std::string& of(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
 
  private:
-  std::weak_ptr<const StepRecord> record_;
-  std::weak_ptr<const LaneFates> fates_;
+  AskedStep asked_;
   std::string sentence_;
 };
 

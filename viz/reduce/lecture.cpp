@@ -386,8 +386,10 @@ MergedSlot telling_merge(const Snapshot& s, const HeadPick& pick) {
   if (pick.values == nullptr || pick.run->fates == nullptr) return {};
   const HeadColumns columns = head_columns(s, pick);
   std::vector<MergedSlot> slots(static_cast<std::size_t>(columns.size()));
+  int n_merged = 0;
   for (int t = 0; t < columns.size(); ++t) {
     if (columns.category[static_cast<std::size_t>(t)] != Category::merged) continue;
+    ++n_merged;
     const int slot = slot_of(*pick.run->fates, *pick.record, pick.head, t);
     if (slot < 0 || slot >= columns.size()) continue;
     MergedSlot& of = slots[static_cast<std::size_t>(slot)];
@@ -398,7 +400,9 @@ MergedSlot telling_merge(const Snapshot& s, const HeadPick& pick) {
     of.alike += alike ? 1 : 0;
   }
   const auto most = std::ranges::max_element(slots, {}, [](const MergedSlot& m) { return std::pair(m.alike, m.votes); });
-  return most == slots.end() ? MergedSlot{} : *most;
+  MergedSlot out = most == slots.end() ? MergedSlot{} : *most;
+  out.n_merged = n_merged;
+  return out;
 }
 
 Loss largest_loss_at(const Snapshot& s, const LaneSnapshot& lane, int step, std::span<const int> heads) {

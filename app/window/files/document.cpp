@@ -147,7 +147,6 @@ void Document::stage(const RunRequest& request) {
 void Document::giveBack() {
   if (!m_aside) return;
   const Aside back = *m_aside;
-  if (back.session.page == "compare") m.pages.show(Page::inspect);  // else it would be the lecture's
   m.rows.notices().clear();
   openSession(back.session, back.file, m_modified, Steps::waiting);
   m_model.undo.giveBack();

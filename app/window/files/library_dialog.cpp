@@ -299,8 +299,7 @@ void LibraryDialog::compare() {
   }
   Q_EMIT comparisonRequested(lanes);
   if (lanes.isEmpty())
-    say(added > 0 ? counted(static_cast<std::size_t>(added), "run", "runs") + " added, on the prompt of this session."
-                  : "All of these runs are here already.");
+    say(added > 0 ? counted(added, "run", "runs") + " added, on the prompt of this session." : "All of these runs are here already.");
 }
 
 void LibraryDialog::removeSelected() {

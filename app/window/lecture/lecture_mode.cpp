@@ -175,11 +175,13 @@ void LectureMode::openFirstLesson() { openLesson(builtInLesson(1)); }
 void LectureMode::setAside(bool on) {
   m_aside = on;
   m_caption->setAside(on);
-  if (on)
+  if (on) {
     m_ghosts_before = m_model.workspace.ghostSteps();
-  else
-    m_model.workspace.setGhostSteps(m_ghosts_before);
-  if (!on && m_guide->lesson().staged()) takeLesson(builtInLesson(0));
+    return;
+  }
+  m_model.workspace.setGhostSteps(m_ghosts_before);
+  if (m_guide->lesson().staged()) takeLesson(builtInLesson(0));
+  set(false);  // the page that is given back says whether it is a lecture
 }
 
 void LectureMode::connectGuide() {

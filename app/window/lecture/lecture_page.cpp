@@ -136,8 +136,7 @@ void LecturePage::refresh() {
   const QString by_hand = lane ? handWords(snapshot, edits_of(lane->spec)) : QString();
   m_text_panel->setFacts(by_hand.isEmpty() ? QString() : "by hand: " + by_hand);
   m_next_panel->setFacts(nextFacts());
-  const ModelConfig& model = snapshot.model;
-  const int group = model.n_kv_heads > 0 ? model.n_heads / model.n_kv_heads : 1;
+  const int group = snapshot.model.n_kv_heads > 0 ? snapshot.model.group() : 1;
   m_attention_panel->setFacts(group > 1 ? QString("mean of its %1 query heads").arg(group) : QString("share of its attention"));
   QStringList framed;
   if (head) framed << "this head";

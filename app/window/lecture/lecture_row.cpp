@@ -205,7 +205,7 @@ void LectureRow::refresh() {
       raise = wanted <= m_slider->minimum() ? QString(", the least") : QString(", asked %1").arg(wanted);
       help += "\n" + qs(text_of(*raised));
     }
-    m_slot_words = {words + " of the text" + raise, words + raise, words.section(" · ", 0, 0), qs(viz::count_of(asked, "slot", "slots"))};
+    m_slot_words = {words + " of the text" + raise, words + raise, words.section(" · ", 0, 0), counted(asked, "slot", "slots")};
   } else if (lane) {
     m_slot_words = {"no limit"};
     if (m_slider->value() == snapshot.n_prompt)

@@ -259,8 +259,7 @@ void CrumbRow::refresh() {
     b->setAccessibleName(text);
     chips.push_back({b, text, brief.isEmpty() ? text : brief});
   };
-  show(m_head, s.layer.has_value(),
-       s.kv_head ? QString("L%1 · H%2").arg(s.layer.value_or(0)).arg(*s.kv_head) : QString("L%1").arg(s.layer.value_or(0)));
+  show(m_head, s.layer.has_value(), qs(viz::head_name(s.layer.value_or(0), s.kv_head.value_or(-1))));
   show(m_tokens, s.tokens.has_value(), s.tokens ? tokensText(snapshot, s) : QString());
   show(m_steps, s.steps.has_value(),
        s.steps ? QString::fromStdString(viz::range_text(*s.steps)) + QString(" (%1)").arg(s.steps->last - s.steps->first + 1) : QString());
@@ -269,8 +268,7 @@ void CrumbRow::refresh() {
   show(m_step, lane && !m_workspace.atLatestStep(), step);
   const QString run = "run " + QString::fromStdString(viz::lane_letter(s.lane));
   QString of_run = run;
-  if (lane)
-    of_run += " · " + qs(lane->title) + (lane->slots_asked < 0 ? QString() : ", " + qs(viz::count_of(lane->slots_asked, "slot", "slots")));
+  if (lane) of_run += " · " + qs(lane->title) + (lane->slots_asked < 0 ? QString() : ", " + counted(lane->slots_asked, "slot", "slots"));
   show(m_lane, lane && s.lane > 0, of_run, run);
   QString sentence, foreseen;
   if (!lane) {

@@ -11,6 +11,7 @@
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "snapshot/figures.h"
@@ -42,8 +43,6 @@ QString budgetWords(int n_slots, int n_prompt) {
   return QString("%1 (%2 of %3 slots)")
       .arg(share, QString::fromStdString(viz::format_count(n_slots)), QString::fromStdString(viz::format_count(n_prompt)));
 }
-
-QString counted(int n, const char* one, const char* many) { return QString::fromStdString(viz::count_of(n, one, many)); }
 
 /// The budgets below the border, which all differ; "none" where the least one answers.
 QString differing(const BudgetBisection& bisection) {

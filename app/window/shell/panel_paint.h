@@ -27,9 +27,7 @@ double contrast(const QColor& a, const QColor& b);
 
 inline QString qs(std::string_view utf8) { return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size())); }
 /// "1 run", "12 345 runs".
-inline QString counted(std::size_t n, std::string_view one, std::string_view many) {
-  return qs(viz::count_of(static_cast<std::int64_t>(n), one, many));
-}
+inline QString counted(std::int64_t n, std::string_view one, std::string_view many) { return qs(viz::count_of(n, one, many)); }
 
 /// How much larger than at 100 % (13 px text) this widget's type is.
 double typeScale(const QWidget& widget);

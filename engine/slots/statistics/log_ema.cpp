@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -13,8 +12,6 @@
 #include "core/vector_math.h"
 
 namespace kvscope {
-namespace {}  // namespace
-
 void log_ema::fold(std::span<double> lS, std::span<int> n, double alpha, int group, std::span<const double> z) {
   // kept by its thread: in a step an allocation would cost as much as the work
   thread_local std::vector<double> updated, news;

@@ -196,8 +196,8 @@ std::string fitted(const Painter& p, const std::string& value, double v, float r
   for (int digits = 2; digits >= 1 && p.width_of(Face::mono, out) > room; --digits)
     if (!value.ends_with('%')) out = format_number(v, digits);
   if (p.width_of(Face::mono, out) <= room) return out;
-  return std::abs(v) < 0.05 && p.width_of(Face::mono, "≈0") <= room ? "≈0"
-                                                                    : std::string();  // an empty cell looks as if nothing was measured
+  constexpr double kNearZero = 0.05;  // an empty cell looks as if nothing was measured
+  return std::abs(v) < kNearZero && p.width_of(Face::mono, "≈0") <= room ? "≈0" : std::string();
 }
 
 }  // namespace

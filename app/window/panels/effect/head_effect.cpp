@@ -29,12 +29,9 @@ LaneSpec withoutHeads(LaneSpec spec) {
   return with_edits(spec, edits);
 }
 
-QString placeWords(const HeadKey& k) { return k.kv_head < 0 ? QString("L%1").arg(k.layer) : qs(viz::head_name(k.layer, k.kv_head)); }
-
 QString placeWords(const HeadChoice& heads) {
   const bool one = heads.layers.size() == 1 && heads.kv_heads.size() <= 1;
-  return one ? placeWords(HeadKey{{}, {}, heads.layers.front(), heads.kv_heads.empty() ? -1 : heads.kv_heads.front()})
-             : QString("some heads");
+  return one ? qs(viz::head_name(heads.layers.front(), heads.kv_heads.empty() ? -1 : heads.kv_heads.front())) : QString("some heads");
 }
 
 template <class T>
@@ -51,16 +48,17 @@ QString headChangeWords(const LaneSpec& before, const LaneSpec& after) {
     if (withoutHeads(before) != withoutHeads(after)) return {};
     const std::vector<HeadKey> was = given_head_keys(before), is = given_head_keys(after);
     for (const HeadKey& k : is)
-      if (!has(was, k)) words << QString("%1 %2 only in %3").arg(qs(k.key), qs(k.value), placeWords(k));
+      if (!has(was, k)) words << QString("%1 %2 only in %3").arg(qs(k.key), qs(k.value), qs(viz::head_name(k.layer, k.kv_head)));
     for (const HeadKey& k : was) {
       const auto same_place = [&k](const HeadKey& o) { return o.key == k.key && o.layer == k.layer && o.kv_head == k.kv_head; };
-      if (std::ranges::none_of(is, same_place)) words << QString("%1 as the run in %2").arg(qs(k.key), placeWords(k));
+      if (std::ranges::none_of(is, same_place))
+        words << QString("%1 as the run in %2").arg(qs(k.key), qs(viz::head_name(k.layer, k.kv_head)));
     }
     const std::vector<BudgetOverride> had = before.edits.budgets, got = after.edits.budgets;
     for (const BudgetOverride& b : got)
       if (!has(had, b))
         words << QString("%1 only in %2")
-                     .arg(b.slots ? qs(viz::count_of(*b.slots, "slot", "slots")) : QString("a budget of their own"), placeWords(b.heads));
+                     .arg(b.slots ? counted(*b.slots, "slot", "slots") : QString("a budget of their own"), placeWords(b.heads));
     for (const BudgetOverride& b : had)
       if (std::ranges::find(got, b.heads, &BudgetOverride::heads) == got.end())
         words << QString("budget as allocated in %1").arg(placeWords(b.heads));

@@ -23,8 +23,6 @@ namespace kvscope {
 
 namespace {
 
-QString placeOf(const HeadKey& k) { return k.kv_head < 0 ? QString("L%1").arg(k.layer) : qs(viz::head_name(k.layer, k.kv_head)); }
-
 /// The value that a head has of a key; "": the run's.
 std::string valueIn(const std::vector<HeadKey>& given, const std::string& key, int layer, int head) {
   std::string value;
@@ -107,7 +105,7 @@ void HeadKeysForm::refresh() {
     editor->widget()->setEnabled(head.has_value());
   }
   QStringList set;
-  for (const HeadKey& k : given) set << QString("%1: %2 %3").arg(placeOf(k), qs(k.key), qs(k.value));
+  for (const HeadKey& k : given) set << QString("%1: %2 %3").arg(qs(viz::head_name(k.layer, k.kv_head)), qs(k.key), qs(k.value));
   m_list->setText(set.join(" · "));
   m_list->setVisible(!set.isEmpty());
   m_reset->setVisible(!set.isEmpty());

@@ -291,7 +291,7 @@ void PolicyForm::refreshBudget() {
     return;
   }
   const bool of_bytes = m_unit->currentData().toString() == "bytes";
-  QString words = qs(viz::count_of(n_slots, "slot", "slots"));
+  QString words = counted(n_slots, "slot", "slots");
   if (of_bytes) words = QString("the bytes of %1 in full precision").arg(words);
   if (snapshot.n_prompt > 0) {
     words += QString(" · %1 of %2")

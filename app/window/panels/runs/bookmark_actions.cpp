@@ -9,7 +9,9 @@
 #include "app/window/rows/window_rows.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
+#include "app/window/shell/panel_paint.h"
 #include "app/window/shell/panels.h"
+#include "viz/draw/format.h"
 
 namespace kvscope {
 
@@ -31,9 +33,7 @@ void BookmarkActions::add() {
   b.colour = m_model.bookmarks.size() % static_cast<int>(m_model.workspace.theme().runs.size());
   QStringList parts;
   if (b.selection.step) parts << QString("step %1").arg(*b.selection.step);
-  if (b.selection.layer)
-    parts << (b.selection.kv_head ? QString("L%1 · H%2").arg(*b.selection.layer).arg(*b.selection.kv_head)
-                                  : QString("L%1").arg(*b.selection.layer));
+  if (b.selection.layer) parts << qs(viz::head_name(*b.selection.layer, b.selection.kv_head.value_or(-1)));
   if (b.selection.tokens)
     parts << (b.selection.tokens->first == b.selection.tokens->last
                   ? QString("token %1").arg(b.selection.tokens->first)
