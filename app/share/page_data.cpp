@@ -23,7 +23,7 @@ namespace kvscope::share {
 namespace {
 
 constexpr std::int64_t kMostCells = std::int64_t(1) << 25;   // runs x heads x steps x tokens, some 20 bytes each while a page is made
-constexpr std::int64_t kCoarseFrom = std::int64_t(2) << 20;  // cells from which attention has three decimals
+constexpr std::int64_t kCoarseFrom = std::int64_t(2) << 20;  // cells from which attention has tenths of a percent
 constexpr std::int64_t kMostReasons = 40'000;                // some 60 bytes each in the page
 constexpr std::size_t kLongestToken = 120;                   // bytes of a token's text or a name; what is longer is cut
 constexpr std::size_t kLongestText = 2000;                   // bytes of a specification, a note
@@ -315,7 +315,7 @@ std::string page_data(const Snapshot& snapshot, const PageFacts& told) {
   }
   json.end_array().key("notes").begin_array();
   for (const std::string& note : facts.notes) json.value(note);
-  if (coarse) json.value("Of so many tokens the page holds attention with three decimals");
+  if (coarse) json.value("Of so many tokens the page holds attention in tenths of a percent");
   if (reasons_left_out) json.value(fmt::format("The page holds why tokens left for the {} of every head that are missed most", most));
   json.end_array().end_object();
 

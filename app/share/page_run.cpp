@@ -46,9 +46,7 @@ class HeadFiller {
   }
 
  private:
-  std::uint32_t attention_place(double value) {
-    return coarse_ && std::isfinite(value) ? numbers_.place(format_probability(value), value) : numbers_.number(value);
-  }
+  std::uint32_t attention_place(double value) { return coarse_ ? numbers_.percent(value) : numbers_.place(format_attention(value), value); }
 
   const Snapshot& snapshot_;
   bool coarse_;

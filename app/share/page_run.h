@@ -29,7 +29,7 @@ struct RunColumns {
   void move(const std::vector<std::uint32_t>& places);
 };
 
-/// coarse: attention with three decimals, "<.001": a page of many tokens would be too large with more.
+/// coarse: attention as whole tenths of a percent, "<0.1 %": a page of many tokens would be too large with more.
 RunColumns run_columns(const Snapshot& snapshot, int lane, bool coarse, NumberTable& numbers, FateTable& fates);
 
 /// Steps of a run in words and numbers, as the timeline and the panel of next tokens have them: a list of objects.

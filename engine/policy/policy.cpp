@@ -262,8 +262,13 @@ bool Policy::decides_like(const Policy& other) const {
 
 std::unique_ptr<Policy> Policy::make(const Setup& setup) {
   KVSCOPE_ASSERT(setup.model && setup.model->n_kv_heads > 0);
-  if (const std::optional<PolicyPair> pair = pair_of(setup.spec)) return PairMaker::make(setup, *pair);
-  return std::unique_ptr<Policy>(new Policy(setup));
+  try {
+    if (const std::optional<PolicyPair> pair = pair_of(setup.spec)) return PairMaker::make(setup, *pair);
+    return std::unique_ptr<Policy>(new Policy(setup));
+  } catch (const UsageError& e) {  // a part says what is wrong, and does not know whose it is
+    if (std::string_view(e.what()).starts_with("run '")) throw;
+    throw UsageError(fmt::format("run {}: {}", quoted(setup.spec.text), e.what()));
+  }
 }
 
 }  // namespace kvscope

@@ -72,6 +72,11 @@ std::string format_percent(double fraction) {
   return signed_text(fmt::format("{:.1f} %", 100 * size), fraction < 0);
 }
 
+std::string format_attention(double fraction) {
+  if (!(fraction > 0 && fraction < 0.01)) return format_percent(fraction);
+  return fraction < 1e-6 ? "<0.0001 %" : format_number(100 * fraction) + " %";
+}
+
 std::string format_probability(double p) {
   if (std::isnan(p)) return std::string(kNotAvailableText);
   if (p == 0) return "0";

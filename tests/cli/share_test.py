@@ -262,7 +262,7 @@ class InTheBrowser(Pages):
                 self.says(lost, expected)
         self.assertGreater(sum(1 for row in rows if row[5] not in ("", "n/a")), 100)
         tip = re.sub(r"<[^>]+>", " ", dom[dom.index('id="tip"'):dom.index('id="said"')])
-        for words in ("token 87 «8» · L4 · H3", "evicted at step 0", "attention of this query, every token in place 0.9", "ranking score at its removal"):
+        for words in ("token 87 «8» · L4 · H3", "evicted at step 0", "attention of this query, every token in place 9", "ranking score at its removal"):
             self.assertIn(words, tip)
 
     def test_its_controls_choose(self):

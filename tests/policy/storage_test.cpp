@@ -328,6 +328,8 @@ TEST(StoringPolicies, AShareOfBytesThatIsTooSmallIsRefusedWithTheLeast) {
   EXPECT_EQ(refused("turboquant:bits=4,bytes=0.157"), "");
   EXPECT_THAT(refused("think:bytes=0.5"), HasSubstr("at least 0.53"));
   EXPECT_THAT(refused("kivi:bytes=0.01"), HasSubstr("at least 0."));
+  EXPECT_THAT(refused("kivi:group_size=7"),
+              ::testing::StartsWith("run 'kivi:group_size=7': tokens in full precision: expected a multiple"));
   EXPECT_EQ(refused("kivi:group_size=3,bytes=0.9"), "") << "of which the default of residual is no multiple";
 }
 

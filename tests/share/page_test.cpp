@@ -71,7 +71,7 @@ TEST(PageData, HoldsEveryFateAndNumberThatTheWindowShows) {
           const std::uint32_t attention = data.at(run, "attention", i);
           const bool lost = std::isfinite(columns.lost[t]);
           ASSERT_EQ(attention % 2 == 1, lost);
-          ASSERT_EQ(data.number(attention / 2), format_number(lost ? columns.lost[t] : columns.attention[t]));
+          ASSERT_EQ(data.number(attention / 2), viz::format_attention(lost ? columns.lost[t] : columns.attention[t]));
           ASSERT_EQ(data.number(data.at(run, "score", i)), format_number(columns.score[t]));
           ASSERT_EQ(data.at(run, "votes", i), static_cast<std::uint32_t>(columns.votes[t]));
           const int slot = slot_of(*lane.fates, *lane.steps[step], static_cast<int>(head), static_cast<int>(t));

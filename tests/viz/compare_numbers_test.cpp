@@ -195,6 +195,9 @@ TEST(MetricColumns, GiveWayInOrderAndKeepTheDivergence) {
   const auto one = metric_columns(snapshot, lanes, 10, 1);
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].kind, MetricColumn::Kind::kl);
+  const auto sorted = metric_columns(snapshot, lanes, 10, 1, {MetricSet::quality, MetricColumn::Kind::policy});
+  ASSERT_EQ(sorted.size(), 2u) << "and that by which the runs are sorted";
+  EXPECT_EQ(sorted[1].kind, MetricColumn::Kind::policy);
 }
 
 TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {

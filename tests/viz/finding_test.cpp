@@ -52,6 +52,8 @@ TEST(FindingTest, FindsNothingWhereTheChoiceIsTheSame) {
   EXPECT_EQ(finding_sentence(s, s.lanes[3], {}), "");
 }
 
+std::string head_name_short(const Loss& loss) { return "L" + std::to_string(loss.layer) + " H" + std::to_string(loss.kv_head); }
+
 TEST(FindingTest, NamesTheTokenThatNoSlotStandsForWithTheMostAttention) {
   const Snapshot s = with_changed({2});
   const LaneSnapshot& lane = s.lanes[3];
@@ -70,7 +72,7 @@ TEST(FindingTest, NamesTheTokenThatNoSlotStandsForWithTheMostAttention) {
   ASSERT_GT(most, 0.001);
   EXPECT_EQ(f.loss.attention, most);
   const std::string words = finding_sentence(s, lane, f);
-  EXPECT_NE(words.find("misses most, it evicted token " + std::to_string(f.loss.token)), std::string::npos)
+  EXPECT_NE(words.find("Largest loss: " + head_name_short(f.loss) + " evicted token " + std::to_string(f.loss.token)), std::string::npos)
       << "it need not be the only head that breaks the answer: " << words;
 }
 
@@ -123,8 +125,6 @@ TEST(FindingTest, SaysWhichHeadsHaveWhatAnotherMisses) {
   EXPECT_EQ(say(), alone + " " + missed + name(with[0]) + " and 2 more have it.");
 }
 
-std::string head_name_short(const Loss& loss) { return "L" + std::to_string(loss.layer) + " H" + std::to_string(loss.kv_head); }
-
 HeadCauses causes_of(const Snapshot& s, std::vector<int> returning) {
   HeadCauses out;
   out.n_heads = out.n_measured = s.model.n_layers * s.model.n_kv_heads;
@@ -163,7 +163,7 @@ bool lost_in(const LaneSnapshot& lane, int step, int head, int token) {
 }
 
 /// Who misses most need not be who breaks the answer: once that is measured, the token named is one that a head of these lost, and it is
-/// the one to which "Why did it leave?" goes.
+/// the one to which "Why evicted?" goes.
 TEST(FindingTest, NamesTheLossOfAHeadThatBringsTheAnswerBack) {
   const Snapshot s = with_changed({2});
   const LaneSnapshot& lane = s.lanes[3];
@@ -183,7 +183,7 @@ TEST(FindingTest, NamesTheLossOfAHeadThatBringsTheAnswerBack) {
       EXPECT_NE(words.find("evicted token " + std::to_string(of.loss.token)), std::string::npos) << words;
       if (std::ranges::find(heads, index_of(s, of.loss)) == heads.end()) {  // these lost nothing worth speaking of
         EXPECT_EQ(index_of(s, of.loss), most);
-        EXPECT_NE(words.find(name + " misses most, it evicted"), std::string::npos) << words;
+        EXPECT_NE(words.find("Largest loss: " + name + " evicted"), std::string::npos) << words;
         continue;
       }
       const bool all = std::ranges::all_of(heads, [&](int h) { return lost_in(lane, 2, h, of.loss.token); });
@@ -221,7 +221,7 @@ TEST(FindingTest, NamesTheLossOfWhoGainsMostWhereNoHeadIsEnough) {
     const std::string words = finding_sentence(s, lane, of, causes);
     const bool own = largest_loss_at(s, lane, 2, std::vector<int>{h}).step >= 0;
     EXPECT_EQ(index_of(s, of.loss), own ? h : index_of(s, f.loss));
-    EXPECT_NE(words.find(own ? "gains most. It evicted" : "misses most, it evicted"), std::string::npos) << words;
+    EXPECT_NE(words.find(own ? "gains most. It evicted" : "Largest loss: "), std::string::npos) << words;
   }
 }
 

@@ -51,6 +51,17 @@ TEST(Format, PercentHasOneDecimalAndHonestEnds) {
   EXPECT_EQ(format_percent(std::nan("")), "n/a");
 }
 
+TEST(Format, OneTokensAttentionHasDigitsWhereAShareOfAllHasNone) {
+  EXPECT_EQ(format_attention(0.974), format_percent(0.974)) << "one number has one value";
+  EXPECT_EQ(format_attention(0.0123), "1.2 %");
+  EXPECT_EQ(format_attention(0.00974), "0.974 %");
+  EXPECT_EQ(format_attention(0.000123), "0.0123 %");
+  EXPECT_EQ(format_attention(2e-8), "<0.0001 %");
+  EXPECT_EQ(format_attention(0), "0 %");
+  EXPECT_EQ(format_attention(1), "100 %");
+  EXPECT_EQ(format_attention(kNotAvailable), "n/a");
+}
+
 TEST(Format, ProbabilitiesNeverRoundToCertainty) {
   EXPECT_EQ(format_probability(0.0336), "0.034");
   EXPECT_EQ(format_probability(0.00004), "<.001");

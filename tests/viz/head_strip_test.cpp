@@ -216,7 +216,7 @@ TEST_F(HeadStripTest, BarsPrintTheAttentionOfTheRecordBelowTheColumnsOfTheAtlas)
     const int token = record().attended[i];
     const Mark* bar = find_mark(*view, "attention", "L4 H1 t" + std::to_string(token));
     ASSERT_NE(bar, nullptr) << token;
-    EXPECT_EQ(bar->value, format_number(static_cast<double>(record().attention[i])));
+    EXPECT_EQ(bar->value, format_attention(static_cast<double>(record().attention[i])));
     EXPECT_FLOAT_EQ(bar->min.x, 84 + 4 * static_cast<float>(token));
     ++solid;
   }
@@ -251,7 +251,7 @@ TEST_F(HeadStripTest, HatchedBarsPrintWhatTheReferencePays) {
   for (const Mark& mark : view->marks()) {
     if (mark.kind != "attention.reference") continue;
     const int token = std::stoi(mark.label.substr(mark.label.find('t') + 1));
-    EXPECT_EQ(mark.value, format_number(static_cast<double>(record().reference_attention[static_cast<std::size_t>(token)])));
+    EXPECT_EQ(mark.value, format_attention(static_cast<double>(record().reference_attention[static_cast<std::size_t>(token)])));
   }
 }
 
@@ -291,7 +291,7 @@ TEST_F(HeadStripTest, TooltipHoldsTheNumbersOfTheRecordAndGoesWithTheMouse) {
   ASSERT_NE(hover, nullptr);
   EXPECT_EQ(hover->hover.token, token);
   EXPECT_LE(hover->tooltip.size(), 12u);
-  EXPECT_THAT(hover->tooltip[2], HasSubstr("attention " + format_number(static_cast<double>(record().attention[10]))));
+  EXPECT_THAT(hover->tooltip[2], HasSubstr("attention " + format_attention(static_cast<double>(record().attention[10]))));
   canvas.intents.clear();
   canvas.move(*view, {-50, -50});
   ASSERT_NE(canvas.last<HoverAt>(), nullptr);
@@ -313,7 +313,7 @@ TEST_F(HeadStripTest, TheLargestLostTokenIsCalledOut) {
   canvas.draw(*view);
   const Mark* callout = find_mark(*view, "callout", "L4 H1 t" + std::to_string(gone));
   ASSERT_NE(callout, nullptr);
-  EXPECT_THAT(callout->value, HasSubstr("attention of this query, every token in place: 0.999"));
+  EXPECT_THAT(callout->value, HasSubstr("attention of this query, every token in place: >99.9 %"));
   EXPECT_GE(callout->min.x, 84);
   EXPECT_LE(callout->max.x, 828);
 }

@@ -74,12 +74,12 @@ TEST_F(InspectorTest, TooltipsRepeatTheRecord) {
   canvas.move(*view, centre(mark("fate", "L0 H0 t3")));
   const HoverAt* hover = canvas.last<HoverAt>();
   ASSERT_NE(hover, nullptr);
-  EXPECT_THAT(hover->tooltip, ::testing::ElementsAre("token 3 «t3» · L0 · H0", "kept by rank", "attention 0.200, rank 1 of 5",
+  EXPECT_THAT(hover->tooltip, ::testing::ElementsAre("token 3 «t3» · L0 · H0", "kept by rank", "attention 20.0 %, rank 1 of 5",
                                                      "ranking score 0.800", "share 0.0400", "4 votes"));
   canvas.move(*view, centre(mark("fate", "L0 H0 t1")));
   EXPECT_THAT(canvas.last<HoverAt>()->tooltip,
               ::testing::ElementsAre("token 1 «t1» · L0 · H0", "merged into slot 2 at step 4",
-                                     "attention of this query, every token in place 0.125, not in this cache",
+                                     "attention of this query, every token in place 12.5 %, not in this cache",
                                      "ranking score at its removal 0.100", "cosine to the nearest kept key 0.900"));
 }
 

@@ -23,8 +23,8 @@ TEST_F(InspectorTest, EveryRowPrintsTheNumbersOfTheRecord) {
   EXPECT_EQ(mark("score.gone", "L0 H0 t0").value, "0.0500");  // removed earlier: outline
   EXPECT_EQ(mark("score", "L0 H0 t7").value, "–");            // protected, not ranked: never a zero
   EXPECT_EQ(mark("statistic", "L0 H0 t3").value, "0.0400");
-  EXPECT_EQ(mark("attention", "L0 H0 t3").value, "0.200");
-  EXPECT_EQ(mark("attention.reference", "L0 H0 t1").value, "0.125");
+  EXPECT_EQ(mark("attention", "L0 H0 t3").value, "20.0 %");
+  EXPECT_EQ(mark("attention.reference", "L0 H0 t1").value, "12.5 %");
   EXPECT_EQ(mark("votes", "L0 H0 t3").value, "4");
   EXPECT_EQ(mark("fate", "L0 H0 t1").value, "merged");
   EXPECT_EQ(mark("fate", "L0 H0 t0").value, "evicted");
@@ -90,13 +90,13 @@ TEST_F(InspectorTest, AProbesAttentionHasARowOfItsOwnAboveTheMeasuredOne) {
   snapshot.lanes[1].steps[0] = step;
   ++snapshot.sequence;
   canvas.draw(*view);
-  EXPECT_EQ(mark("probed", "L0 H0 t3").value, "1.00");
-  EXPECT_EQ(mark("probed.reference", "L0 H0 t1").value, "0.250") << "of a token without a slot, too: hatched";
+  EXPECT_EQ(mark("probed", "L0 H0 t3").value, "100 %");
+  EXPECT_EQ(mark("probed.reference", "L0 H0 t1").value, "25.0 %") << "of a token without a slot, too: hatched";
   EXPECT_EQ(testing::find_mark(*view, "probed", "L0 H0 t4"), nullptr) << "not looked at";
   EXPECT_EQ(testing::find_mark(*view, "probed", "L0 H0 t6"), nullptr) << "came later";
   EXPECT_LT(mark("probed", "L0 H0 t3").max.y, mark("attention", "L0 H0 t3").min.y);
   const HeadPick pick = pick_head(snapshot, canvas.frame.selection);
-  EXPECT_THAT(token_lines(snapshot, pick, head_columns(snapshot, pick), 1), ::testing::Contains("probe's attention 0.250"));
+  EXPECT_THAT(token_lines(snapshot, pick, head_columns(snapshot, pick), 1), ::testing::Contains("probe's attention 25.0 %"));
   const Table table = head_table(snapshot, pick);
   const auto column = static_cast<std::size_t>(std::ranges::find(table.columns, "probe's attention") - table.columns.begin());
   ASSERT_LT(column, table.columns.size());
@@ -153,7 +153,7 @@ TEST_F(InspectorTest, CardLineageAndReasonsDescribeTheSelectedSlot) {
   EXPECT_EQ(row("ranking score"), "0.800");
   EXPECT_EQ(row("rank"), "3 of 4 ranked");
   EXPECT_EQ(row("share"), "0.0400");
-  EXPECT_EQ(row("attention now"), "0.200");
+  EXPECT_EQ(row("attention now"), "20.0 %");
   EXPECT_EQ(row("logit bias b"), "+1.2500");
   EXPECT_EQ(row("born · last merge"), "step 3 · step 7");
   EXPECT_EQ(count_marks(*view, "member"), 4);

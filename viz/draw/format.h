@@ -13,6 +13,7 @@ namespace kvscope::viz {
 
 // Numbers as people read them (viz/README.md section 4 "Numbers"): of the command line as of the window.
 using kvscope::count_of;
+using kvscope::format_attention;
 using kvscope::format_bytes;
 using kvscope::format_change;
 using kvscope::format_count;

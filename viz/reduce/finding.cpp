@@ -159,13 +159,13 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
   const auto n = static_cast<int>(causes.heads.size());
   const std::string name = short_name(snapshot, head);
   const bool brings_back = std::ranges::find(causes.heads, head) != causes.heads.end(), all = n > 1 && finding.n_alike == n;
-  const std::string who = !brings_back && (n > 0 || head != causes.most) ? name + " misses most, it"
+  const std::string who = !brings_back && (n > 0 || head != causes.most) ? "Largest loss: " + name
                           : all                                          ? n == 2 ? "Both" : "All of them"
                           : n > 1                                        ? name
                                                                          : "It";
   const std::string lost = fmt::format("evicted token {} {}, {} of {} attention.", loss.token, quoted(token_text(snapshot, loss.token)),
                                        format_percent(loss.attention), all ? name + "'s" : std::string("its"));
-  return fmt::format("{}{}{} {} {}", what, measured ? ". " : ":", causes.sentence, who, lost);
+  return fmt::format("{}{} {} {}", what, measured ? ". " + causes.sentence : ".", who, lost);
 }
 
 std::string longest_finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding) {

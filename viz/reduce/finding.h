@@ -78,7 +78,7 @@ class AgreementOnce {
   std::string sentence_;
 };
 
-/// "KeepKV says «2», not «8»: L4 H3 misses most, it evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what
+/// "KeepKV says «2», not «8». Largest loss: L4 H3 evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what
 /// that head pays to the token there. Other heads may miss enough, too: once that is known it stands there, "KeepKV says «2», not «8».
 /// Either of L4 H1 and L4 H3 alone brings it back. Both evicted token …". Empty without a finding. `causes`: those of finding_of().
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes = {});

@@ -117,6 +117,7 @@ Cutoff cutoff_of(const HeadRecord& head);
 struct ValueScale {
   double low = 0, high = 1;
   bool root = true;
+  bool percent = false;  // of fractions: its ticks are written as percent
 
   /// 0 at low, 1 at high, not clamped; NaN stays NaN.
   double unit(double value) const;

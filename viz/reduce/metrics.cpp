@@ -27,7 +27,7 @@ int common(const std::vector<LaneMetrics>& lanes, Get get) {
 }  // namespace
 
 std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale,
-                                         MetricSet set, std::vector<std::string>* left_out) {
+                                         const WantedMetrics& wanted, std::vector<std::string>* left_out) {
   const int step = common(lanes, [](const LaneMetrics& m) { return m.step; });
   const int decode = common(lanes, [](const LaneMetrics& m) { return m.means.n_steps; });
   const int compared = common(lanes, [](const LaneMetrics& m) { return m.means.compared; });
@@ -60,17 +60,18 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::read, "bytes read", step >= 0 ? fmt::format("step {}", step) : "this step", 76},
       {Kind::policy, "policy work", "ms a step", 76},
   };
-  const auto wanted = [set](Kind kind) {
+  const auto in_set = [&wanted](Kind kind) {
     const bool cost = kind == Kind::slots || kind == Kind::bytes || kind == Kind::read || kind == Kind::policy;
-    return set == MetricSet::all || kind == Kind::kl || cost == (set == MetricSet::cost);
+    return wanted.set == MetricSet::all || kind == Kind::kl || kind == wanted.sorted_by || cost == (wanted.set == MetricSet::cost);
   };
-  std::erase_if(all, [&](const MetricColumn& c) { return !wanted(c.kind); });
+  std::erase_if(all, [&](const MetricColumn& c) { return !in_set(c.kind); });
   if (std::ranges::all_of(lanes, [](const LaneMetrics& m) { return std::isnan(m.read); }))  // every run reads all it has
     std::erase_if(all, [](const MetricColumn& c) { return c.kind == Kind::read; });
   // Least important first. Only with their slots beside them can runs be compared.
   for (const Kind kind : {Kind::policy, Kind::differs, Kind::read, Kind::bytes, Kind::nll, Kind::top1, Kind::attention, Kind::slots,
                           Kind::mean_kl, Kind::answer}) {
     if (total_width(all, scale) <= room) break;
+    if (kind == wanted.sorted_by) continue;  // an order of the rows by what nobody sees would be a riddle
     std::erase_if(all, [&](const MetricColumn& c) {
       if (c.kind == kind && left_out) left_out->push_back(c.title);
       return c.kind == kind;

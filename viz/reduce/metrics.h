@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,15 @@ struct MetricColumn {
 /// Which columns are wanted: all, how good the answers are, or what they cost.
 enum class MetricSet : std::uint8_t { all, quality, cost };
 
-/// Columns of the set that fit into `room` pixels; the least important ones go first, their titles into `left_out`.
+/// What must be among the columns: a set, and the one by which the runs are sorted.
+struct WantedMetrics {
+  MetricSet set = MetricSet::all;
+  std::optional<MetricColumn::Kind> sorted_by = {};
+};
+
+/// Columns wanted that fit into `room` pixels; the least important ones go first, their titles into `left_out`.
 std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::vector<LaneMetrics>& lanes, float room, float scale,
-                                         MetricSet set = MetricSet::all, std::vector<std::string>* left_out = nullptr);
+                                         const WantedMetrics& wanted = {}, std::vector<std::string>* left_out = nullptr);
 
 float total_width(const std::vector<MetricColumn>& columns, float scale);
 

@@ -142,13 +142,14 @@ std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& p
       fmt::format("token {} {} · {}", token, quoted(token_text(snapshot, token)), head_name(pick.values->layer, pick.values->kv_head)));
   out.push_back(fate_text(columns, token));
   if (std::isfinite(columns.attention[t])) {
-    out.push_back(fmt::format("attention {}, {}", format_number(columns.attention[t]), rank_text(columns.attention, token)));
+    out.push_back(fmt::format("attention {}, {}", format_attention(columns.attention[t]), rank_text(columns.attention, token)));
   } else if (std::isfinite(columns.lost[t])) {
-    out.push_back(fmt::format("attention of this query, every token in place {}, not in this cache", format_number(columns.lost[t])));
+    out.push_back(fmt::format("attention of this query, every token in place {}, not in this cache", format_attention(columns.lost[t])));
   } else {
     out.push_back("attention n/a");
   }
-  if (!columns.probed.empty() && std::isfinite(columns.probed[t])) out.push_back("probe's attention " + format_number(columns.probed[t]));
+  if (!columns.probed.empty() && std::isfinite(columns.probed[t]))
+    out.push_back("probe's attention " + format_attention(columns.probed[t]));
   if (const std::string heads = agreement_text(snapshot, *pick.values, token); !heads.empty())
     out.push_back("inside the budget for " + heads);
   const bool stands = columns.votes[t] > 0;
@@ -218,7 +219,7 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
     const auto& reference = pick.values->reference_attention;
     if (static_cast<std::size_t>(facts.token) < reference.size())
       lost = static_cast<double>(reference[static_cast<std::size_t>(facts.token)]);
-    out.push_back({"attention, all in place", format_number(lost)});
+    out.push_back({"attention, all in place", format_attention(lost)});
     add_agreement(facts.token);
     out.push_back({"born", step_or_dash(facts.born)});
     return out;
@@ -238,7 +239,7 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
                                           : std::string("not ranked")});
   }
   if (!pick.run->statistic.empty()) out.push_back({pick.run->statistic, format_number(facts.statistic)});
-  out.push_back({"attention now", format_number(facts.attention)});
+  out.push_back({"attention now", format_attention(facts.attention)});
   add_agreement(facts.pos);
   out.push_back({"logit bias b", std::isfinite(facts.bias) && facts.bias != 0 ? format_delta(facts.bias, 4) : format_number(facts.bias)});
   out.push_back({"born · last merge", facts.last_merge < 0 ? fmt::format("{} · –", step_or_dash(facts.born))

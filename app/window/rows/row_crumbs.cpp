@@ -105,23 +105,27 @@ class CrumbSentence final : public ElidedLabel {
     ensurePolished();
     QPainter painter(this);
     painter.setPen(palette().color(QPalette::WindowText));
-    const QString shown = fits(text(), width()) ? text() : cutLines();
+    const QString shown = fits(text(), width()) ? bound(text()) : cutLines();
     painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, shown);
   }
 
  private:
+  /// A number and its unit stay in one line.
+  static QString bound(QString words) { return words.replace(" %", QString(QChar::Nbsp) + '%'); }
+
   /// Two lines, of which the second is cut.
   QString cutLines() const {
-    QTextLayout layout(text(), font());
+    const QString words = bound(text());
+    QTextLayout layout(words, font());
     layout.beginLayout();
     QTextLine first = layout.createLine();
     first.setLineWidth(width());
     layout.endLayout();
     const int end = first.textLength();
-    QString second = fontMetrics().elidedText(text().mid(end), Qt::ElideRight, width());
+    QString second = fontMetrics().elidedText(words.mid(end), Qt::ElideRight, width());
     // A number that is cut would be another one.
     if (const qsizetype word = second.lastIndexOf(' '); second.endsWith(kEllipsis) && word > 0) second = second.left(word) + kEllipsis;
-    return text().left(end).trimmed() + QChar::LineSeparator + second;
+    return words.left(end).trimmed() + QChar::LineSeparator + second;
   }
   static void ask(const Question& question, const QStringList& may_say) {
     QPushButton& button = *question.of;
@@ -143,7 +147,7 @@ class CrumbSentence final : public ElidedLabel {
   bool fits(const QString& words, int width) const {
     const QFontMetrics metrics = fontMetrics();
     if (metrics.horizontalAdvance(words) <= width) return true;
-    const QRect lines = metrics.boundingRect(QRect(0, 0, std::max(1, width), 1000), Qt::TextWordWrap, words);
+    const QRect lines = metrics.boundingRect(QRect(0, 0, std::max(1, width), 1000), Qt::TextWordWrap, bound(words));
     return lines.width() <= width && lines.height() <= 2 * metrics.lineSpacing();
   }
 };
@@ -172,7 +176,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   m_which->setObjectName("chip");
   m_saved = new QPushButton(this);
   m_saved->setObjectName("chip");
-  m_why = new QPushButton("Why did it leave?", this);
+  m_why = new QPushButton("Why evicted?", this);
   m_why->setObjectName("chip");
   m_clear = new QPushButton("Clear", this);
   m_clear->setObjectName("flat");
@@ -334,20 +338,24 @@ void CrumbRow::refreshQuestions() {
   const bool budgeted = lane && lane->slots_asked >= 0;
   m_saved->setVisible(!m_welcome && lane && (wrong || (asked && m_workspace.selection().lane > 0)));
   m_saved->setEnabled(budgeted);
-  const QString saved = !budgeted ? QString("no budget to lower") : asked ? point.words : QString("What would have saved it?");
+  const QString saved = !budgeted ? QString("no budget to lower") : asked ? point.words : QString("What saves it?");
   const QString which = causes.brief.empty() ? QString("Which head?") : QString::fromStdString(causes.brief);
   m_which->setToolTip(causes.whole.empty()
                           ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache")
                           : QString::fromStdString(causes.whole));
   m_which->setAccessibleDescription(QString::fromStdString(causes.whole));
-  QStringList saved_words{saved, asked || !budgeted ? QString(saved).remove("answers ").remove(" slots") : QString("What saves it?")};
+  // What a click would set is said on the button, not in its help alone.
+  QStringList saved_words{saved};
+  if (point.marked() && lane && lane->slots_asked < point.slots)
+    saved_words << point.offer();
+  else if (asked || !budgeted)
+    saved_words << QString(saved).remove("answers ").remove(" slots");
   QStringList which_words{which};
   if (causes.heads.size() == 2) which_words << "2 heads";
   if (asked) saved_words << saved_words.back().section(" (", 0, 0).section(':', 0, 0);
-  m_sentence->questions = {
-      {m_saved, saved_words, {"What would have saved it?", "from 99.9 % (999 of 9 999)"}, {"What saves it?", "from 99.9 %"}},
-      {m_which, which_words, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
-      {m_why, {"Why did it leave?", "Why?"}, {"Why did it leave?"}, {"Why?"}}};
+  m_sentence->questions = {{m_saved, saved_words, {"What saves it?", "Try 99.9 % (999 of 9 999)"}, {"What saves it?", "Try 99.9 %"}},
+                           {m_which, which_words, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
+                           {m_why, {"Why evicted?"}, {"Why evicted?"}, {"Why evicted?"}}};
   m_saved->setAccessibleDescription(point.how);
   const QString click = !budgeted ? QString("This run has no budget: there is none that would have saved the answer")
                         : point.state == BreakPoint::State::searching ? "Click: give up the search"

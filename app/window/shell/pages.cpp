@@ -92,6 +92,7 @@ void Pages::fillMenu(Commands& commands, QMenu* menu) {
 void Pages::show(Page page) {
   Q_EMIT aboutToShow(page);
   const Known* known = find(page);
+  const bool from_welcome = shows(Page::welcome) && page != Page::welcome;
   m_rows.pages().setCurrentWidget(known->widget);
   if (page != Page::welcome) m_rows.crumbs().setPage(static_cast<int>(page));
   m_rows.crumbs().setWelcome(page == Page::welcome);
@@ -99,7 +100,10 @@ void Pages::show(Page page) {
   m_rows.tools().compareButton()->setChecked(page == Page::compare);
   const Known* named = known->action ? known : find(Page::inspect);  // the welcome stands over the layout Inspect
   if (named->action) named->action->setChecked(true);
-  if (known->entry.focus) known->entry.focus->setFocus();
+  if (known->entry.focus)
+    known->entry.focus->setFocus();
+  else if (from_welcome)
+    m_rows.pages().window()->setFocus(Qt::OtherFocusReason);  // or a button that nobody has chosen would have its frame
 }
 
 }  // namespace kvscope

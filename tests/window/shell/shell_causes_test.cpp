@@ -155,12 +155,12 @@ TEST_F(CausesTest, AChipGoesByItsCrossOnly) {
 
 TEST_F(CausesTest, NothingIsAskedOfARightAnswerAndOfARunWithoutABudget) {
   CrumbRow& crumbs = window->rows().crumbs();
-  ASSERT_NE(buttonOf(crumbs, "What would have saved it?"), nullptr);
+  ASSERT_NE(buttonOf(crumbs, "What saves it?"), nullptr);
   viz::Selection s = window->workspace().selection();
   s.step = 0;
   window->workspace().setSelection(s);
   ASSERT_TRUE(window->workspace().stepRecord()->top1_same);
-  EXPECT_EQ(buttonOf(crumbs, "What would have saved it?"), nullptr);
+  EXPECT_EQ(buttonOf(crumbs, "What saves it?"), nullptr);
   s.lane = 0;
   s.step = 1;
   s.layer = 4;

@@ -130,9 +130,11 @@ TEST_F(FreshStart, ComesBackByTheFirstCardOfTheWelcome) {
   window->controller().setPrompt("Another text altogether.");
   ASSERT_TRUE(settle());
   window->showPage(Page::welcome);
-  QTest::mouseClick(&window->firstSteps().welcome().sampleCard(), Qt::LeftButton);
+  window->firstSteps().welcome().sampleCard().setFocus();
+  QTest::keyClick(&window->firstSteps().welcome().sampleCard(), Qt::Key_Return);
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->page(), Page::inspect);
+  EXPECT_EQ(qobject_cast<QAbstractButton*>(QApplication::focusWidget()), nullptr) << "a frame around what nobody has chosen";
   EXPECT_EQ(window->workspace().step(), viz::next_changed_step(snapshot(), shown(), -1));
   EXPECT_TRUE(selection().kv_head.has_value());
 }

@@ -13,6 +13,7 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/budget_box.h"
 #include "app/window/rows/rows.h"
+#include "viz/draw/format.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
@@ -135,25 +136,26 @@ TEST_F(UndoTest, WhatIsTakenBackOrDoneAgainIsShownAndSaid) {
   };
   struct Step {
     int back, again;  // run that is shown
-    const char *words_back, *words_again;
+    std::string words_back, words_again;
   };
+  const std::string seven = "7 slots (" + viz::format_percent(7.0 / snapshot().n_prompt) + ")";  // beside a share it is said as one
   const Step steps[] = {{4, 6, "adding run G, ", "adding run G, "},
                         {1, 5, "adding run F, TOVA, 50.0 %", "adding run F, TOVA, 50.0 %"},
                         {3, 3, "policy of run D, Key norm → SnapKV", "policy of run D, SnapKV → Key norm"},
-                        {2, 2, "budget of run C, 7 slots → 25 %", "budget of run C, 25 % → 7 slots"},
+                        {2, 2, "budget of run C, " + seven + " → 25 %", "budget of run C, 25 % → " + seven},
                         {0, 0, "edit of the text, “ not” is gone again", "edit of the text, “ not” is there again"}};
   for (const Step& step : steps) {
     elsewhere();
     undo();
     EXPECT_EQ(shown(), step.back) << step.words_back;
-    EXPECT_EQ(said().rfind(std::string("Undone: ") + step.words_back, 0), 0u) << said();
+    EXPECT_EQ(said().rfind("Undone: " + step.words_back, 0), 0u) << said();
   }
   EXPECT_FALSE(window->model().undo.now().canUndo());
   for (auto step = std::rbegin(steps); step != std::rend(steps); ++step) {
     elsewhere();
     redo();
     EXPECT_EQ(shown(), step->again) << step->words_again;
-    EXPECT_EQ(said().rfind(std::string("Redone: ") + step->words_again, 0), 0u) << said();
+    EXPECT_EQ(said().rfind("Redone: " + step->words_again, 0), 0u) << said();
   }
   EXPECT_NE(said().find("evicted in all heads"), std::string::npos) << said();
   EXPECT_EQ(window->workspace().step(), 2) << "the first step that sees the edit by hand";

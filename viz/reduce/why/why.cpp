@@ -58,9 +58,9 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
             ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), format_number(why.event.score))
             : fmt::format("score {}, {}", format_number(why.event.score), rank_of_places(why.rank, why.n_ranked, why.places));
     if (std::isfinite(why.next_score)) {
-      line += why.next_pos >= 0 ? fmt::format("  ·  lowest kept in step {}, {}: {}", why.step, slot_name(snapshot, why.next_pos),
+      line += why.next_pos >= 0 ? fmt::format("  ·  lowest kept then (step {}), {}: {}", why.step, slot_name(snapshot, why.next_pos),
                                               format_number(why.next_score))
-                                : fmt::format("  ·  lowest kept in step {}: {}", why.step, format_number(why.next_score));
+                                : fmt::format("  ·  lowest kept then (step {}): {}", why.step, format_number(why.next_score));
     }
     step.lines.push_back(std::move(line));
   } else {

@@ -86,7 +86,7 @@ std::vector<std::string> token_tooltip(const Snapshot& s, const LaneSnapshot& la
     }
     if (static_cast<std::size_t>(token) < h.reference_attention.size()) {
       lines.push_back("attention of this query, every token in place " +
-                      format_number(static_cast<double>(h.reference_attention[static_cast<std::size_t>(token)])));
+                      format_attention(static_cast<double>(h.reference_attention[static_cast<std::size_t>(token)])));
     }
   }
   lines.push_back(token_range_text(s.tokens, std::max(0, token - 4), token + 4, 44));

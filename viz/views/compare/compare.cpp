@@ -111,7 +111,7 @@ CompareScene Compare::make_scene(const Painter& p, const Rect& area) {
   if (window_->count <= 0 && n_tokens > 0 && strips / n_tokens >= 3)
     strips = std::max(p.px(220), std::floor(std::min(strips / n_tokens, p.px(14))) * n_tokens);
   const float room = area.width() - p.px(kNames) - strips - p.px(24);
-  s.columns = metric_columns(snapshot, *s.metrics, room, p.frame().scale, set_, &s.left_out);
+  s.columns = metric_columns(snapshot, *s.metrics, room, p.frame().scale, {set_, order_.kind}, &s.left_out);
   s.axis = token_axis(p, area, s);
   if (pan_and_zoom(p, s.axis)) s.axis = token_axis(p, area, s);
   s.plan = plan_compare(p, mode_, s.axis.px, area.height() - WaitingRows::height(p));

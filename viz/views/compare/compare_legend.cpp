@@ -85,8 +85,10 @@ void CompareLegend::draw(Painter& p, const Rect& legend, const CompareScene& s) 
     return;
   }
   // The whole note, else one half of it: a cut text would be worse.
-  const std::string note = rows_text(snapshot, s), answer = "outlined answer = differs from A";
-  for (const std::string& text : {note + " · " + answer, note, answer}) {
+  const std::string note = rows_text(snapshot, s);
+  const bool answers = std::ranges::find(s.columns, MetricColumn::Kind::answer, &MetricColumn::kind) != s.columns.end();
+  const std::string answer = answers ? "outlined answer = differs from A" : "";
+  for (const std::string& text : {answers ? note + " · " + answer : note, note, answer}) {
     if (p.width_of(Face::caption, text) > room) continue;
     p.text({end, y}, text, Face::caption, t.disabled, Align::right);
     break;

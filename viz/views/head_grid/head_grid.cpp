@@ -104,7 +104,7 @@ std::string HeadGrid::unit_text(const Frame& frame) const {
 }
 
 std::vector<Option> HeadGrid::options() const {
-  Option metric{"metric", {}, static_cast<int>(metric_)};
+  Option metric{"metric", {}, static_cast<int>(metric_), true};
   for (int i = 0; i < kHeadMetrics; ++i) metric.choices.push_back(metric_name(static_cast<HeadMetric>(i)));
   return {metric};
 }

@@ -143,7 +143,7 @@ class HeadStrip final : public View {
       return {};
     }
     const ValueScale scale = attention_scale(bars.values[static_cast<std::size_t>(peak)], head);
-    rows.row_label(rows.value_axis(at.chart, scale, rows.p.px(20), true), "attention", rows.axis.px < 1 ? "√, max" : "√ scale");
+    rows.row_label(rows.value_axis(at.chart, scale, rows.p.px(20), true), "attention", rows.axis.px < 1 ? "%, √, max" : "%, √ scale");
     rows.bars(at.chart, scale, bars, "attention");
     rows.state(at.chart, scale, head);
     return scale;
@@ -160,7 +160,7 @@ class HeadStrip final : public View {
     const double value = columns.lost[static_cast<std::size_t>(token)];
     const std::string lines[] = {
         fmt::format("token {} {}, {}", token, quoted(token_text(snapshot, token)), fate_text(columns, token)),
-        fmt::format("attention of this query, every token in place: {}", format_probability(value)),
+        fmt::format("attention of this query, every token in place: {}", format_attention(value)),
         // It may have come back, or gone, after this step's query.
         columns.votes[static_cast<std::size_t>(token)] > 0 ? "hatched = not seen by this step" : "hatched = not in this cache"};
     const float pad = p.px(10), right_end = p.canvas().x1 - 8;
@@ -180,7 +180,7 @@ class HeadStrip final : public View {
       beside = box.x0 >= rows.axis.x0 && !hides(box);
     }
     const std::string line =
-        fmt::format("{} · attention of this query, every token in place {}, hatched", lines[0], format_probability(value));
+        fmt::format("{} · attention of this query, every token in place {}, hatched", lines[0], format_attention(value));
     if (!beside) {
       const float wide = std::min(p.width_of(Face::caption, line) + 2 * pad, right_end - rows.axis.x0);
       const float x0 = std::clamp(x - wide / 2, rows.axis.x0, right_end - wide);

@@ -59,7 +59,7 @@ float TokenRows::value_axis(const Rect& row, const ValueScale& scale, float min_
   for (const double tick : ticks_of(scale, min_label_gap / std::max(1.0f, row.height()))) {
     const float y = std::round(row.y1 - static_cast<float>(scale.unit(tick)) * row.height());
     p.hline(axis.x0, axis.x_end(), y, t.line, tick == 0 ? 1 : 0.55);
-    std::string label = tick_text(tick);
+    std::string label = tick_text(scale.percent ? 100 * tick : tick);
     if (brief && label.starts_with("0.")) label.erase(0, 1);
     // In a low row the name of the row needs the room.
     // The zero of a brief axis stands on its line: right below it is the name of the next row.
@@ -162,7 +162,9 @@ void TokenRows::bars(const Rect& row, const ValueScale& scale, const TokenBars& 
         p.frame_rect(r, t.disabled);
       }
     }
-    if (fine_marks()) p.mark(fmt::format("{}{}", kind, suffix), fmt::format("{} t{}", place, shown), r, format_number(bar.value));
+    if (fine_marks())
+      p.mark(fmt::format("{}{}", kind, suffix), fmt::format("{} t{}", place, shown), r,
+             scale.percent ? format_attention(bar.value) : format_number(bar.value));
   }
   p.unclip();
 }
@@ -286,7 +288,7 @@ void TokenRows::found(float y, std::span<const TokenRange> places) const {
 
 ValueScale attention_scale(double highest, const HeadRecord& head) {
   const double high = std::fmax(highest, head.pooled_share);
-  return {0, high > 0.3 ? 1.0 : std::max(high, 1e-9), true};
+  return {0, high > 0.3 ? 1.0 : std::max(high, 1e-9), true, true};
 }
 
 TokenBars attention_bars(const Theme& theme, const HeadColumns& columns) {

@@ -102,8 +102,9 @@ class Strip {
   void draw_probed() {
     if (at_.probed.height() <= 0) return;
     const TokenBars bars = probed_bars(t_, columns_);
-    const ValueScale scale = scale_for(bars.values);
-    rows_.row_label(at_.probed.middle_y(), "probe", folded("attention, √"));
+    ValueScale scale = scale_for(bars.values);
+    scale.percent = true;
+    rows_.row_label(at_.probed.middle_y(), "probe", folded("attention, %, √"));
     rows_.value_axis(at_.probed, scale, p_.px(18));
     rows_.bars(at_.probed, scale, bars, "probed");
   }
@@ -111,7 +112,7 @@ class Strip {
   void draw_attention() {
     const TokenBars bars = attention_bars(t_, columns_);
     const int highest = largest(bars.values);
-    rows_.row_label(at_.attention.middle_y(), "attention", folded(fmt::format("step {}, √", scene_.pick.step)));
+    rows_.row_label(at_.attention.middle_y(), "attention", folded(fmt::format("%, step {}, √", scene_.pick.step)));
     if (highest < 0) {
       p_.text({axis_.x0, at_.attention.middle_y()}, "not captured in this step", Face::caption, t_.disabled);
       p_.mark("empty", "attention", at_.attention, "not captured");
@@ -250,7 +251,7 @@ class Strip {
         scene_.dragged_slots ? fmt::format("{} slots in this head · preview, not re-run", format_count(*scene_.dragged_slots))
         : scene_.pick.values->overridden
             ? fmt::format("cut-off {}, budget {} by hand{}", format_number(score), format_count(scene_.pick.values->budget), way)
-            : fmt::format("cut-off of step {}: {}{}", scene_.pick.step, format_number(score), way);
+            : fmt::format("cut-off now (step {}): {}{}", scene_.pick.step, format_number(score), way);
     const float width = p_.width_of(Face::body, label) + p_.px(20), height = p_.px(20);
     const float x = tag_x(width);
     const float above = y - p_.px(10) - height;

@@ -27,17 +27,23 @@ auto n_other(const Lanes& a, const Lanes& b) {
 
 QString runName(std::size_t i) { return "run " + qs(viz::lane_letter(static_cast<int>(i))); }
 
-QString budgetText(const std::string& key, const std::string& value) {
-  if (value.empty()) return "no budget";
-  constexpr std::size_t kTyped = 6;  // what was computed has more characters, and reads as everywhere else
-  if (key == "ratio" && value.size() > kTyped) return qs(viz::format_percent(std::stod(value)));
-  if (key == "ratio") return QString::number(100 * std::stod(value), 'g', 4) + " %";  // as it was written
-  return qs(value) + (key != "slots" ? "" : value == "1" ? " slot" : " slots");
-}
-
 struct Given {
   std::string key, value;
 };
+
+/// n_prompt: beside a share of the tokens, slots are said as one too. 0: as they were given.
+QString budgetText(const Given& budget, int n_prompt) {
+  const auto& [key, value] = budget;
+  if (value.empty()) return "no budget";
+  if (key == "slots") {
+    const QString slots = qs(value) + (value == "1" ? " slot" : " slots");
+    return n_prompt <= 0 ? slots : QString("%1 (%2)").arg(slots, qs(viz::format_percent(std::stod(value) / n_prompt)));
+  }
+  constexpr std::size_t kTyped = 6;  // what was computed has more characters, and reads as everywhere else
+  const QString share = value.size() > kTyped ? qs(viz::format_percent(std::stod(value)))
+                                              : QString::number(100 * std::stod(value), 'g', 4) + " %";  // as it was written
+  return key == "bytes" ? share + " of bytes" : share;
+}
 
 /// Of the keys that say how much memory a run has, the one that is given.
 Given budget_of(const LaneSpec& spec) {
@@ -85,7 +91,10 @@ QString changeWords(const Snapshot& snapshot, const LaneSpec& from, const LaneSp
   const Given before = budget_of(from), now = budget_of(to);
   const std::vector<std::string> keys = other_keys(from, to);
   const bool budget = before.key != now.key || before.value != now.value;
-  if (budget && keys.empty()) return "budget of " + run + arrow(budgetText(before.key, before.value), budgetText(now.key, now.value));
+  if (budget && keys.empty()) {
+    const int n_prompt = before.key != now.key ? snapshot.n_prompt : 0;
+    return "budget of " + run + arrow(budgetText(before, n_prompt), budgetText(now, n_prompt));
+  }
   if (budget || keys.size() != 1) return "settings of " + run;
   const auto value = [&keys](const LaneSpec& of) {
     const std::string text = value_of(of, keys.front());
