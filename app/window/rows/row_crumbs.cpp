@@ -291,10 +291,13 @@ void CrumbRow::refresh() {
       sentence = "stopped: the text was not read to its end; Generate goes on from there";
   } else {
     const StepRecord* record = m_workspace.stepRecord();
-    sentence = record && record->top1 < 0 ? "The text is being read: every head still keeps all of it."
-               : snapshot.prefill_mode    ? "Prompt read at once, then token by token."
-                                          : "Prompt read token by token.";
-    if (snapshot.lanes.size() > 1) {
+    const bool reading = record && record->top1 < 0;
+    // A low window has no line for the state: how far it is, and how long it takes, stands here.
+    sentence = reading ? QString("The text is being read%1: every head still keeps all of it.")
+                             .arg(snapshot.activity.empty() ? QString() : QString(" (%1)").arg(qs(snapshot.activity)))
+               : snapshot.prefill_mode ? "Prompt read at once, then token by token."
+                                       : "Prompt read token by token.";
+    if (snapshot.lanes.size() > 1 && !reading) {
       sentence += snapshot.follow == "self"   ? " Every run is fed its own text."
                   : snapshot.follow == "file" ? " Every run is fed the given text."
                                               : " Every run is fed the full cache's text.";

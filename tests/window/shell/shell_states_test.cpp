@@ -106,6 +106,21 @@ TEST_F(LongTextTest, BeforeItIsReadTheWindowSaysThatAndHowLongItTakes) {
   EXPECT_TRUE(named) << "the model is open";
 }
 
+TEST_F(LongTextTest, WhileItsPictureGrowsTheLineOverThePanelsSaysHowLongItTakes) {
+  Snapshot s = snapshot();
+  s.phase = RunPhase::computing;
+  s.activity = "prompt, 64 of 8192 tokens, layer 2 of 6, about 40 s of reading left";
+  for (LaneSnapshot& lane : s.lanes) {
+    StepRecord read = *lane.steps.front();
+    read.top1 = -1;
+    lane.steps = {std::make_shared<const StepRecord>(std::move(read))};
+  }
+  show(s);
+  const auto* line = window->rows().crumbs().findChild<QWidget*>("facts");
+  ASSERT_NE(line, nullptr);
+  EXPECT_NE(line->accessibleName().toStdString().find(s.activity), std::string::npos) << line->accessibleName().toStdString();
+}
+
 TEST_F(LongTextTest, StoppedBeforeItsEndTheWindowSaysHowToGoOn) {
   Snapshot s = snapshot();
   s.lanes.clear();
