@@ -51,7 +51,7 @@ class Writer {
   void lane(std::size_t index);
   void steps(std::size_t lane);
   /// What is written so far goes out, so that it does not have to be held.
-  void hand_out() { take_(json_.take()); }
+  void write_out() { take_(json_.take()); }
 
   const Snapshot& snapshot_;
   const TraceOptions& options_;
@@ -88,7 +88,7 @@ void Writer::write() {
     json_.end_array();
   }
   json_.end_object();
-  hand_out();
+  write_out();
   take_("\n");
 }
 
@@ -215,7 +215,7 @@ void Writer::steps(std::size_t lane) {
   };
   if (written_ != nullptr) {
     json_.elsewhere();
-    hand_out();
+    write_out();
     written_->lanes[lane].read([&](std::string_view piece) {
       check();
       take_(piece);
@@ -227,7 +227,7 @@ void Writer::steps(std::size_t lane) {
   for (const StepPtr& s : snapshot_.lanes[lane].steps) {
     check();
     step.write(*s);
-    if (json_.text().size() >= kPiece) hand_out();
+    if (json_.text().size() >= kPiece) write_out();
   }
   json_.end_array();
 }

@@ -80,9 +80,9 @@ CanvasWidget::CanvasWidget(viz::View& view, Workspace& workspace, CanvasRenderer
   setMouseTracking(true);
   setAccessibleName(view.title());
   if (m_renderer) m_surface = std::make_unique<CanvasSurface>(*m_renderer);
-  const auto redraw = [this] { settle(1); };
+  const auto redraw = [this] { drawFrames(1); };
   const auto refresh = [this] {
-    settle(1);
+    drawFrames(1);
     Q_EMIT factsChanged();
     announce();
   };
@@ -130,19 +130,19 @@ viz::Frame CanvasWidget::frame() const {
   return frame;
 }
 
-void CanvasWidget::settle(int frames) {
+void CanvasWidget::drawFrames(int frames) {
   m_to_draw = std::max(m_to_draw, frames);
   if (isVisible()) update();
 }
 
-void CanvasWidget::invalidate() { settle(1); }
+void CanvasWidget::invalidate() { drawFrames(1); }
 
 void CanvasWidget::setLook(double scale, bool plain) {
   if (scale == m_scale && plain == m_plain) return;
   m_scale = scale;
   m_plain = plain;
   if (m_surface) m_surface->setTypeScale(scale);
-  settle(1);
+  drawFrames(1);
 }
 
 void CanvasWidget::draw() {
@@ -255,14 +255,14 @@ void CanvasWidget::mouseButton(QMouseEvent* event, bool down) {
   input.down = down;
   m_leaving = false;
   m_input.push(input);
-  settle(kSettlingFrames + 1);
+  drawFrames(kSettlingFrames + 1);
 }
 
 void CanvasWidget::mouseMoveEvent(QMouseEvent* event) {
   m_leaving = false;
   m_mouse = event->position().toPoint();
   m_input.push(eventAt(*event, CanvasInput::Event::Kind::move));
-  settle(kSettlingFrames);
+  drawFrames(kSettlingFrames);
 }
 
 void CanvasWidget::mousePressEvent(QMouseEvent* event) {
@@ -277,7 +277,7 @@ void CanvasWidget::wheelEvent(QWheelEvent* event) {
   input.dx = static_cast<float>(event->angleDelta().x()) / 120.f;
   input.dy = static_cast<float>(event->angleDelta().y()) / 120.f;
   m_input.push(input);
-  settle(kSettlingFrames + 1);
+  drawFrames(kSettlingFrames + 1);
   event->accept();
 }
 
@@ -289,20 +289,20 @@ void CanvasWidget::leaveEvent(QEvent* event) {
     m_leaving = true;
     m_tooltip.clear();
     m_workspace.setHover({});
-    settle(kSettlingFrames);
+    drawFrames(kSettlingFrames);
   }
   QWidget::leaveEvent(event);
 }
 
 void CanvasWidget::keyPressEvent(QKeyEvent* event) {
-  if (!std::exchange(m_by_key, true)) settle(1);
+  if (!std::exchange(m_by_key, true)) drawFrames(1);
   const QString name = keyName(*event);
   if (!name.isEmpty() && m_surface) {
     std::vector<viz::Intent> intents;
     const ImGuiScope scope(m_surface->context());
     if (m_view.key(frame(), name.toStdString(), intents)) {
       event->accept();
-      settle(kSettlingFrames);
+      drawFrames(kSettlingFrames);
       handle(intents);
       announce();
       return;
@@ -320,7 +320,7 @@ void CanvasWidget::contextMenuEvent(QContextMenuEvent* event) {
 void CanvasWidget::focusInEvent(QFocusEvent* event) {
   const Qt::FocusReason why = event->reason();
   if (why == Qt::TabFocusReason || why == Qt::BacktabFocusReason || why == Qt::ShortcutFocusReason) m_by_key = true;
-  settle(1);
+  drawFrames(1);
   Q_EMIT focused();
   QWidget::focusInEvent(event);
 }
@@ -328,7 +328,7 @@ void CanvasWidget::focusInEvent(QFocusEvent* event) {
 void CanvasWidget::focusOutEvent(QFocusEvent* event) {
   // A tooltip or menu that opens must not cut a drag in two, anything else releases the buttons.
   if (event->reason() != Qt::PopupFocusReason) m_input.reset();
-  settle(1);
+  drawFrames(1);
   QWidget::focusOutEvent(event);
 }
 
@@ -342,7 +342,7 @@ void CanvasWidget::hideEvent(QHideEvent* event) {
 }
 
 void CanvasWidget::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::EnabledChange || event->type() == QEvent::FontChange) settle(1);
+  if (event->type() == QEvent::EnabledChange || event->type() == QEvent::FontChange) drawFrames(1);
   QWidget::changeEvent(event);
 }
 

@@ -87,7 +87,7 @@ class CanvasWidget : public QWidget {
   const viz::Theme& frameTheme() const;
   QImage still(qreal scale, viz::Scene* scene, const QSize& size, const viz::Theme& theme, bool alone);
   void draw();
-  void settle(int frames);
+  void drawFrames(int frames);
   void handle(const std::vector<viz::Intent>& intents);
   void handleOne(const viz::Intent& intent);
   void mouseButton(QMouseEvent* event, bool down);

@@ -87,8 +87,8 @@ void Device::free(void* p, std::size_t bytes) {
   const std::lock_guard held(mutex_);
   cudaSetDevice(index_);
   try {
-    const LateWork::Area area{p, bytes};
-    if (late_.depends({}, {&area, 1})) flush();
+    const DeferredCopies::Area area{p, bytes};
+    if (deferred_.depends({}, {&area, 1})) flush();
     work_->start();
   } catch (const std::exception&) {  // a destructor may not throw; the device is broken then, and the next call says so
   }
@@ -149,16 +149,16 @@ void Device::download(void* to_host, const void* from, std::size_t bytes) {
 
 void Device::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
-  const LateWork::Area read{from, bytes}, written{to, bytes};
-  if (late_.full() || late_.depends({&read, 1}, {&written, 1})) flush();
+  const DeferredCopies::Area read{from, bytes}, written{to, bytes};
+  if (deferred_.full() || deferred_.depends({&read, 1}, {&written, 1})) flush();
   writes(to, bytes);
-  if (bytes < kLargeCopy) return late_.copy(to, from, bytes);
+  if (bytes < kLargeCopy) return deferred_.copy(to, from, bytes);
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()), "a copy");
 }
 
 void Device::append(std::span<const CopyJob> copies) {
-  if (late_.full() || !late_.only_appends()) flush();
-  late_.append(copies);
+  if (deferred_.full() || !deferred_.only_appends()) flush();
+  deferred_.append(copies);
 }
 
 void Device::change(const SlotChanges& changes) {
@@ -168,13 +168,13 @@ void Device::change(const SlotChanges& changes) {
 
 void Device::gather(Buffer& to, const Buffer& from, std::size_t row_bytes, const Buffer& order, int n) {
   if (n == 0) return;
-  const LateWork::Area reads[] = {{from.data(), from.bytes()}, {order.data(), order.bytes()}}, written{to.data(), to.bytes()};
-  if (late_.full() || late_.depends(reads, {&written, 1})) flush();
+  const DeferredCopies::Area reads[] = {{from.data(), from.bytes()}, {order.data(), order.bytes()}}, written{to.data(), to.bytes()};
+  if (deferred_.full() || deferred_.depends(reads, {&written, 1})) flush();
   writes(written.data, written.bytes);
-  late_.gather(to.data(), reads[0], row_bytes, reads[1], n);
+  deferred_.gather(to.data(), reads[0], row_bytes, reads[1], n);
 }
 
-void Device::flush() { late_.start(*this); }
+void Device::flush() { deferred_.start(*this); }
 
 void Device::copy_together(std::span<const CopyJob> jobs) {
   Upload up(*this);

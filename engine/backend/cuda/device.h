@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "backend/buffer.h"
+#include "backend/cuda/deferred_copies.h"
 #include "backend/cuda/kernels/kernels.h"
-#include "backend/cuda/late_work.h"
 #include "backend/cuda/memory.h"
 #include "backend/cuda/mirrors.h"
 #include "backend/cuda/slot_changes.h"
@@ -67,7 +67,7 @@ class Device : public std::enable_shared_from_this<Device> {
   void upload(void* to, const void* from_host, std::size_t bytes);
   /// Waits for everything before it, but for what bring() has sent on its way: then for that alone.
   void download(void* to_host, const void* from, std::size_t bytes);
-  /// Done later, together with others, but before anything that could tell the difference (late_work.h).
+  /// Done later, together with others, but before anything that could tell the difference (deferred_copies.h).
   void copy(void* to, const void* from, std::size_t bytes);
   void gather(Buffer& to, const Buffer& from, std::size_t row_bytes, const Buffer& order, int n);
   /// The same for rows that come to the end of caches, which nobody reads or writes before that, from memory that is no cache's.
@@ -106,7 +106,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::unique_ptr<PinnedRing> ring_;
   PinnedMemory bounce_;
   std::unique_ptr<Mirrors> mirrors_;
-  LateWork late_;
+  DeferredCopies deferred_;
 };
 
 /// Several arrays on their way to the device, for the launches that are made while this lives.

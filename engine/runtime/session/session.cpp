@@ -278,7 +278,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
     throw;
   }
   for (auto& lane : lanes)
-    if (lane->steps[static_cast<std::size_t>(n_steps - 1)]->next_token < 0) hand_out(*lane, n_steps - 1);  // else it is out already
+    if (lane->steps[static_cast<std::size_t>(n_steps - 1)]->next_token < 0) deliver(*lane, n_steps - 1);  // else it is out already
   return snapshot(request, n_steps);
 }
 
@@ -463,10 +463,10 @@ void Session::Impl::set_next(Lane& lane, int s, int token) {
   step = std::move(record);
   lane.fed.resize(s + 1);
   lane.fed[s] = token;
-  hand_out(lane, s);
+  deliver(lane, s);
 }
 
-void Session::Impl::hand_out(Lane& lane, int s) {
+void Session::Impl::deliver(Lane& lane, int s) {
   if (sink_ == nullptr) return;
   const auto place = std::ranges::find(lanes, &lane, &std::unique_ptr<Lane>::get) - lanes.begin();
   StepPtr& step = lane.steps[s];

@@ -103,7 +103,7 @@ struct Session::Impl {
   /// Per layer, the newest step of a lane against the reference's. Lane 0 has ended that step before.
   std::vector<double> hidden_error(const Lane& lane, int step) const;
   /// Where somebody takes the records: step s of a lane is final.
-  void hand_out(Lane& lane, int s);
+  void deliver(Lane& lane, int s);
   std::map<std::string, double> prompt_cost;       // of every policy, ms: what load_prompt() of its newest lane took
   int horizon = 0;                                 // so many steps lane 0 runs ahead of the others
   std::map<const Lane*, Checkpoints> checkpoints;  // stream mode

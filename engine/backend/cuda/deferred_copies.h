@@ -14,7 +14,7 @@ class Device;
 
 /// Copies that are made later, together with others: one launch for the caches of all heads instead of one for each. What depends on each
 /// other is not gathered.
-class LateWork {
+class DeferredCopies {
  public:
   struct Area {
     const void* data = nullptr;
