@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/json_text.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
-#include <fmt/core.h>
+#include <fmt/compile.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -12,12 +15,31 @@ namespace kvscope {
 
 namespace {
 
+// A trace is numbers and short names by the million: they are appended without a string or a parsed format of their own.
+template <class T>
+void append_shortest(std::string& text, T value) {
+  KVSCOPE_ASSERT(std::isfinite(value));
+  const std::size_t begin = text.size();
+  fmt::format_to(std::back_inserter(text), FMT_COMPILE("{}"), value);
+  if (text.find_first_of(".e", begin) == std::string::npos) text += ".0";
+}
+
 template <class T>
 std::string shortest(T value) {
-  KVSCOPE_ASSERT(std::isfinite(value));
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  std::string text;
+  append_shortest(text, value);
   return text;
+}
+
+void append_string(std::string& text, std::string_view value) {
+  const auto plain = [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; };
+  if (std::ranges::all_of(value, plain)) {
+    text += '"';
+    text += value;
+    text += '"';
+  } else {
+    text += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
 }
 
 }  // namespace
@@ -26,7 +48,9 @@ std::string number_text(double value) { return shortest(value); }
 std::string number_text(float value) { return shortest(value); }
 
 std::string string_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string result;
+  append_string(result, text);
+  return result;
 }
 
 bool is_utf8(std::string_view bytes) {
@@ -93,18 +117,37 @@ JsonText& JsonText::raw(std::string_view token) {
 }
 
 JsonText& JsonText::key(std::string_view name) {
-  raw(string_text(name));
+  separate();
+  append_string(text_, name);
   text_ += ':';
   after_key_ = true;
   return *this;
 }
 
-JsonText& JsonText::value(double number) { return raw(number_text(number)); }
-JsonText& JsonText::value(float number) { return raw(number_text(number)); }
-JsonText& JsonText::value(int number) { return raw(fmt::format("{}", number)); }
-JsonText& JsonText::value(unsigned long long number) { return raw(fmt::format("{}", number)); }
+JsonText& JsonText::value(double number) {
+  separate();
+  append_shortest(text_, number);
+  need_comma_ = true;
+  return *this;
+}
+
+JsonText& JsonText::value(float number) {
+  separate();
+  append_shortest(text_, number);
+  need_comma_ = true;
+  return *this;
+}
+
+JsonText& JsonText::value(std::string_view text) {
+  separate();
+  append_string(text_, text);
+  need_comma_ = true;
+  return *this;
+}
+
+JsonText& JsonText::value(int number) { return raw(fmt::format_int(number).c_str()); }
+JsonText& JsonText::value(unsigned long long number) { return raw(fmt::format_int(number).c_str()); }
 JsonText& JsonText::value(bool flag) { return raw(flag ? "true" : "false"); }
-JsonText& JsonText::value(std::string_view text) { return raw(string_text(text)); }
 JsonText& JsonText::null() { return raw("null"); }
 
 JsonText& JsonText::values(std::span<const int> numbers) {
