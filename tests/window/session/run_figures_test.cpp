@@ -102,6 +102,30 @@ std::size_t column(const viz::Table& table, const std::string& begins) {
   return 0;
 }
 
+/// What one command line's trace says, and what its figures come to by plain loops.
+struct Traced {
+  explicit Traced(const QStringList& arguments) {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("t.json");
+    cli(QStringList{"trace", "--detail", "why", "--out", path, "--quiet"} + arguments);
+    const QByteArray text = bytesOf(path);
+    json = QJsonDocument::fromJson(text).object();
+    trace = read_trace(text.toStdString(), "t.json");
+    for (const QJsonValue& lane : json["lanes"].toArray()) want.push_back(expected_of(json, lane.toObject()));
+  }
+  QJsonObject json;
+  Trace trace;
+  std::vector<Expected> want;
+};
+
+/// Every test asks the same ones, and a trace takes longer to compute and to read than the questions take.
+const Traced& traced(const QStringList& arguments) {
+  static std::map<QStringList, std::unique_ptr<Traced>> all;
+  std::unique_ptr<Traced>& one = all[arguments];
+  if (!one) one = std::make_unique<Traced>(arguments);
+  return *one;
+}
+
 class RunFiguresEverywhere : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
  protected:
   void SetUp() override {
@@ -112,22 +136,19 @@ class RunFiguresEverywhere : public ::testing::TestWithParam<std::tuple<const ch
               "--follow",      "reference"};
     for (const char* spec : kSpecs)
       if (std::string(spec) != "full") lanes << "--lane" << spec;
-    const QString path = folder.filePath("t.json");
-    cli(QStringList{"trace", "--detail", "why", "--out", path, "--quiet"} + common + lanes);
-    const QByteArray text = bytesOf(path);
-    json = QJsonDocument::fromJson(text).object();
-    trace = read_trace(text.toStdString(), "t.json");
-    for (const QJsonValue& lane : json["lanes"].toArray()) want.push_back(expected_of(json, lane.toObject()));
+    const Traced& of = traced(common + lanes);
+    json = of.json;
+    trace = &of.trace;
+    want = of.want;
     ASSERT_EQ(want.size(), std::size(kSpecs));
     EXPECT_GT(want[1].kl, 0) << "a case in which nothing differs would prove nothing";
   }
-  const Snapshot& snapshot() const { return trace.snapshot; }
+  const Snapshot& snapshot() const { return trace->snapshot; }
   viz::StepRange counted() const { return {snapshot().prefill_mode ? 1 : 0, static_cast<int>(snapshot().lanes[0].steps.size()) - 1}; }
 
-  QTemporaryDir folder;
   QStringList common, lanes;
   QJsonObject json;
-  Trace trace;
+  const Trace* trace = nullptr;
   std::vector<Expected> want;
 };
 
