@@ -24,7 +24,7 @@ using Shape = std::vector<std::int64_t>;
 
 constexpr std::uint32_t kF32 = 0, kQ8_0 = 8, kQ2_K = 10;
 
-std::string error_of(const std::string& path) {
+std::string file_error(const std::string& path) {
   return message_of<Error>([&] { open_model(path); });
 }
 
@@ -118,14 +118,14 @@ TEST(GgufModel, IsCheckedWithoutReadingItsWeights) {
     EXPECT_EQ(std::to_integer<int>(model.layers[0].wq.bytes[r * 34]), static_cast<int>(r)) << "as in the file";
   small.tensors.erase("blk.0.ffn_up.weight");
   const std::string path = small.write();
-  EXPECT_EQ(message_of<Error>([&] { check_model(path); }), error_of(path));
+  EXPECT_EQ(message_of<Error>([&] { check_model(path); }), file_error(path));
 }
 
 TEST(GgufModel, NamesWhatIsMissingOrOfAnotherShapeAsTheFileDoes) {
   for (const auto& [name, tensor] : SmallModel().tensors) {
     SmallModel small;
     small.tensors.erase(name);
-    const std::string says = error_of(small.write());
+    const std::string says = file_error(small.write());
     if (name != "token_embd.weight") {
       EXPECT_THAT(says, HasSubstr("tensor '" + name + "' is missing"));
     }
@@ -133,15 +133,15 @@ TEST(GgufModel, NamesWhatIsMissingOrOfAnotherShapeAsTheFileDoes) {
   }
   SmallModel small;
   small.matrix("blk.0.ffn_up.weight", 31, 32);
-  EXPECT_THAT(error_of(small.write()),
+  EXPECT_THAT(file_error(small.write()),
               HasSubstr("tensor 'blk.0.ffn_up.weight' is [31, 32], its metadata says [hidden_dim, dim] = [32, 32]"));
   small.tensors["blk.0.ffn_up.weight"] = {kQ2_K, {256, 32}, std::string(84 * 32, '\0')};
-  EXPECT_THAT(error_of(small.write()), AllOf(HasSubstr("tensor 'blk.0.ffn_up.weight' is Q2_K"), HasSubstr("or Q8_0, Q4_0")));
+  EXPECT_THAT(file_error(small.write()), AllOf(HasSubstr("tensor 'blk.0.ffn_up.weight' is Q2_K"), HasSubstr("or Q8_0, Q4_0")));
   for (const auto& [key, value] : SmallModel().wholes) {
     if (key.ends_with("dimension_count") || key.ends_with("_kv") || key.ends_with("key_length")) continue;
     SmallModel without;
     without.wholes.erase(key);
-    EXPECT_THAT(error_of(without.write()), HasSubstr(key + ": is missing")) << key;
+    EXPECT_THAT(file_error(without.write()), HasSubstr(key + ": is missing")) << key;
   }
 }
 
@@ -149,7 +149,7 @@ TEST(GgufModel, RefusesWhatItCannotRun) {
   const auto with = [](const std::string& key, std::uint32_t value) {
     SmallModel small;
     small.wholes[key] = value;
-    return error_of(small.write());
+    return file_error(small.write());
   };
   EXPECT_EQ(with("llama.vocab_size", 10), "");
   EXPECT_THAT(with("llama.attention.head_count", 0), HasSubstr("num_attention_heads: expected a whole number from 1"));
@@ -165,7 +165,7 @@ TEST(GgufModel, AnotherArchitectureIsRefusedWithTheReasonThatAFolderGets) {
   SmallModel small;
   const auto of = [&](const std::string& architecture) {
     small.texts["general.architecture"] = architecture;
-    return error_of(small.write());
+    return file_error(small.write());
   };
   EXPECT_THAT(of("mamba"),
               AllOf(HasSubstr("general.architecture: models of the architecture 'mamba' do not open: some of their layers keep"),
@@ -183,17 +183,17 @@ TEST(GgufModel, AnotherArchitectureIsRefusedWithTheReasonThatAFolderGets) {
   EXPECT_THAT(of("nomic-bert"), HasSubstr("no decoders"));
   EXPECT_THAT(of("grande"), HasSubstr("general.architecture: unknown architecture 'grande' (known: llama, "));
   small.texts.clear();
-  EXPECT_THAT(error_of(small.write()), HasSubstr("general.architecture: is missing"));
+  EXPECT_THAT(file_error(small.write()), HasSubstr("general.architecture: is missing"));
 }
 
 TEST(GgufModel, NumbersMustBeFinite) {
   for (const float bad : {std::nanf(""), INFINITY}) {
     SmallModel small;
     small.reals["llama.attention.layer_norm_rms_epsilon"] = bad;
-    EXPECT_THAT(error_of(small.write()), HasSubstr("llama.attention.layer_norm_rms_epsilon: expected a finite number, got "));
+    EXPECT_THAT(file_error(small.write()), HasSubstr("llama.attention.layer_norm_rms_epsilon: expected a finite number, got "));
     SmallModel other;
     other.reals["llama.rope.freq_base"] = bad;
-    EXPECT_THAT(error_of(other.write()), HasSubstr("llama.rope.freq_base: expected a finite number, got "));
+    EXPECT_THAT(file_error(other.write()), HasSubstr("llama.rope.freq_base: expected a finite number, got "));
   }
 }
 
@@ -219,7 +219,7 @@ TEST(GgufModel, ANumberMayStandOnceForEachLayerIfItIsTheSame) {
   two.wholes["llama.block_count"] = 2;
   two.wholes.erase("llama.attention.head_count_kv");
   const std::string path = two.folder().write("m.gguf", two.builder().i32s("llama.attention.head_count_kv", {1, 2}).build());
-  EXPECT_THAT(error_of(path),
+  EXPECT_THAT(file_error(path),
               HasSubstr("llama.attention.head_count_kv: expected the same number in all layers, got 1 in the first and 2 in layer 1"));
 }
 
@@ -239,7 +239,7 @@ TEST(GgufModel, FindsTheScalingThatDivisorsOfFrequenciesComeFrom) {
   EXPECT_EQ(model.config.ropes[0].scaling.factor, 32);
   const float other = 3;
   std::memcpy(small.tensors["rope_freqs.weight"].bytes.data(), &other, 4);
-  EXPECT_THAT(error_of(small.write()), HasSubstr("expected divisors of the frequencies as Llama 3.1 has them"));
+  EXPECT_THAT(file_error(small.write()), HasSubstr("expected divisors of the frequencies as Llama 3.1 has them"));
 }
 
 TEST(GgufModel, OpensTheFilesOfASplitModelByTheFirst) {
@@ -258,17 +258,17 @@ TEST(GgufModel, OpensTheFilesOfASplitModelByTheFirst) {
   };
   const TempFolder folder;
   const std::string first = folder.write("m-00001-of-00002.gguf", part(0, true));
-  EXPECT_THAT(error_of(first), HasSubstr("m-00002-of-00002.gguf: is missing, m-00001-of-00002.gguf is part 1 of 2"));
+  EXPECT_THAT(file_error(first), HasSubstr("m-00002-of-00002.gguf: is missing, m-00001-of-00002.gguf is part 1 of 2"));
   const std::string second = folder.write("m-00002-of-00002.gguf", part(1, false));
   const ModelFiles model = open_model(first);
   EXPECT_EQ(model.files.size(), 2u);
   EXPECT_EQ(model.config.vocab_size, 10);
-  EXPECT_EQ(error_of(second), second + ": is part 2 of 2; open the first one, m-00001-of-00002.gguf");
+  EXPECT_EQ(file_error(second), second + ": is part 2 of 2; open the first one, m-00001-of-00002.gguf");
   folder.write("m-00002-of-00002.gguf", part(0, false));
-  EXPECT_THAT(error_of(first), HasSubstr("expected part 2 of 2, got part 1 of 2"));
+  EXPECT_THAT(file_error(first), HasSubstr("expected part 2 of 2, got part 1 of 2"));
   folder.write("m-00002-of-00002.gguf", part(1, true));
-  EXPECT_THAT(error_of(first), HasSubstr("expected 11 tensors in all parts, got"));
-  EXPECT_THAT(error_of(folder.write("other.gguf", part(0, true))), HasSubstr("expected a name that ends in -00001-of-00002.gguf"));
+  EXPECT_THAT(file_error(first), HasSubstr("expected 11 tensors in all parts, got"));
+  EXPECT_THAT(file_error(folder.write("other.gguf", part(0, true))), HasSubstr("expected a name that ends in -00001-of-00002.gguf"));
 }
 
 TEST(GgufModel, OpensTheModelOfThisRepository) {
@@ -288,7 +288,7 @@ TEST(GgufModel, AFolderWithOneSaysToOpenTheFile) {
   folder.write("config.json", R"({"model_type":"llama","hidden_size":32,"intermediate_size":32,"num_hidden_layers":1,
     "num_attention_heads":2,"vocab_size":10})");
   folder.write("model.gguf", SmallModel().builder().build());
-  EXPECT_THAT(error_of(folder.path()), HasSubstr("got only 'model.gguf'; open that file itself"));
+  EXPECT_THAT(file_error(folder.path()), HasSubstr("got only 'model.gguf'; open that file itself"));
 }
 
 TEST(GgufModel, HostileFilesAreASentence) {
@@ -297,7 +297,7 @@ TEST(GgufModel, HostileFilesAreASentence) {
   int n = 0;
   for (const auto& entry : fs::directory_iterator(hostile)) {
     if (entry.path().extension() != ".gguf") continue;
-    const std::string message = error_of(entry.path().string());
+    const std::string message = file_error(entry.path().string());
     EXPECT_THAT(message, HasSubstr(entry.path().filename().string()));
     EXPECT_EQ(message.find('\n'), std::string::npos);
     ++n;

@@ -59,7 +59,7 @@ std::unique_ptr<Tokenizer> open(const GgufBuilder& builder) {
   const std::string bytes = builder.build();
   return open_gguf_tokenizer(GgufFile::parse(test::as_bytes(bytes), "m.gguf"));
 }
-std::string error_of(const GgufBuilder& builder) {
+std::string tokenizer_error(const GgufBuilder& builder) {
   return message_of<Error>([&] { open(builder); });
 }
 
@@ -118,7 +118,7 @@ TEST(GgufTokenizer, SaysWhatItDoesNotKnowAndWhatDoesNotFit) {
   const auto with = [](const auto& change) {
     GgufBuilder b = byte_words();
     change(b);
-    return error_of(b);
+    return tokenizer_error(b);
   };
   EXPECT_THAT(with([](GgufBuilder&) {}), HasSubstr("tokenizer.ggml.pre: is missing"));
   EXPECT_THAT(with([](GgufBuilder& b) { b.text("tokenizer.ggml.pre", "new"); }),
@@ -130,24 +130,26 @@ TEST(GgufTokenizer, SaysWhatItDoesNotKnowAndWhatDoesNotFit) {
     return b;
   };
   EXPECT_EQ(open(GgufBuilder()), nullptr);
-  EXPECT_THAT(error_of(of("bert")), HasSubstr("unknown kind of tokenizer 'bert' (known: gpt2, llama)"));
-  EXPECT_THAT(error_of(of("llama")), HasSubstr("tokenizer.ggml.tokens: is missing"));
-  EXPECT_THAT(error_of(of("llama").texts("tokenizer.ggml.tokens", {})), HasSubstr("expected 1 to 1048576 tokens, got 0"));
+  EXPECT_THAT(tokenizer_error(of("bert")), HasSubstr("unknown kind of tokenizer 'bert' (known: gpt2, llama)"));
+  EXPECT_THAT(tokenizer_error(of("llama")), HasSubstr("tokenizer.ggml.tokens: is missing"));
+  EXPECT_THAT(tokenizer_error(of("llama").texts("tokenizer.ggml.tokens", {})), HasSubstr("expected 1 to 1048576 tokens, got 0"));
   GgufBuilder two = of("llama").texts("tokenizer.ggml.tokens", {"a", "b"});
-  EXPECT_THAT(error_of(two), HasSubstr("tokenizer.ggml.scores: is missing"));
-  EXPECT_THAT(error_of(GgufBuilder(two).f32s("tokenizer.ggml.scores", {1})), HasSubstr("expected a score for each of 2 tokens, got 1"));
-  EXPECT_THAT(error_of(GgufBuilder(two).i32s("tokenizer.ggml.token_type", {1})), HasSubstr("expected a kind for each of 2 tokens, got 1"));
-  EXPECT_THAT(error_of(GgufBuilder(two).f32s("tokenizer.ggml.scores", {1, 1}).u32("tokenizer.ggml.bos_token_id", 2)),
+  EXPECT_THAT(tokenizer_error(two), HasSubstr("tokenizer.ggml.scores: is missing"));
+  EXPECT_THAT(tokenizer_error(GgufBuilder(two).f32s("tokenizer.ggml.scores", {1})),
+              HasSubstr("expected a score for each of 2 tokens, got 1"));
+  EXPECT_THAT(tokenizer_error(GgufBuilder(two).i32s("tokenizer.ggml.token_type", {1})),
+              HasSubstr("expected a kind for each of 2 tokens, got 1"));
+  EXPECT_THAT(tokenizer_error(GgufBuilder(two).f32s("tokenizer.ggml.scores", {1, 1}).u32("tokenizer.ggml.bos_token_id", 2)),
               HasSubstr("tokenizer.ggml.bos_token_id: expected the id of one of 2 tokens, got 2"));
   GgufBuilder pairs = of("gpt2").text("tokenizer.ggml.pre", "gpt-2").texts("tokenizer.ggml.tokens", {"a", "b"});
-  EXPECT_THAT(error_of(pairs), HasSubstr("tokenizer.ggml.merges: is missing"));
+  EXPECT_THAT(tokenizer_error(pairs), HasSubstr("tokenizer.ggml.merges: is missing"));
   for (const auto& [merge, says] : std::map<std::string, std::string>{{"a b", "'ab' is no token"},
                                                                       {"ab", "expected two names and a space"},
                                                                       {" a", "expected two names and a space"},
                                                                       {"a ", "expected two names and a space"},
                                                                       {"", "expected two names and a space"},
                                                                       {"c b", "'c' is no token"}})
-    EXPECT_THAT(error_of(GgufBuilder(pairs).texts("tokenizer.ggml.merges", {merge})), HasSubstr(says)) << merge;
+    EXPECT_THAT(tokenizer_error(GgufBuilder(pairs).texts("tokenizer.ggml.merges", {merge})), HasSubstr(says)) << merge;
 }
 
 TEST(GgufTokenizer, IdsThatOnlyFillUpAreNoTokens) {

@@ -21,7 +21,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using Shape = std::vector<std::int64_t>;
 
-std::string error_of(const std::string& folder) {
+std::string folder_error(const std::string& folder) {
   return message_of<Error>([&] { open_model(folder); });
 }
 
@@ -53,7 +53,7 @@ TEST(OpenModel, ATiedHeadIsTheEmbeddingEvenIfTheFileHasAnother) {
   folder.shapes.erase("lm_head.weight");
   EXPECT_EQ(open_model(folder.write()).weight_bytes, with.weight_bytes);
   folder.config["tie_word_embeddings"] = false;
-  EXPECT_THAT(error_of(folder.write()), HasSubstr("tensor 'lm_head.weight' is missing, expected [vocab_size, dim] = [10, 8]"));
+  EXPECT_THAT(folder_error(folder.write()), HasSubstr("tensor 'lm_head.weight' is missing, expected [vocab_size, dim] = [10, 8]"));
 }
 
 TEST(OpenModel, NamesEachMissingTensorAndItsShape) {
@@ -61,7 +61,7 @@ TEST(OpenModel, NamesEachMissingTensorAndItsShape) {
   for (const auto& [name, shape] : whole.shapes) {
     ModelFolder folder;
     folder.shapes.erase(name);
-    EXPECT_THAT(error_of(folder.write()),
+    EXPECT_THAT(folder_error(folder.write()),
                 AllOf(HasSubstr("tensor '" + name + "' is missing, expected ["), HasSubstr(std::to_string(shape[0]))));
   }
 }
@@ -71,12 +71,13 @@ TEST(OpenModel, NamesEachMisshapenTensorWithBothShapes) {
   for (const auto& [name, shape] : whole.shapes) {
     ModelFolder folder;
     folder.shapes[name][0] += 1;
-    EXPECT_THAT(error_of(folder.write()), AllOf(HasSubstr("model.safetensors: tensor '" + name + "' is [" + std::to_string(shape[0] + 1)),
-                                                HasSubstr("config.json says")));
+    EXPECT_THAT(
+        folder_error(folder.write()),
+        AllOf(HasSubstr("model.safetensors: tensor '" + name + "' is [" + std::to_string(shape[0] + 1)), HasSubstr("config.json says")));
   }
   ModelFolder folder;
   folder.shapes["model.layers.1.self_attn.k_proj.weight"] = {24, 8};
-  EXPECT_THAT(error_of(folder.write()),
+  EXPECT_THAT(folder_error(folder.write()),
               HasSubstr("is [24, 8], config.json says [n_kv_heads * head_dim, dim] = [12, 8]; is this checkpoint for another model?"));
 }
 
@@ -89,26 +90,26 @@ TEST(OpenModel, ReadsEveryFloatTypeAndRefusesIntegers) {
   ModelFolder folder;
   folder.dtypes["model.norm.weight"] = "U8";
   EXPECT_THAT(
-      error_of(folder.write()),
+      folder_error(folder.write()),
       HasSubstr("tensor 'model.norm.weight' is U8, expected F32, F16, BF16 or F64; quantised weights are read from GGUF files only"));
 }
 
 TEST(OpenModel, RefusesBiasesNormsAndLayersBeyondTheConfig) {
   ModelFolder biased;
   biased.shapes["model.layers.0.self_attn.q_proj.bias"] = {24};
-  EXPECT_THAT(error_of(biased.write()),
+  EXPECT_THAT(folder_error(biased.write()),
               HasSubstr("'model.layers.0.self_attn.q_proj.bias': llama layers of this config.json have no such bias or norm"));
   biased.config["attention_bias"] = true;
-  EXPECT_THAT(error_of(biased.write()), HasSubstr("'model.layers.0.self_attn.k_proj.bias' is missing"));
+  EXPECT_THAT(folder_error(biased.write()), HasSubstr("'model.layers.0.self_attn.k_proj.bias' is missing"));
   ModelFolder normed;
   normed.shapes["model.layers.1.self_attn.q_norm.weight"] = {6};
-  EXPECT_THAT(error_of(normed.write()), HasSubstr("no such bias or norm"));
+  EXPECT_THAT(folder_error(normed.write()), HasSubstr("no such bias or norm"));
   ModelFolder deeper;
   deeper.config["num_hidden_layers"] = 1;
-  EXPECT_THAT(error_of(deeper.write()), HasSubstr("belongs to a layer beyond num_hidden_layers = 1"));
+  EXPECT_THAT(folder_error(deeper.write()), HasSubstr("belongs to a layer beyond num_hidden_layers = 1"));
   ModelFolder shallower;
   shallower.config["num_hidden_layers"] = (1 << 20) - 1;
-  EXPECT_THAT(error_of(shallower.write()), HasSubstr("'model.layers.2.input_layernorm.weight' is missing"));
+  EXPECT_THAT(folder_error(shallower.write()), HasSubstr("'model.layers.2.input_layernorm.weight' is missing"));
 }
 
 bool is_first(const std::string& name) { return name.starts_with("model.layers.0"); }
@@ -124,7 +125,7 @@ class Sharded : public testing::Test {
   }
   std::string error() {
     folder.folder().write("model.safetensors.index.json", index.dump());
-    return error_of(folder.path());
+    return folder_error(folder.path());
   }
   ModelFolder folder;
   nlohmann::json index = {{"metadata", {{"total_size", 1}}}};
@@ -163,34 +164,34 @@ TEST(OpenModel, NeverReadsPickleAndSaysToConvert) {
     const ModelFolder folder;
     folder.write_config();
     folder.folder().write(name, "\x80\x02pickle");
-    EXPECT_THAT(error_of(folder.path()), AllOf(HasSubstr(name), HasSubstr("convert it"))) << name;
+    EXPECT_THAT(folder_error(folder.path()), AllOf(HasSubstr(name), HasSubstr("convert it"))) << name;
   }
 }
 
 TEST(OpenModel, NamesWhatIsMissingFromAFolder) {
   const TempFolder empty;
-  EXPECT_THAT(error_of(empty / "none"), HasSubstr("expected a model folder with config.json, got nothing there"));
-  EXPECT_THAT(error_of(empty.write("file", "x")), HasSubstr("something that is neither a folder nor a GGUF file"));
-  EXPECT_THAT(error_of(empty.path()), AllOf(HasSubstr("got a folder without it"), HasSubstr("Hugging Face layout")));
+  EXPECT_THAT(folder_error(empty / "none"), HasSubstr("expected a model folder with config.json, got nothing there"));
+  EXPECT_THAT(folder_error(empty.write("file", "x")), HasSubstr("something that is neither a folder nor a GGUF file"));
+  EXPECT_THAT(folder_error(empty.path()), AllOf(HasSubstr("got a folder without it"), HasSubstr("Hugging Face layout")));
   for (const char* target : {"gone.json", "config.json"}) {  // the second one leads to itself
     const TempFolder links;
     std::filesystem::create_symlink(target, links / "config.json");
-    EXPECT_THAT(error_of(links.path()), HasSubstr("config.json: expected the configuration of a model, got a link that leads nowhere"))
+    EXPECT_THAT(folder_error(links.path()), HasSubstr("config.json: expected the configuration of a model, got a link that leads nowhere"))
         << target;
   }
   const ModelFolder folder;
   folder.write_config();
-  EXPECT_THAT(error_of(folder.path()), HasSubstr("expected model.safetensors or model.safetensors.index.json, got neither"));
+  EXPECT_THAT(folder_error(folder.path()), HasSubstr("expected model.safetensors or model.safetensors.index.json, got neither"));
 }
 
 TEST(OpenModel, ATokenizerMustFitTheVocabulary) {
   const ModelFolder folder;
   folder.write();
   folder.folder().write("tokenizer.model", "no tokenizer");
-  EXPECT_THAT(error_of(folder.path()), HasSubstr("tokenizer.model: expected a sentencepiece model"));
+  EXPECT_THAT(folder_error(folder.path()), HasSubstr("tokenizer.model: expected a sentencepiece model"));
   fs::copy_file(in_checkout("assets/models/kvmini/tokenizer.model"), folder.folder() / "tokenizer.model",
                 fs::copy_options::overwrite_existing);
-  EXPECT_THAT(error_of(folder.path()), HasSubstr("expected at most vocab_size = 10 pieces, got 2048"));
+  EXPECT_THAT(folder_error(folder.path()), HasSubstr("expected at most vocab_size = 10 pieces, got 2048"));
 }
 
 TEST(OpenModel, TheTokenizerJsonComesFirstAndSaysTheStartToken) {

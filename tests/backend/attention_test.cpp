@@ -6,10 +6,6 @@
 namespace kvscope::test {
 namespace {
 
-std::size_t size(int a, int b = 1, int c = 1) {
-  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
-}
-
 std::span<const double> part(const Numbers& x, std::size_t from, std::size_t n) { return std::span(x).subspan(from, n); }
 
 class Attention : public OfVariant {
@@ -152,7 +148,7 @@ TEST_P(Attention, RotatesStoredKeysByTheirCacheIndex) {
   }
 }
 
-struct Prompt {
+struct PromptCase {
   int n_heads, n_kv_heads, d, first, rows;
 };
 
@@ -163,13 +159,13 @@ struct PromptResult {
 
 struct PromptData {
   Numbers q, k, v;  // q [all, n_heads, d]; k, v [n_kv_heads, all, d]
-  explicit PromptData(const Prompt& p)
+  explicit PromptData(const PromptCase& p)
       : q(random_numbers(size(p.first + p.rows, p.n_heads, p.d), 1)),
         k(random_numbers(size(p.n_kv_heads, p.first + p.rows, p.d), 2)),
         v(random_numbers(size(p.n_kv_heads, p.first + p.rows, p.d), 3)) {}
 };
 
-PromptResult run_prompt(Backend& b, const Prompt& p, const PromptData& data, const std::vector<int>& lengths, bool matrices = true) {
+PromptResult run_prompt(Backend& b, const PromptCase& p, const PromptData& data, const std::vector<int>& lengths, bool matrices = true) {
   const int all = p.first + p.rows;
   Device q(b, data.q), k(b, data.k), v(b, data.v), out(b, size(p.rows, p.n_heads, p.d)), a(b, size(p.n_heads, p.rows, all)),
       z(b, size(p.n_heads, p.rows, all));
@@ -193,8 +189,8 @@ PromptResult run_prompt(Backend& b, const Prompt& p, const PromptData& data, con
 }
 
 TEST_P(Attention, PromptEqualsThePlainFormulaRowByRow) {
-  for (const Prompt& p : {Prompt{2, 1, 4, 0, 1}, Prompt{2, 2, 8, 0, 3}, Prompt{4, 2, 32, 5, 65}, Prompt{7, 1, 80, 31, 8},
-                          Prompt{8, 2, 128, 1, 33}, Prompt{1, 1, 32, 200, 57}}) {
+  for (const PromptCase& p : {PromptCase{2, 1, 4, 0, 1}, PromptCase{2, 2, 8, 0, 3}, PromptCase{4, 2, 32, 5, 65},
+                              PromptCase{7, 1, 80, 31, 8}, PromptCase{8, 2, 128, 1, 33}, PromptCase{1, 1, 32, 200, 57}}) {
     const auto b = backend(config_of(p.n_heads, p.n_kv_heads, p.d));
     const PromptData data(p);
     const PromptResult r = run_prompt(*b, p, data, {16, 7});
@@ -220,7 +216,7 @@ TEST_P(Attention, PromptEqualsThePlainFormulaRowByRow) {
 
 TEST_P(Attention, APromptRowHasTheSameBitsInEveryCutOfThePromptAndInDecode) {
   const int n = 70;
-  const Prompt whole{4, 2, 32, 0, n};
+  const PromptCase whole{4, 2, 32, 0, n};
   const PromptData data(whole);
   const auto b = backend(config_of(4, 2, 32));
   const Numbers reference = run_prompt(*b, whole, data, {}).out;
@@ -243,7 +239,7 @@ TEST_P(Attention, APromptRowHasTheSameBitsInEveryCutOfThePromptAndInDecode) {
 }
 
 TEST_P(Attention, APromptHasTheSameBitsForAnyNumberOfThreads) {
-  const Prompt p{4, 2, 32, 3, 65};
+  const PromptCase p{4, 2, 32, 3, 65};
   const PromptData data(p);
   const auto one = backend(config_of(4, 2, 32), 1), two = backend(config_of(4, 2, 32), 2), five = backend(config_of(4, 2, 32), 5);
   const PromptResult a = run_prompt(*one, p, data, {}), b = run_prompt(*two, p, data, {}), c = run_prompt(*five, p, data, {});

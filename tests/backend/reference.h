@@ -24,6 +24,10 @@ namespace kvscope::test {
 
 using Numbers = std::vector<double>;
 
+inline std::size_t size(int a, int b = 1, int c = 1) {
+  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
+}
+
 inline Numbers random_numbers(std::size_t n, unsigned seed, double scale = 1.0) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal(0.0, scale);

@@ -9,10 +9,6 @@
 namespace kvscope::test {
 namespace {
 
-std::size_t size(int a, int b = 1, int c = 1) {
-  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
-}
-
 class Rows : public OfVariant {
  protected:
   std::unique_ptr<Backend> backend(const ModelConfig& c = config_of(2, 1, 8), int threads = 2) const { return make(c, threads); }

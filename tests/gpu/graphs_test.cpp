@@ -15,8 +15,6 @@
 namespace kvscope::test {
 namespace {
 
-std::size_t size(int a, int b = 1) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b); }
-
 /// Backends of a variant with graphs and without.
 std::unique_ptr<Backend> make_with(bool graphs, const Variant& v, const ModelConfig& config) {
   const CudaOptions options{.n_threads = 1, .graphs = graphs};
@@ -244,14 +242,14 @@ class Caches final : public AttentionSite {
 };
 
 /// A model that makes steps.
-struct Steps {
+struct CapturedSteps {
   static ModelConfig config() {
     ModelConfig c = config_of(2, 2, 16);
     c.n_layers = 3;
     c.hidden_dim = c.vocab_size = 64;
     return c;
   }
-  Steps(const Variant& variant, bool graphs, int n_slots)
+  CapturedSteps(const Variant& variant, bool graphs, int n_slots)
       : backend(make_with(graphs, variant, config())),
         model(synthetic_model(config(), DType::f32, *backend)),
         forward(*backend, model),
@@ -274,7 +272,7 @@ struct Steps {
 };
 
 TEST_P(Graphs, OfStepsAreMadeAnewOnlyWhereAChunkOfSlotsBegins) {
-  Steps with(GetParam(), true, 100), without(GetParam(), false, 100);
+  CapturedSteps with(GetParam(), true, 100), without(GetParam(), false, 100);
   std::vector<int> one_by_one;  // steps with kernels that were not started in a graph
   std::vector<long> graphs;     // after each step
   const long before = emulator::graphs();
@@ -298,8 +296,8 @@ TEST_P(Graphs, OfStepsAreMadeAnewOnlyWhereAChunkOfSlotsBegins) {
 }
 
 TEST_P(Graphs, OfStepsThatRemoveASlotOfEachHeadAreTheSameFromStepToStep) {
-  Steps with(GetParam(), true, 20), without(GetParam(), false, 20);
-  for (Steps* steps : {&with, &without}) steps->caches.hold();
+  CapturedSteps with(GetParam(), true, 20), without(GetParam(), false, 20);
+  for (CapturedSteps* steps : {&with, &without}) steps->caches.hold();
   std::vector<int> one_by_one;  // steps with kernels that were not started in a graph
   const long before = emulator::graphs();
   long graphs = 0;
@@ -319,7 +317,7 @@ TEST(GraphsOfAnEmulatedDevice, AreSwitchedOffByTheOptionAndByTheEnvironment) {
   const Variant host = variants().front();
   if (!host.why_not.empty()) GTEST_SKIP() << host.why_not;
   const auto launched = [&](bool graphs) {
-    Steps steps(host, graphs, 10);
+    CapturedSteps steps(host, graphs, 10);
     const long before = emulator::graph_launches();
     for (int step = 0; step < 4; ++step) steps.step();
     return emulator::graph_launches() - before;

@@ -11,8 +11,6 @@
 namespace kvscope::test {
 namespace {
 
-std::size_t size(int a, int b = 1) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b); }
-
 class RowsStay : public OfVariant {
  protected:
   /// A cache that a slot has left and another has come to, so many times.

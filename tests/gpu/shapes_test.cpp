@@ -11,10 +11,6 @@
 namespace kvscope::test {
 namespace {
 
-std::size_t size(int a, int b = 1, int c = 1) {
-  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
-}
-
 double tolerance_of(DType t) { return t == DType::bf16 ? 1.0 / 128 : t == DType::f16 ? 1.0 / 1024 : 5e-6; }
 
 std::vector<Variant> all_variants() {

@@ -24,10 +24,10 @@ using testing::HasSubstr;
 
 constexpr std::uint32_t kF32 = 0, kQ4_0 = 2, kQ2_K = 10;
 
-std::string error_of(const std::string& bytes) {
+std::string gguf_error(const std::string& bytes) {
   return message_of<Error>([&] { GgufFile::parse(as_bytes(bytes), "m.gguf"); });
 }
-std::string error_of(const GgufBuilder& builder) { return error_of(builder.build()); }
+std::string gguf_error(const GgufBuilder& builder) { return gguf_error(builder.build()); }
 
 GgufBuilder small() {
   GgufBuilder b;
@@ -83,25 +83,25 @@ TEST(GgufFile, SaysWhatIsMissingOrOfAnotherKind) {
 }
 
 TEST(GgufFile, RefusesOtherFormatsAndVersions) {
-  EXPECT_THAT(error_of(std::string()), HasSubstr("got an empty file"));
-  EXPECT_THAT(error_of("PK\3\4 and so on and on and on"), HasSubstr("got another format"));
-  EXPECT_THAT(error_of("version https://git-lfs.github.com/spec/v1\n"), HasSubstr("git lfs pull"));
+  EXPECT_THAT(gguf_error(std::string()), HasSubstr("got an empty file"));
+  EXPECT_THAT(gguf_error("PK\3\4 and so on and on and on"), HasSubstr("got another format"));
+  EXPECT_THAT(gguf_error("version https://git-lfs.github.com/spec/v1\n"), HasSubstr("git lfs pull"));
   GgufBuilder b = small();
   b.version = 1;
-  EXPECT_THAT(error_of(b), HasSubstr("expected GGUF version 2 or 3 in little-endian order, got version 1"));
+  EXPECT_THAT(gguf_error(b), HasSubstr("expected GGUF version 2 or 3 in little-endian order, got version 1"));
   b.version = 0x03000000;
-  EXPECT_THAT(error_of(b), HasSubstr("got big-endian order"));
+  EXPECT_THAT(gguf_error(b), HasSubstr("got big-endian order"));
 }
 
 TEST(GgufFile, RefusesEveryBeginningOfAFile) {
   const std::string whole = small().build();
-  for (std::size_t n = 0; n + 32 < whole.size(); ++n) EXPECT_NE(error_of(whole.substr(0, n)), "") << n;
+  for (std::size_t n = 0; n + 32 < whole.size(); ++n) EXPECT_NE(gguf_error(whole.substr(0, n)), "") << n;
 }
 
 TEST(GgufFile, RefusesTensorsThatDoNotFit) {
   const auto with = [](std::uint32_t type, const std::vector<std::uint64_t>& dims, std::size_t bytes, std::int64_t offset = -1) {
     GgufBuilder b = small();
-    return error_of(b.tensor("x", type, dims, std::string(bytes, '\0'), offset));
+    return gguf_error(b.tensor("x", type, dims, std::string(bytes, '\0'), offset));
   };
   EXPECT_EQ(with(kF32, {8}, 32), "");
   EXPECT_THAT(with(9999, {8}, 32), HasSubstr("tensor 'x' has the unknown type 9999"));
@@ -118,13 +118,13 @@ TEST(GgufFile, RefusesTensorsThatDoNotFit) {
   EXPECT_THAT(with(kF32, {8}, 64, 224), HasSubstr("without a hole"));
   EXPECT_THAT(with(kF32, {8}, 96), HasSubstr("expected the end of the data"));
   GgufBuilder twice = small();
-  EXPECT_THAT(error_of(twice.tensor("w", kF32, {8}, std::string(32, '\0'))), HasSubstr("tensor 'w' is listed twice"));
+  EXPECT_THAT(gguf_error(twice.tensor("w", kF32, {8}, std::string(32, '\0'))), HasSubstr("tensor 'w' is listed twice"));
 }
 
 TEST(GgufFile, RefusesMetadataThatDoesNotFit) {
   const auto with = [](std::uint32_t kind, const std::string& value) {
     GgufBuilder b = small();
-    return error_of(b.pair("x", kind, value));
+    return gguf_error(b.pair("x", kind, value));
   };
   const auto n = [](std::uint64_t x) { return GgufBuilder::bytes_of(x); };
   const auto kind = [](std::uint32_t x) { return GgufBuilder::bytes_of(x); };
@@ -135,13 +135,13 @@ TEST(GgufFile, RefusesMetadataThatDoesNotFit) {
   EXPECT_THAT(with(9, kind(9) + n(1)), HasSubstr("lists of lists are not read"));
   EXPECT_THAT(with(7, "\2"), HasSubstr("expected flags of 0 or 1, got 2"));
   GgufBuilder twice = small();
-  EXPECT_THAT(error_of(twice.u32("toy.block_count", 4)), HasSubstr("'toy.block_count' is there twice"));
+  EXPECT_THAT(gguf_error(twice.u32("toy.block_count", 4)), HasSubstr("'toy.block_count' is there twice"));
   for (const std::uint32_t alignment : {0u, 3u, 1u << 20}) {
     GgufBuilder b = small();
-    EXPECT_THAT(error_of(b.u32("general.alignment", alignment)), HasSubstr("expected a power of two"));
+    EXPECT_THAT(gguf_error(b.u32("general.alignment", alignment)), HasSubstr("expected a power of two"));
   }
   GgufBuilder b = small();
-  EXPECT_THAT(error_of(b.text("general.alignment", "32")), HasSubstr("general.alignment: expected a whole number"));
+  EXPECT_THAT(gguf_error(b.text("general.alignment", "32")), HasSubstr("general.alignment: expected a whole number"));
 }
 
 TEST(GgufFile, PlacesDataByTheFilesAlignment) {

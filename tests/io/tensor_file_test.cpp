@@ -20,11 +20,11 @@ using testing::HasSubstr;
 constexpr std::string_view kTwoTensors =
     R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F16","shape":[3],"data_offsets":[16,22]},"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})";
 
-std::string error_of(const std::string& bytes) {
+std::string tensors_error(const std::string& bytes) {
   return message_of<Error>([&] { TensorFile::parse(as_bytes(bytes), "m.safetensors"); });
 }
 /// The message for a header over n_data bytes of data.
-std::string header_error(std::string_view header, std::size_t n_data = 0) { return error_of(safetensors(header, n_data)); }
+std::string header_error(std::string_view header, std::size_t n_data = 0) { return tensors_error(safetensors(header, n_data)); }
 
 TEST(TensorFile, GivesShapeTypeAndBytesOfEveryTensor) {
   const std::string bytes = safetensors(kTwoTensors, 22);
@@ -66,30 +66,30 @@ TEST(TensorFile, ReadsAFileOfOtherWritersAndKeepsItMappedWhileViewsAreUsed) {
 
 TEST(TensorFile, RefusesEveryShorterFile) {
   const std::string whole = safetensors(kTwoTensors, 22);
-  EXPECT_EQ(error_of(whole), "");
+  EXPECT_EQ(tensors_error(whole), "");
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    const std::string error = error_of(whole.substr(0, length));
+    const std::string error = tensors_error(whole.substr(0, length));
     EXPECT_THAT(error, HasSubstr("m.safetensors: ")) << "at length " << length;
   }
 }
 
 TEST(TensorFile, RefusesALongerFile) {
-  EXPECT_THAT(error_of(safetensors(kTwoTensors, 23)), HasSubstr("end at 22, expected the end of the data at 23"));
+  EXPECT_THAT(tensors_error(safetensors(kTwoTensors, 23)), HasSubstr("end at 22, expected the end of the data at 23"));
 }
 
 TEST(TensorFile, RefusesAHeaderLengthBeyondTheLimitOrTheFile) {
   std::string huge = safetensors("{}", 0);
   huge[7] = '\x7f';
-  EXPECT_THAT(error_of(huge), HasSubstr("at most 100000000"));
+  EXPECT_THAT(tensors_error(huge), HasSubstr("at most 100000000"));
   std::string beyond = safetensors("{}", 0);
   beyond[0] = 3;
-  EXPECT_THAT(error_of(beyond), HasSubstr("should have 3 bytes, the file has 2"));
+  EXPECT_THAT(tensors_error(beyond), HasSubstr("should have 3 bytes, the file has 2"));
 }
 
 TEST(TensorFile, SaysWhatAForeignFileIs) {
-  EXPECT_THAT(error_of("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"), HasSubstr("Git LFS pointer"));
-  EXPECT_THAT(error_of(std::string("PK\3\4 a zip with a pickle inside")), HasSubstr("another format"));
-  EXPECT_THAT(error_of(safetensors("[1]", 0)), HasSubstr("expected a safetensors header"));
+  EXPECT_THAT(tensors_error("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"), HasSubstr("Git LFS pointer"));
+  EXPECT_THAT(tensors_error(std::string("PK\3\4 a zip with a pickle inside")), HasSubstr("another format"));
+  EXPECT_THAT(tensors_error(safetensors("[1]", 0)), HasSubstr("expected a safetensors header"));
 }
 
 TEST(TensorFile, RefusesOverlapsAndHoles) {

@@ -9,7 +9,7 @@ namespace {
 
 using namespace kvscope::testing;
 
-RunRequest request_of(std::vector<int> ids, std::vector<std::string> lanes) {
+RunRequest decayed_request(std::vector<int> ids, std::vector<std::string> lanes) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
   request.lanes = parse_lane_specs(lanes);
@@ -27,22 +27,22 @@ TEST(DecayedSums, LanesWithDifferentWeightsShareOnePrompt) {
   const std::vector<int> ids = random_ids(150, 64, 1);  // over two chunks
   const std::string fast = "zeromerge:slots=12,lambda=0.5", slow = "zeromerge:slots=12,lambda=0.99";
   Session together = open_session(tiny_model()), alone = open_session(tiny_model());
-  const Snapshot both = run(together, request_of(ids, {fast, slow}));
+  const Snapshot both = run(together, decayed_request(ids, {fast, slow}));
   EXPECT_NE(both.lanes[1].steps[0]->heads[0].score, both.lanes[2].steps[0]->heads[0].score);
-  expect_same_run(only_last(both), run(alone, request_of(ids, {slow})));
+  expect_same_run(only_last(both), run(alone, decayed_request(ids, {slow})));
 }
 
 TEST(DecayedSums, AWeightThatNobodyAskedForBeforeIsGatheredAnew) {
   std::vector<int> ids = random_ids(150, 64, 2);
   const std::string fast = "zeromerge:slots=12,lambda=0.5", slow = "zeromerge:slots=12,lambda=0.99";
   Session edited = open_session(tiny_model());
-  run(edited, request_of(ids, {slow}));
+  run(edited, decayed_request(ids, {slow}));
   ids[140] = (ids[140] + 1) % 64;  // would restart in the last chunk
   Session fresh = open_session(tiny_model());
-  expect_same_run(run(edited, request_of(ids, {fast})), run(fresh, request_of(ids, {fast})));
+  expect_same_run(run(edited, decayed_request(ids, {fast})), run(fresh, decayed_request(ids, {fast})));
   ids[149] = (ids[149] + 1) % 64;
   Session other = open_session(tiny_model());
-  expect_same_run(run(edited, request_of(ids, {slow, fast})), run(other, request_of(ids, {slow, fast})));
+  expect_same_run(run(edited, decayed_request(ids, {slow, fast})), run(other, decayed_request(ids, {slow, fast})));
 }
 
 }  // namespace

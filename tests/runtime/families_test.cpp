@@ -43,13 +43,6 @@ std::vector<Text> texts_of(const std::string& folder) {
   return out;
 }
 
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  if (a.size() != b.size()) return INFINITY;
-  double worst = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::isnan(a[i]) ? INFINITY : std::abs(a[i] - b[i]));
-  return worst;
-}
-
 /// The logits after the first n tokens as a prompt.
 class Prompts {
  public:
@@ -84,11 +77,11 @@ double bound(double tolerance, const std::vector<double>& reference) {
 void expect_logits(const std::string& folder, DType precision, double tolerance) {
   Prompts prompts(folder, precision);
   for (const Text& text : texts_of(folder)) {
-    EXPECT_LE(largest_difference(prompts.logits(text.ids), text.last_logits), bound(tolerance, text.last_logits))
+    EXPECT_LE(testing::largest_difference(prompts.logits(text.ids), text.last_logits), bound(tolerance, text.last_logits))
         << folder << ", " << text.ids.size() << " tokens";
     for (std::size_t i = 0; i < text.positions.size(); ++i) {
       const std::vector<int> begin(text.ids.begin(), text.ids.begin() + text.positions[i] + 1);
-      EXPECT_LE(largest_difference(prompts.logits(begin), text.logits_at[i]), bound(tolerance, text.logits_at[i]))
+      EXPECT_LE(testing::largest_difference(prompts.logits(begin), text.logits_at[i]), bound(tolerance, text.logits_at[i]))
           << folder << " at " << text.positions[i];
     }
   }

@@ -34,12 +34,6 @@ std::vector<double> logits_after(const std::string& path, const std::vector<int>
   return prompt.logits();
 }
 
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double worst = a.size() == b.size() ? 0 : HUGE_VAL;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
-  return worst;
-}
-
 /// The same model as a folder of float32 safetensors in the words of Hugging Face.
 void write_dequantised(const ModelFiles& model, const TempFolder& folder) {
   const ModelConfig& c = model.config;
@@ -105,7 +99,7 @@ TEST(GgufLogits, AreThoseOfTheDequantisedModel) {
   const std::vector<int> ids = testing::random_ids(40, 264, 5);
   const std::vector<double> exact = logits_after(folder.path(), ids, DType::f64);
   EXPECT_EQ(logits_after(tiny(), ids, DType::f64), exact);
-  EXPECT_LT(largest_difference(logits_after(tiny(), ids, DType::f32), exact), 1e-4);  // they reach 20
+  EXPECT_LT(testing::largest_difference(logits_after(tiny(), ids, DType::f32), exact), 1e-4);  // they reach 20
 }
 
 TEST(GgufLogits, AQuantisedModelIsCompressedAsTheDequantisedOne) {
@@ -134,15 +128,15 @@ class SharedModels : public ::testing::Test {
       const auto ids = prompts[p].get<std::vector<int>>();
       const auto exact = reference["logits_exact"][p].get<std::vector<double>>();
       const std::vector<double> wide = logits_after(folder / file, ids, DType::f64), narrow = logits_after(folder / file, ids, DType::f32);
-      EXPECT_LT(largest_difference(wide, exact), exact_within) << file << " prompt " << p;
-      EXPECT_LT(largest_difference(narrow, exact), 2e-4) << file << " prompt " << p;
+      EXPECT_LT(testing::largest_difference(wide, exact), exact_within) << file << " prompt " << p;
+      EXPECT_LT(testing::largest_difference(narrow, exact), 2e-4) << file << " prompt " << p;
       const auto most_likely = [](const std::vector<double>& logits) { return std::ranges::max_element(logits) - logits.begin(); };
       EXPECT_EQ(most_likely(wide), most_likely(exact)) << file << " prompt " << p;
       // llama.cpp rounds activations to 8 bits where weights are quantised: its logits differ from ours by as much as from the reference's,
       // and its most likely token is ours wherever the second one is further away than that.
       const auto others = reference["logits_llamacpp"][p].get<std::vector<double>>();
-      const double apart = largest_difference(exact, others);
-      EXPECT_NEAR(largest_difference(wide, others), apart, exact_within);
+      const double apart = testing::largest_difference(exact, others);
+      EXPECT_NEAR(testing::largest_difference(wide, others), apart, exact_within);
       std::vector<double> sorted = exact;
       std::ranges::partial_sort(sorted, sorted.begin() + 2, std::greater());
       if (sorted[0] - sorted[1] <= 2 * apart) continue;

@@ -14,7 +14,7 @@ namespace {
 
 using namespace kvscope::testing;
 
-RunRequest request_of(Follow follow, std::vector<int> given, int n_generate, PromptMode mode = PromptMode::prefill) {
+RunRequest given_request(Follow follow, std::vector<int> given, int n_generate, PromptMode mode = PromptMode::prefill) {
   RunRequest request;
   request.prompt_ids = random_ids(40, 64, 3);
   request.lanes = parse_lane_specs({"local:slots=6"});
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, GivenIds, ::testing::Values(PromptMode::prefill,
 TEST_P(GivenIds, AreReadByAllAndThenEachGoesOnByItself) {
   const std::vector<int> given = random_ids(7, 64, 4);
   Session session = open_session(tiny_model());
-  const Snapshot got = run(session, request_of(Follow::self, given, 12, GetParam()));
+  const Snapshot got = run(session, given_request(Follow::self, given, 12, GetParam()));
   for (std::size_t l = 0; l < 2; ++l) {
     const std::vector<int> ids = after_prompt(got, l);
     ASSERT_GE(ids.size(), 11u);
@@ -48,7 +48,7 @@ TEST_P(GivenIds, AreReadByAllAndThenEachGoesOnByItself) {
   }
   // the same words as a given text: the same numbers
   for (std::size_t l = 0; l < 2; ++l) {
-    RunRequest as_file = request_of(Follow::file, {}, -1, GetParam());
+    RunRequest as_file = given_request(Follow::file, {}, -1, GetParam());
     as_file.follow_ids = after_prompt(got, l);
     Session fresh = open_session(tiny_model());
     const Snapshot want = run(fresh, as_file);
@@ -60,10 +60,10 @@ TEST_P(GivenIds, AreReadByAllAndThenEachGoesOnByItself) {
 
 TEST(GivenIds, OtherOnesMakeAnotherContinuationOfTheSamePrompt) {
   Session session = open_session(tiny_model());
-  run(session, request_of(Follow::reference, random_ids(5, 64, 1), 8));
-  const Snapshot again = run(session, request_of(Follow::reference, random_ids(5, 64, 2), 8));
+  run(session, given_request(Follow::reference, random_ids(5, 64, 1), 8));
+  const Snapshot again = run(session, given_request(Follow::reference, random_ids(5, 64, 2), 8));
   Session fresh = open_session(tiny_model());
-  const Snapshot want = run(fresh, request_of(Follow::reference, random_ids(5, 64, 2), 8));
+  const Snapshot want = run(fresh, given_request(Follow::reference, random_ids(5, 64, 2), 8));
   for (std::size_t l = 0; l < 2; ++l) {
     EXPECT_EQ(after_prompt(again, l), after_prompt(want, l));
     EXPECT_EQ(again.lanes[l].steps.back()->kl, want.lanes[l].steps.back()->kl);
@@ -72,7 +72,7 @@ TEST(GivenIds, OtherOnesMakeAnotherContinuationOfTheSamePrompt) {
 
 TEST(GivenIds, OfNoTokenAreRefused) {
   Session session = open_session(tiny_model());
-  EXPECT_THROW(run(session, request_of(Follow::self, {64}, 4)), UsageError);
+  EXPECT_THROW(run(session, given_request(Follow::self, {64}, 4)), UsageError);
 }
 
 }  // namespace

@@ -22,11 +22,11 @@ struct Reference {
 
 /// Computed by the oracle in float64 (tests/oracle/make_logits.py): the embedded model after 40 tokens.
 Reference kvmini_reference() {
-  const auto json = nlohmann::json::parse(read_text(in_checkout("tests/golden/kvmini-logits.json")));
-  return {json.at("tokens").get<std::vector<int>>(), json.at("logits").get<std::vector<double>>()};
+  const auto file = nlohmann::json::parse(read_text(in_checkout("tests/golden/kvmini-logits.json")));
+  return {file.at("tokens").get<std::vector<int>>(), file.at("logits").get<std::vector<double>>()};
 }
 
-std::vector<double> logits_after(const std::vector<int>& ids, DType precision, int n_threads) {
+std::vector<double> embedded_logits(const std::vector<int>& ids, DType precision, int n_threads) {
   ModelFiles files = open_model(testing::embedded_model());
   const auto backend = make_cpu_backend(precision, files.config, {.n_threads = n_threads});
   const Model model = load_model(std::move(files), *backend);
@@ -37,20 +37,14 @@ std::vector<double> logits_after(const std::vector<int>& ids, DType precision, i
   return prompt.logits();
 }
 
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double worst = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
-  return worst;
-}
-
 TEST(GoldenLogits, OfTheEmbeddedModelEqualTheOraclesInFloat64) {
   const Reference reference = kvmini_reference();
   ASSERT_EQ(reference.ids.size(), 40u);
   ASSERT_EQ(reference.logits.size(), 2048u);
   for (const int n_threads : {1, 2, 5}) {
-    const std::vector<double> logits = logits_after(reference.ids, DType::f64, n_threads);
+    const std::vector<double> logits = embedded_logits(reference.ids, DType::f64, n_threads);
     ASSERT_EQ(logits.size(), 2048u);
-    EXPECT_LE(largest_difference(logits, reference.logits), 1e-9) << n_threads << " threads";
+    EXPECT_LE(testing::largest_difference(logits, reference.logits), 1e-9) << n_threads << " threads";
   }
 }
 
@@ -58,15 +52,15 @@ TEST(GoldenLogits, InFloat32AreWithinTwoTenThousandthsOfTheLargest) {
   const Reference reference = kvmini_reference();
   double largest = 0;
   for (const double x : reference.logits) largest = std::max(largest, std::abs(x));
-  const std::vector<double> logits = logits_after(reference.ids, DType::f32, 2);
-  EXPECT_LE(largest_difference(logits, reference.logits), 2e-4 * largest);
-  RecordProperty("relative", std::to_string(largest_difference(logits, reference.logits) / largest));
+  const std::vector<double> logits = embedded_logits(reference.ids, DType::f32, 2);
+  EXPECT_LE(testing::largest_difference(logits, reference.logits), 2e-4 * largest);
+  RecordProperty("relative", std::to_string(testing::largest_difference(logits, reference.logits) / largest));
 }
 
 TEST(GoldenLogits, OneTokenLessGivesOtherLogits) {
   Reference reference = kvmini_reference();
   reference.ids.pop_back();
-  EXPECT_GT(largest_difference(logits_after(reference.ids, DType::f64, 2), reference.logits), 1);
+  EXPECT_GT(testing::largest_difference(embedded_logits(reference.ids, DType::f64, 2), reference.logits), 1);
 }
 
 }  // namespace

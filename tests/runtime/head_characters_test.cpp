@@ -13,8 +13,6 @@ namespace {
 
 using namespace kvscope::testing;
 
-std::string model_without_groups() { return in_checkout("tests/golden/tiny-mha"); }
-
 HeadCharacters characters_of(const std::vector<std::vector<int>>& prose, const std::vector<RepeatedText>& repeated,
                              const HeadCharacterOptions& options) {
   return head_characters(open_model(model_without_groups()), {.precision = DType::f64, .n_threads = 2}, prose, repeated, options,

@@ -11,8 +11,6 @@ namespace {
 
 using namespace kvscope::testing;
 
-std::string model_without_groups() { return in_checkout("tests/golden/tiny-mha"); }
-
 HeadScores scores_of(const std::vector<HeadProbe>& probes, const HeadScoreOptions& options) {
   return score_heads(open_model(model_without_groups()), {.precision = DType::f64, .n_threads = 2}, probes, options, CancelToken());
 }

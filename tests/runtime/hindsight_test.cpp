@@ -15,7 +15,7 @@ using namespace kvscope::testing;
 
 const char* const kLane = "best:slots=10,sinks=1,horizon=4";
 
-RunRequest request_of(std::vector<int> ids, PromptMode mode, int n_generate, std::vector<std::string> lanes = {kLane}) {
+RunRequest hindsight_request(std::vector<int> ids, PromptMode mode, int n_generate, std::vector<std::string> lanes = {kLane}) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
   request.lanes = parse_lane_specs(lanes);
@@ -31,11 +31,11 @@ INSTANTIATE_TEST_SUITE_P(Modes, Hindsight_, ::testing::Values(PromptMode::prefil
 TEST_P(Hindsight_, ATextThatGoesOnOrEndsEarlierIsDecidedAnew) {
   Session session = open_session(tiny_model());
   const std::vector<int> ids = random_ids(70, 64, 11);
-  run(session, request_of(ids, GetParam(), 6));
+  run(session, hindsight_request(ids, GetParam(), 6));
   for (const int n : {9, 3, 0, 12}) {
     SCOPED_TRACE(n);
     Session fresh = open_session(tiny_model());
-    const Snapshot a = run(session, request_of(ids, GetParam(), n)), b = run(fresh, request_of(ids, GetParam(), n));
+    const Snapshot a = run(session, hindsight_request(ids, GetParam(), n)), b = run(fresh, hindsight_request(ids, GetParam(), n));
     ASSERT_EQ(a.lanes[1].steps.size(), b.lanes[1].steps.size());
     for (std::size_t s = 0; s < b.lanes[1].steps.size(); ++s) {
       const StepRecord &x = *a.lanes[1].steps[s], &y = *b.lanes[1].steps[s];
@@ -51,7 +51,7 @@ TEST_P(Hindsight_, ATextThatGoesOnOrEndsEarlierIsDecidedAnew) {
 
 TEST_P(Hindsight_, AnotherTextAfterThePromptChangesWhatThePromptKeeps) {
   Session session = open_session(tiny_model());
-  RunRequest a = request_of(random_ids(40, 64, 12), GetParam(), -1), b = a;
+  RunRequest a = hindsight_request(random_ids(40, 64, 12), GetParam(), -1), b = a;
   a.follow = b.follow = Follow::file;
   a.follow_ids = random_ids(6, 64, 13);
   b.follow_ids = random_ids(6, 64, 14);
@@ -69,17 +69,17 @@ TEST_P(Hindsight_, AnotherTextAfterThePromptChangesWhatThePromptKeeps) {
 TEST_P(Hindsight_, ALaneAddedToARunWithoutHindsightEqualsOneFromTheStart) {
   const std::vector<int> ids = random_ids(50, 64, 15);
   Session later = open_session(tiny_model()), start = open_session(tiny_model());
-  run(later, request_of(ids, GetParam(), 5, {"h2o:slots=10"}));
-  const RunRequest both = request_of(ids, GetParam(), 5, {"h2o:slots=10", kLane});
+  run(later, hindsight_request(ids, GetParam(), 5, {"h2o:slots=10"}));
+  const RunRequest both = hindsight_request(ids, GetParam(), 5, {"h2o:slots=10", kLane});
   expect_same_run(run(later, both), run(start, both));
-  expect_same_run(run(later, request_of(ids, GetParam(), 5, {"h2o:slots=10"})),
-                  run(start, request_of(ids, GetParam(), 5, {"h2o:slots=10"})));
+  expect_same_run(run(later, hindsight_request(ids, GetParam(), 5, {"h2o:slots=10"})),
+                  run(start, hindsight_request(ids, GetParam(), 5, {"h2o:slots=10"})));
 }
 
 TEST_P(Hindsight_, TheHistoryItNeedsIsNotShownWhereItIsSwitchedOff) {
   const std::vector<int> ids = random_ids(30, 64, 16);
   Session session = open_session(tiny_model());
-  RunRequest request = request_of(ids, GetParam(), 4);
+  RunRequest request = hindsight_request(ids, GetParam(), 4);
   const Snapshot with = run(session, request);
   request.shadow = false;
   const Snapshot without = run(session, request);

@@ -12,14 +12,14 @@ namespace {
 
 using namespace kvscope::testing;
 
-const std::vector<std::string> kLanes = {"h2o:slots=12",        "streaming:slots=12", "streaming:slots=12,positions=original",
-                                         "weightedkv:slots=12", "keepkv:slots=12",    "knorm:slots=12"};
+const std::vector<std::string> kMeasuredLanes = {"h2o:slots=12",        "streaming:slots=12", "streaming:slots=12,positions=original",
+                                                 "weightedkv:slots=12", "keepkv:slots=12",    "knorm:slots=12"};
 constexpr std::size_t kH2o = 1, kCachePositions = 2, kOriginalPositions = 3, kMerging = 4, kPredicting = 5, kKnorm = 6;
 
-RunRequest request_of(PromptMode mode, const MeasureSet& measures) {
+RunRequest measured_request(PromptMode mode, const MeasureSet& measures) {
   RunRequest request;
   request.prompt_ids = random_ids(80, 64, 3);
-  request.lanes = parse_lane_specs(kLanes);
+  request.lanes = parse_lane_specs(kMeasuredLanes);
   request.mode = mode;
   request.n_generate = 6;
   request.measures = measures;
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, Measures, ::testing::Values(PromptMode::prefill,
 
 TEST_P(Measures, ThetaBoundsTheErrorAfterWoWhereTokensAreOnlyEvicted) {
   Session session = open_session(tiny_model());
-  const Snapshot s = run(session, request_of(GetParam(), MeasureSet::all()));
+  const Snapshot s = run(session, measured_request(GetParam(), MeasureSet::all()));
   double nearest = 0;
   int bounds = 0;
   for (const std::size_t lane : {std::size_t{0}, kH2o, kOriginalPositions, kKnorm}) {
@@ -57,7 +57,7 @@ TEST_P(Measures, ThetaBoundsTheErrorAfterWoWhereTokensAreOnlyEvicted) {
 
 TEST_P(Measures, HiddenStreamsPartFromTheFirstLayerThatMisses) {
   Session session = open_session(tiny_model());
-  const Snapshot s = run(session, request_of(GetParam(), MeasureSet::all()));
+  const Snapshot s = run(session, measured_request(GetParam(), MeasureSet::all()));
   const auto n_layers = static_cast<std::size_t>(s.model.n_layers);
   for (std::size_t lane = 0; lane < s.lanes.size(); ++lane) {
     bool removed = false;
@@ -78,7 +78,7 @@ TEST_P(Measures, AgreementIsCountedOverTheFullHistoryInsideTheHeadsBudget) {
   Session session = open_session(tiny_model());
   MeasureSet measures = MeasureSet::none();
   measures.agreement = true;
-  RunRequest request = request_of(GetParam(), measures);
+  RunRequest request = measured_request(GetParam(), measures);
   request.lanes.push_back(parse_lane_spec("adakv:slots=12"));  // budgets of its own in every head
   request.detail = Detail::why;
   const Snapshot s = run(session, request);
@@ -109,7 +109,7 @@ TEST_P(Measures, AgreementIsCountedOverTheFullHistoryInsideTheHeadsBudget) {
 
 TEST_P(Measures, OnlyPredictingPoliciesHaveAPredictorError) {
   Session session = open_session(tiny_model());
-  const Snapshot s = run(session, request_of(GetParam(), MeasureSet::all()));
+  const Snapshot s = run(session, measured_request(GetParam(), MeasureSet::all()));
   for (std::size_t lane = 0; lane < s.lanes.size(); ++lane) {
     for (const StepPtr& step : s.lanes[lane].steps) {
       for (const HeadRecord& head : step->heads) {
@@ -125,7 +125,7 @@ TEST_P(Measures, OnlyPredictingPoliciesHaveAPredictorError) {
 TEST_P(Measures, WhatNobodyAskedForIsNotAvailableAndComesWhenAskedFor) {
   Session session = open_session(tiny_model()), fresh = open_session(tiny_model());
   for (const MeasureSet& set : {MeasureSet::none(), MeasureSet{}}) {
-    const Snapshot s = run(session, request_of(GetParam(), set));
+    const Snapshot s = run(session, measured_request(GetParam(), set));
     for (const LaneSnapshot& lane : s.lanes) {
       for (const StepPtr& step : lane.steps) {
         EXPECT_TRUE(step->hidden_rel_l2.empty());
@@ -136,16 +136,16 @@ TEST_P(Measures, WhatNobodyAskedForIsNotAvailableAndComesWhenAskedFor) {
       }
     }
   }
-  const Snapshot all = run(session, request_of(GetParam(), MeasureSet::all()));
-  expect_same_run(all, run(fresh, request_of(GetParam(), MeasureSet::all())));
+  const Snapshot all = run(session, measured_request(GetParam(), MeasureSet::all()));
+  expect_same_run(all, run(fresh, measured_request(GetParam(), MeasureSet::all())));
   // asking for less computes nothing anew
-  const Snapshot less = run(session, request_of(GetParam(), MeasureSet{}));
+  const Snapshot less = run(session, measured_request(GetParam(), MeasureSet{}));
   for (std::size_t lane = 0; lane < all.lanes.size(); ++lane) EXPECT_EQ(less.lanes[lane].steps, all.lanes[lane].steps);
 }
 
 TEST_P(Measures, AfterTextsPartThereIsNoHiddenError) {
   Session session = open_session(tiny_model());
-  RunRequest request = request_of(GetParam(), MeasureSet::all());
+  RunRequest request = measured_request(GetParam(), MeasureSet::all());
   request.follow = Follow::self;
   request.n_generate = 12;
   const Snapshot s = run(session, request);

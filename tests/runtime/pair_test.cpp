@@ -13,7 +13,7 @@ namespace {
 
 using namespace kvscope::testing;
 
-Snapshot run_of(Session& session, const std::vector<std::string>& lanes, int n_generate = 12) {
+Snapshot pair_run(Session& session, const std::vector<std::string>& lanes, int n_generate = 12) {
   RunRequest request{.prompt_ids = random_ids(60, 64, 5), .lanes = parse_lane_specs(lanes), .n_generate = n_generate};
   return run(session, request);
 }
@@ -21,7 +21,7 @@ Snapshot run_of(Session& session, const std::vector<std::string>& lanes, int n_g
 TEST(PairRun, ThePromptsPolicyCompressesThePromptAsItDoesAlone) {
   Session session = open_session(tiny_model());
   const Snapshot s =
-      run_of(session, {"snapkv:slots=30,window=4", R"(prefill_decode:prefill="snapkv:slots=30,window=4",decode=h2o:slots=20)"});
+      pair_run(session, {"snapkv:slots=30,window=4", R"(prefill_decode:prefill="snapkv:slots=30,window=4",decode=h2o:slots=20)"});
   const std::vector<HeadRecord>&alone = s.lanes[1].steps[0]->heads, &pair = s.lanes[2].steps[0]->heads;
   for (std::size_t h = 0; h < alone.size(); ++h) {
     EXPECT_EQ(pair[h].pos, alone[h].pos);
@@ -38,7 +38,7 @@ TEST(PairRun, ThePromptsPolicyCompressesThePromptAsItDoesAlone) {
 TEST(PairRun, BehindAWholePromptTheOtherOneIsItself) {
   Session session = open_session(tiny_model());
   const std::string decode = "custom:stat=sum,cadence=every,every=4,after_prompt=0,slots=20,recent=3";
-  const Snapshot s = run_of(session, {decode, "prefill_decode:prefill=full,decode=\"" + decode + '"'});
+  const Snapshot s = pair_run(session, {decode, "prefill_decode:prefill=full,decode=\"" + decode + '"'});
   for (std::size_t i = 0; i < s.lanes[1].steps.size(); ++i)
     for (std::size_t h = 0; h < s.lanes[1].steps[i]->heads.size(); ++h) {
       const HeadRecord &alone = s.lanes[1].steps[i]->heads[h], &pair = s.lanes[2].steps[i]->heads[h];
@@ -55,8 +55,8 @@ TEST(PairRun, TheOtherOneRanksAsIfItHadWatchedThePrompt) {
   Session session = open_session(tiny_model());
   // both hold the same slots after the prompt; what the first step then takes is ranked by sums over the whole prompt
   const Snapshot s =
-      run_of(session, {"h2o:slots=30,recent=2", R"(prefill_decode:prefill="h2o:slots=30,recent=2",decode="h2o:slots=18,recent=2")",
-                       R"(prefill_decode:prefill="knorm:slots=30,sinks=0,recent=0",decode="knorm:slots=18,sinks=0,recent=0")"});
+      pair_run(session, {"h2o:slots=30,recent=2", R"(prefill_decode:prefill="h2o:slots=30,recent=2",decode="h2o:slots=18,recent=2")",
+                         R"(prefill_decode:prefill="knorm:slots=30,sinks=0,recent=0",decode="knorm:slots=18,sinks=0,recent=0")"});
   int n_compared = 0;
   for (std::size_t h = 0; h < s.lanes[1].steps[1]->heads.size(); ++h) {
     const HeadRecord &alone = s.lanes[1].steps[1]->heads[h], &pair = s.lanes[2].steps[1]->heads[h];
@@ -78,8 +78,8 @@ TEST(PairRun, TheOtherOneRanksAsIfItHadWatchedThePrompt) {
 TEST(PairRun, GoesOnWhenMoreTokensAreAskedFor) {
   Session session = open_session(tiny_model()), fresh = open_session(tiny_model());
   const std::string spec = R"(prefill_decode:prefill="snapkv:slots=30,window=4",decode=h2o:slots=20)";
-  run_of(session, {spec}, 70);
-  const Snapshot longer = run_of(session, {spec}, 80), anew = run_of(fresh, {spec}, 80);
+  pair_run(session, {spec}, 70);
+  const Snapshot longer = pair_run(session, {spec}, 80), anew = pair_run(fresh, {spec}, 80);
   expect_same_run(longer, anew);
 }
 

@@ -13,7 +13,7 @@ using namespace kvscope::testing;
 
 const std::string kTiny = "less:maps=maps.safetensors,slots=";
 
-RunRequest request_of(std::vector<int> ids, const std::vector<std::string>& lanes, PromptMode mode, int n_generate = 6) {
+RunRequest pooled_request(std::vector<int> ids, const std::vector<std::string>& lanes, PromptMode mode, int n_generate = 6) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
   request.lanes = parse_lane_specs(lanes);
@@ -25,7 +25,7 @@ RunRequest request_of(std::vector<int> ids, const std::vector<std::string>& lane
 TEST(Pooling, RecordsWhatIsInTheSumsAndWhatAttentionTheyGet) {
   for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
     Session session = open_session(tiny_model());
-    const Snapshot out = run(session, request_of(random_ids(40, 64, 3), {kTiny + "12"}, mode));
+    const Snapshot out = run(session, pooled_request(random_ids(40, 64, 3), {kTiny + "12"}, mode));
     for (const StepPtr& step : out.lanes.back().steps)
       for (const HeadRecord& head : step->heads) {
         const int tokens = step->position + 1;
@@ -45,7 +45,7 @@ TEST(Pooling, RecordsWhatIsInTheSumsAndWhatAttentionTheyGet) {
 
 TEST(Pooling, TheBaseDecidesAsItDoesByItselfWhereNothingHasGoneYet) {
   Session session = open_session(tiny_model());
-  const Snapshot out = run(session, request_of(random_ids(40, 64, 3), {"h2o:slots=12", kTiny + "12"}, PromptMode::prefill));
+  const Snapshot out = run(session, pooled_request(random_ids(40, 64, 3), {"h2o:slots=12", kTiny + "12"}, PromptMode::prefill));
   const StepRecord &base = *out.lanes[1].steps[0], &less = *out.lanes[2].steps[0];
   for (std::size_t h = 0; h < base.heads.size(); ++h) EXPECT_EQ(base.heads[h].pos, less.heads[h].pos) << h;
   EXPECT_NE(out.lanes[1].steps[1]->kl, out.lanes[2].steps[1]->kl);
@@ -54,7 +54,7 @@ TEST(Pooling, TheBaseDecidesAsItDoesByItselfWhereNothingHasGoneYet) {
 TEST(Pooling, WhatIsEvictedByHandGoesInAndWhatIsRestoredComesOut) {
   Session session = open_session(tiny_model());
   const Snapshot out =
-      run(session, request_of(random_ids(20, 64, 3), {kTiny + "900@evict=5,step=0@restore=5,step=2"}, PromptMode::prefill));
+      run(session, pooled_request(random_ids(20, 64, 3), {kTiny + "900@evict=5,step=0@restore=5,step=2"}, PromptMode::prefill));
   const LaneSnapshot& lane = out.lanes.back();
   for (int s = 0; s < 4; ++s)
     for (const HeadRecord& head : lane.steps[static_cast<std::size_t>(s)]->heads) {

@@ -9,7 +9,7 @@ namespace {
 
 using namespace kvscope::testing;
 
-RunRequest request_of(std::vector<int> ids, std::vector<std::string> lanes, PromptMode mode) {
+RunRequest edited_request(std::vector<int> ids, std::vector<std::string> lanes, PromptMode mode) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
   request.lanes = parse_lane_specs(lanes);
@@ -19,43 +19,43 @@ RunRequest request_of(std::vector<int> ids, std::vector<std::string> lanes, Prom
   return request;
 }
 
-const std::vector<std::string> kLanes = {"knorm:slots=12",
-                                         "scissorhands:slots=16,window=100",
-                                         "scissorhands:slots=16,window=30",
-                                         "pyramidinfer:slots=20,recent=0.5",
-                                         "lm_infinite:slots=12,sinks=3",
-                                         "criticalkv:slots=12,base=adakv,window=4,refresh=1",
-                                         "criticalkv:slots=12,base=headkv,scores=headkv.json,refresh=2",
-                                         "keepkv:slots=12,base=h2o",
-                                         "keepkv:slots=12,base=snapkv,window=4",
-                                         "keepkv:slots=12,base=pyramidinfer"};
+const std::vector<std::string> kEditedLanes = {"knorm:slots=12",
+                                               "scissorhands:slots=16,window=100",
+                                               "scissorhands:slots=16,window=30",
+                                               "pyramidinfer:slots=20,recent=0.5",
+                                               "lm_infinite:slots=12,sinks=3",
+                                               "criticalkv:slots=12,base=adakv,window=4,refresh=1",
+                                               "criticalkv:slots=12,base=headkv,scores=headkv.json,refresh=2",
+                                               "keepkv:slots=12,base=h2o",
+                                               "keepkv:slots=12,base=snapkv,window=4",
+                                               "keepkv:slots=12,base=pyramidinfer"};
 
 void expect_edits_change_nothing(std::vector<std::string> lanes, PromptMode mode) {
   Session edited = open_session(tiny_model());
   std::vector<int> ids = random_ids(150, 64, 4);
-  run(edited, request_of(ids, lanes, mode));
+  run(edited, edited_request(ids, lanes, mode));
   for (const int at : {149, 64, 63, 20}) {
     SCOPED_TRACE(at);
     ids[at] = (ids[at] + 1) % 64;
     Session fresh = open_session(tiny_model());
-    expect_same_run(run(edited, request_of(ids, lanes, mode)), run(fresh, request_of(ids, lanes, mode)));
+    expect_same_run(run(edited, edited_request(ids, lanes, mode)), run(fresh, edited_request(ids, lanes, mode)));
   }
   for (const int length : {152, 129, 40}) {
     SCOPED_TRACE(length);
     ids.resize(length, 5);
     Session fresh = open_session(tiny_model());
-    expect_same_run(run(edited, request_of(ids, lanes, mode)), run(fresh, request_of(ids, lanes, mode)));
+    expect_same_run(run(edited, edited_request(ids, lanes, mode)), run(fresh, edited_request(ids, lanes, mode)));
   }
 }
 
 TEST(PromptEdit, GivesTheSameRunAsAFreshSession) {
-  std::vector<std::string> lanes = kLanes;
+  std::vector<std::string> lanes = kEditedLanes;
   for (const char* spec : {"duo:slots=12,sinks=2", "duo:slots=30,sinks=1,sparsity=0.25"})
     lanes.push_back(spec);  // two pairs of sinks and recent
   expect_edits_change_nothing(lanes, PromptMode::prefill);
 }
 
-TEST(PromptEdit, InStreamModeTheSameRunAsAFreshSession) { expect_edits_change_nothing(kLanes, PromptMode::stream); }
+TEST(PromptEdit, InStreamModeTheSameRunAsAFreshSession) { expect_edits_change_nothing(kEditedLanes, PromptMode::stream); }
 
 TEST(PromptEdit, ALaneThatAsksForMoreGetsItWithoutANewSession) {
   const std::vector<int> ids = random_ids(100, 64, 5);
@@ -66,14 +66,15 @@ TEST(PromptEdit, ALaneThatAsksForMoreGetsItWithoutANewSession) {
     lanes.push_back(spec);
     SCOPED_TRACE(spec);
     Session fresh = open_session(tiny_model());
-    expect_same_run(run(session, request_of(ids, lanes, PromptMode::prefill)), run(fresh, request_of(ids, lanes, PromptMode::prefill)));
+    expect_same_run(run(session, edited_request(ids, lanes, PromptMode::prefill)),
+                    run(fresh, edited_request(ids, lanes, PromptMode::prefill)));
   }
 }
 
 TEST(PromptEdit, BudgetsOfAStreamedLaneMoveButItsStepsStay) {
   const std::vector<int> ids = random_ids(90, 64, 6);
   Session session = open_session(tiny_model());
-  const RunRequest request = request_of(ids, {"adakv:slots=10,window=2"}, PromptMode::stream);
+  const RunRequest request = edited_request(ids, {"adakv:slots=10,window=2"}, PromptMode::stream);
   const Snapshot before = run(session, request);
   RunRequest longer = request;
   longer.prompt_ids.push_back(3);

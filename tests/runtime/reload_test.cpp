@@ -14,7 +14,7 @@ namespace {
 
 using namespace kvscope::testing;
 
-RunRequest request_of(std::vector<int> ids, std::vector<std::string> lanes, PromptMode mode, std::vector<int> follow) {
+RunRequest reloaded_request(std::vector<int> ids, std::vector<std::string> lanes, PromptMode mode, std::vector<int> follow) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
   request.lanes = parse_lane_specs(lanes);
@@ -38,12 +38,12 @@ TEST_P(Reload, EqualsAPrefillOfTheSameTokens) {
   constexpr int kEvery = 30;
   const std::string lane = std::string("keepkv:slots=24,threshold=0.3,") + GetParam();
   Session session = open_session(tiny_model());
-  const Snapshot reloaded = run(session, request_of(ids, {lane + ",reload=" + std::to_string(kEvery)}, PromptMode::prefill, more));
-  const Snapshot without = run(session, request_of(ids, {lane}, PromptMode::prefill, more));
+  const Snapshot reloaded = run(session, reloaded_request(ids, {lane + ",reload=" + std::to_string(kEvery)}, PromptMode::prefill, more));
+  const Snapshot without = run(session, reloaded_request(ids, {lane}, PromptMode::prefill, more));
   std::vector<int> whole = ids;  // after step s the cache has seen the prompt and s tokens
   whole.insert(whole.end(), more.begin(), more.begin() + kEvery);
   Session fresh = open_session(tiny_model());
-  const Snapshot prefill = run(fresh, request_of(whole, {lane}, PromptMode::prefill, {}));
+  const Snapshot prefill = run(fresh, reloaded_request(whole, {lane}, PromptMode::prefill, {}));
 
   const StepRecord &got = *reloaded.lanes[1].steps[kEvery], &want = *prefill.lanes[1].steps[0], &other = *without.lanes[1].steps[kEvery];
   bool differs = false;
@@ -66,8 +66,8 @@ TEST_P(Reload, TheRecordsReplayToTheSameCaches) {
   for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
     Session session = open_session(tiny_model());
     const Snapshot out =
-        run(session, request_of(random_ids(60, 64, 23), {std::string("keepkv:slots=16,threshold=0.2,reload=7,") + GetParam()}, mode,
-                                random_ids(20, 64, 24)));
+        run(session, reloaded_request(random_ids(60, 64, 23), {std::string("keepkv:slots=16,threshold=0.2,reload=7,") + GetParam()}, mode,
+                                      random_ids(20, 64, 24)));
     const LaneSnapshot& lane = out.lanes[1];
     const LaneFates fates = derive_fates(lane.steps, static_cast<int>(lane.steps[0]->heads.size()));
     int restored = 0;
@@ -89,7 +89,7 @@ TEST_P(Reload, TheRecordsReplayToTheSameCaches) {
 TEST(Reload, WithRoomForEverythingNothingChanges) {
   Session session = open_session(tiny_model());
   const Snapshot out =
-      run(session, request_of(random_ids(70, 64, 25), {"keepkv:slots=500,reload=3"}, PromptMode::prefill, random_ids(10, 64, 26)));
+      run(session, reloaded_request(random_ids(70, 64, 25), {"keepkv:slots=500,reload=3"}, PromptMode::prefill, random_ids(10, 64, 26)));
   for (const StepPtr& step : out.lanes[1].steps) {
     EXPECT_EQ(step->kl, 0);
     for (const HeadRecord& head : step->heads) EXPECT_TRUE(head.events.empty());
@@ -101,12 +101,12 @@ TEST(Reload, EditsAndForksOfStepsRunLikeAFreshRun) {
   for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
     Session session = open_session(tiny_model());
     std::vector<int> ids = random_ids(150, 64, 27), more = random_ids(12, 64, 28);
-    run(session, request_of(ids, lanes, mode, more));
+    run(session, reloaded_request(ids, lanes, mode, more));
     for (const int place : {149, 80, 3}) {
       SCOPED_TRACE(place);
       ids[place] = (ids[place] + 7) % 64;
       Session fresh = open_session(tiny_model());
-      const RunRequest request = request_of(ids, lanes, mode, more);
+      const RunRequest request = reloaded_request(ids, lanes, mode, more);
       expect_same_run(run(session, request), run(fresh, request));
     }
   }

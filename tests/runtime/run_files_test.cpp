@@ -13,7 +13,7 @@
 namespace kvscope {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string refusal(RunFiles& files, const std::string& text) {
   try {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>
@@ -14,6 +15,7 @@
 namespace kvscope::testing {
 
 inline std::string tiny_model() { return in_checkout("tests/golden/tiny-gqa"); }
+inline std::string model_without_groups() { return in_checkout("tests/golden/tiny-mha"); }
 inline std::string embedded_model() { return in_checkout("assets/models/kvmini"); }
 
 inline Session open_session(const std::string& folder, DType precision = DType::f64, int n_threads = 1) {
@@ -26,6 +28,14 @@ inline std::vector<int> random_ids(int n, int vocab_size, unsigned seed) {
   std::vector<int> out(n);
   for (int& id : out) id = static_cast<int>(generator() % static_cast<unsigned>(vocab_size));
   return out;
+}
+
+/// Infinite where they are of different lengths or one is not a number.
+inline double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.size() != b.size()) return INFINITY;
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::isnan(a[i]) ? INFINITY : std::abs(a[i] - b[i]));
+  return worst;
 }
 
 inline Snapshot run(Session& session, const RunRequest& request) {

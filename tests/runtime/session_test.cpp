@@ -21,7 +21,7 @@ std::vector<std::string> all_lanes(const std::string& slots, PromptMode mode) {
   return out;
 }
 
-RunRequest request_of(std::vector<int> ids, PromptMode mode, int n_generate) {
+RunRequest session_request(std::vector<int> ids, PromptMode mode, int n_generate) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
   request.lanes = parse_lane_specs(all_lanes("12", mode));
@@ -38,41 +38,41 @@ INSTANTIATE_TEST_SUITE_P(Modes, Session_, ::testing::Values(PromptMode::prefill,
 TEST_P(Session_, AnEditAnywhereGivesTheSameRunAsAFreshSession) {
   Session edited = open_session(tiny_model());
   std::vector<int> ids = random_ids(150, 64, 1);
-  run(edited, request_of(ids, GetParam(), 3));
+  run(edited, session_request(ids, GetParam(), 3));
   for (const int at : {149, 100, 65, 64, 63, 7, 0}) {  // around page and checkpoint bounds
     SCOPED_TRACE(at);
     ids[at] = (ids[at] + 1) % 64;
     Session fresh = open_session(tiny_model());
-    expect_same_run(run(edited, request_of(ids, GetParam(), 3)), run(fresh, request_of(ids, GetParam(), 3)));
+    expect_same_run(run(edited, session_request(ids, GetParam(), 3)), run(fresh, session_request(ids, GetParam(), 3)));
   }
   for (const int length : {151, 90, 64, 128}) {
     SCOPED_TRACE(length);
     ids.resize(length, 5);
     Session fresh = open_session(tiny_model());
-    expect_same_run(run(edited, request_of(ids, GetParam(), 3)), run(fresh, request_of(ids, GetParam(), 3)));
+    expect_same_run(run(edited, session_request(ids, GetParam(), 3)), run(fresh, session_request(ids, GetParam(), 3)));
   }
 }
 
 TEST_P(Session_, GeneratingInPartsEqualsGeneratingAtOnce) {
   const std::vector<int> ids = random_ids(40, 64, 2);
   Session parts = open_session(tiny_model()), once = open_session(tiny_model());
-  run(parts, request_of(ids, GetParam(), 2));
-  run(parts, request_of(ids, GetParam(), 5));
-  expect_same_run(run(parts, request_of(ids, GetParam(), 9)), run(once, request_of(ids, GetParam(), 9)));
+  run(parts, session_request(ids, GetParam(), 2));
+  run(parts, session_request(ids, GetParam(), 5));
+  expect_same_run(run(parts, session_request(ids, GetParam(), 9)), run(once, session_request(ids, GetParam(), 9)));
 }
 
 TEST_P(Session_, ALaneAddedLaterEqualsALaneFromTheStart) {
   const std::vector<int> ids = random_ids(70, 64, 3);
   Session later = open_session(tiny_model()), start = open_session(tiny_model());
-  RunRequest few = request_of(ids, GetParam(), 4);
+  RunRequest few = session_request(ids, GetParam(), 4);
   few.lanes.resize(2);
   run(later, few);
-  expect_same_run(run(later, request_of(ids, GetParam(), 4)), run(start, request_of(ids, GetParam(), 4)));
+  expect_same_run(run(later, session_request(ids, GetParam(), 4)), run(start, session_request(ids, GetParam(), 4)));
 }
 
 TEST_P(Session_, WithRoomForEveryTokenALaneIsBitIdenticalToTheFullCache) {
   Session session = open_session(tiny_model(), DType::f32, 2);
-  RunRequest request = request_of(random_ids(30, 64, 4), GetParam(), 5);
+  RunRequest request = session_request(random_ids(30, 64, 4), GetParam(), 5);
   request.lanes = parse_lane_specs(all_lanes("64", GetParam()));
   const Snapshot out = run(session, request);
   for (const LaneSnapshot& lane : out.lanes) {
@@ -86,7 +86,7 @@ TEST_P(Session_, WithRoomForEveryTokenALaneIsBitIdenticalToTheFullCache) {
 
 TEST_P(Session_, EveryTokenIsRepresentedOrEvictedExactlyOnce) {
   Session session = open_session(tiny_model());
-  const Snapshot out = run(session, request_of(random_ids(60, 64, 5), GetParam(), 6));
+  const Snapshot out = run(session, session_request(random_ids(60, 64, 5), GetParam(), 6));
   for (const LaneSnapshot& lane : out.lanes) {
     for (const StepPtr& step : lane.steps) {
       for (const HeadRecord& head : step->heads) {
@@ -102,7 +102,7 @@ TEST_P(Session_, EveryTokenIsRepresentedOrEvictedExactlyOnce) {
 TEST_P(Session_, FatesSayWhichTokensTheSlotsHold) {
   Session session = open_session(tiny_model());
   for (const int n_generate : {2, 6}) {  // the second run extends the fates of the first
-    const Snapshot out = run(session, request_of(random_ids(60, 64, 5), GetParam(), n_generate));
+    const Snapshot out = run(session, session_request(random_ids(60, 64, 5), GetParam(), n_generate));
     for (const LaneSnapshot& lane : out.lanes) {
       ASSERT_TRUE(lane.fates);
       ASSERT_EQ(lane.fates->heads.size(), lane.steps[0]->heads.size());
@@ -125,7 +125,7 @@ TEST_P(Session_, FatesSayWhichTokensTheSlotsHold) {
 TEST_P(Session_, ARunCancelledAnywhereGoesOnAsIfNothingHadHappened) {
   const std::vector<int> ids = random_ids(140, 64, 6);
   Session plain = open_session(tiny_model());
-  const Snapshot want = run(plain, request_of(ids, GetParam(), 6));
+  const Snapshot want = run(plain, session_request(ids, GetParam(), 6));
   for (int stop_after = 0; stop_after < 11; ++stop_after) {
     SCOPED_TRACE(stop_after);
     Session session = open_session(tiny_model());
@@ -134,13 +134,13 @@ TEST_P(Session_, ARunCancelledAnywhereGoesOnAsIfNothingHadHappened) {
     const auto progress = [&](const std::string&, double) {
       if (reports++ == stop_after) cancel.cancel();
     };
-    EXPECT_THROW(session.run(request_of(ids, GetParam(), 6), cancel, progress), Cancelled);
-    expect_same_run(run(session, request_of(ids, GetParam(), 6)), want);
+    EXPECT_THROW(session.run(session_request(ids, GetParam(), 6), cancel, progress), Cancelled);
+    expect_same_run(run(session, session_request(ids, GetParam(), 6)), want);
   }
 }
 
 TEST(SessionProgress, ACompressionStopsAtTheNextLayerAndIsDoneAgain) {
-  const RunRequest request = request_of(random_ids(140, 64, 6), PromptMode::prefill, 2);
+  const RunRequest request = session_request(random_ids(140, 64, 6), PromptMode::prefill, 2);
   Session plain = open_session(tiny_model(), DType::f64, 1), session = open_session(tiny_model(), DType::f64, 1);
   const Snapshot want = run(plain, request);
   CancelToken cancel;
@@ -155,7 +155,7 @@ TEST(SessionProgress, ACompressionStopsAtTheNextLayerAndIsDoneAgain) {
 }
 
 TEST(SessionProgress, RisesWithEveryLayerThatARunCompressesBesideTheOthers) {
-  RunRequest request = request_of(random_ids(140, 64, 6), PromptMode::prefill, 2);
+  RunRequest request = session_request(random_ids(140, 64, 6), PromptMode::prefill, 2);
   const std::vector<LaneSpec> lanes = std::exchange(request.lanes, parse_lane_specs({reference_policy()}));
   Session session = open_session(tiny_model(), DType::f32, 2);
   run(session, request);
@@ -172,7 +172,7 @@ TEST(SessionProgress, RisesWithEveryLayerThatARunCompressesBesideTheOthers) {
 }
 
 TEST_P(Session_, ThreadsChangeNothing) {
-  const RunRequest request = request_of(random_ids(100, 64, 7), GetParam(), 3);
+  const RunRequest request = session_request(random_ids(100, 64, 7), GetParam(), 3);
   for (const DType precision : {DType::f64, DType::f32}) {
     Session one = open_session(tiny_model(), precision, 1);
     const Snapshot want = run(one, request);
@@ -185,7 +185,7 @@ TEST_P(Session_, ThreadsChangeNothing) {
 
 TEST_P(Session_, ACacheTakesTheMemoryOfItsBudgetAndOneSlotMore) {
   Session session = open_session(tiny_model());
-  RunRequest request = request_of(random_ids(60, 64, 5), GetParam(), 6);
+  RunRequest request = session_request(random_ids(60, 64, 5), GetParam(), 6);
   const Snapshot out = run(session, request);
   const ModelConfig& c = session.config();
   int checked = 0;
@@ -223,7 +223,7 @@ TEST(Session, SaysWhatItKeepsOfAPromptsAttention) {
 
 TEST(Session, WithoutAShadowLocalFiguresAreNotAvailable) {
   Session session = open_session(tiny_model());
-  RunRequest request = request_of(random_ids(40, 64, 8), PromptMode::prefill, 3);
+  RunRequest request = session_request(random_ids(40, 64, 8), PromptMode::prefill, 3);
   request.shadow = false;
   const Snapshot out = run(session, request);
   const LaneSnapshot& lane = out.lanes[1];
@@ -234,7 +234,7 @@ TEST(Session, WithoutAShadowLocalFiguresAreNotAvailable) {
 
 TEST(Session, BadRequestsLeaveTheSessionUsable) {
   Session session = open_session(tiny_model());
-  RunRequest good = request_of(random_ids(20, 64, 9), PromptMode::prefill, 2);
+  RunRequest good = session_request(random_ids(20, 64, 9), PromptMode::prefill, 2);
   const Snapshot want = run(session, good);
   RunRequest bad = good;
   bad.lanes = parse_lane_specs({"keepkv:slots=3,threshold[L99]=0.5"});  // reads well, but the model has no such layer
@@ -250,7 +250,7 @@ TEST(Session, BadRequestsLeaveTheSessionUsable) {
 
 TEST(Session, SamplingRepeatsWithItsSeedAndDiffersWithAnother) {
   Session session = open_session(tiny_model());
-  RunRequest request = request_of(random_ids(20, 64, 10), PromptMode::prefill, 12);
+  RunRequest request = session_request(random_ids(20, 64, 10), PromptMode::prefill, 12);
   request.lanes = {};
   request.temperature = 1.5;
   const auto text = [&](std::uint64_t seed) {

@@ -12,11 +12,11 @@ namespace {
 
 using namespace kvscope::testing;
 
-const std::vector<std::string> kLanes = {"kivi:bits=2,group_size=4,residual=8", "turboquant:bits=3,residual=4",
-                                         "custom:storage=grouped,bits=4,group_size=4,full_tokens=4,slots=12",
-                                         "custom:storage=rotated,bits=2,slots=12", "quest:page=4,pages=3,whole=1"};
+const std::vector<std::string> kStoredLanes = {"kivi:bits=2,group_size=4,residual=8", "turboquant:bits=3,residual=4",
+                                               "custom:storage=grouped,bits=4,group_size=4,full_tokens=4,slots=12",
+                                               "custom:storage=rotated,bits=2,slots=12", "quest:page=4,pages=3,whole=1"};
 
-RunRequest request_of(std::vector<int> ids, const std::vector<std::string>& lanes, PromptMode mode) {
+RunRequest stored_request(std::vector<int> ids, const std::vector<std::string>& lanes, PromptMode mode) {
   RunRequest request;
   request.prompt_ids = std::move(ids);
   request.lanes = parse_lane_specs(lanes);
@@ -32,8 +32,8 @@ const LaneSnapshot& lane_of(const Snapshot& snapshot, const std::string& spec) {
 TEST(Storing, CostsErrorsFromTheStepAfterThePromptOn) {
   for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
     Session session = open_session(tiny_model());
-    const Snapshot out = run(session, request_of(random_ids(40, 64, 3), kLanes, mode));
-    for (const std::string& spec : kLanes) {
+    const Snapshot out = run(session, stored_request(random_ids(40, 64, 3), kStoredLanes, mode));
+    for (const std::string& spec : kStoredLanes) {
       const LaneSnapshot& lane = lane_of(out, spec);
       const HeadRecord &first = lane.steps.front()->heads.back(), &last = lane.steps.back()->heads.back();
       EXPECT_EQ(first.local_rel_l2, 0) << spec;
@@ -49,7 +49,7 @@ TEST(Storing, MoreBitsCostLess) {
   double before = 1e9;
   for (const char* spec :
        {"kivi:bits=2,group_size=4,residual=4", "kivi:bits=4,group_size=4,residual=4", "kivi:bits=8,group_size=4,residual=4"}) {
-    const Snapshot out = run(session, request_of(random_ids(60, 64, 3), {spec}, PromptMode::prefill));
+    const Snapshot out = run(session, stored_request(random_ids(60, 64, 3), {spec}, PromptMode::prefill));
     double error = 0;
     for (const HeadRecord& head : out.lanes.back().steps.back()->heads) error += head.local_rel_l2;
     EXPECT_LT(error, before / 4) << spec;
@@ -59,8 +59,8 @@ TEST(Storing, MoreBitsCostLess) {
 
 TEST(Storing, WhatIsAllRecentEqualsTheFullCacheToTheLastBit) {
   Session session = open_session(tiny_model());
-  const Snapshot out =
-      run(session, request_of(random_ids(30, 64, 3), {"kivi", "turboquant:residual=99", "quest", "think:pruned=0"}, PromptMode::prefill));
+  const Snapshot out = run(
+      session, stored_request(random_ids(30, 64, 3), {"kivi", "turboquant:residual=99", "quest", "think:pruned=0"}, PromptMode::prefill));
   for (const LaneSnapshot& lane : out.lanes) {
     EXPECT_EQ(lane.steps.back()->logits_top, out.lanes[0].steps.back()->logits_top) << lane.spec;
     EXPECT_EQ(lane.steps.back()->kl, 0) << lane.spec;
@@ -70,8 +70,8 @@ TEST(Storing, WhatIsAllRecentEqualsTheFullCacheToTheLastBit) {
 TEST(Storing, BytesAreThoseOfTheHeadsAndOfTheEquation) {
   Session session = open_session(tiny_model());
   const int d = session.config().head_dim, heads = session.config().n_layers * session.config().n_kv_heads;
-  const Snapshot out = run(session, request_of(random_ids(40, 64, 3), kLanes, PromptMode::prefill));
-  for (const std::string& spec : kLanes) {
+  const Snapshot out = run(session, stored_request(random_ids(40, 64, 3), kStoredLanes, PromptMode::prefill));
+  for (const std::string& spec : kStoredLanes) {
     const LaneSnapshot& lane = lane_of(out, spec);
     double sum = 0;
     for (const HeadRecord& head : lane.steps.back()->heads) sum += std::isnan(head.kv_bytes) ? head.n_slots * 2.0 * d * 8 : head.kv_bytes;
@@ -80,14 +80,14 @@ TEST(Storing, BytesAreThoseOfTheHeadsAndOfTheEquation) {
   }
   // 46 tokens: keys 0 to 39 in 10 blocks of 4, values 0 to 37
   const double full = 8.0 * d * (2 * 46 - 40 - 38), stored = 78 * d * 2 / 8.0 + 4.0 * (10 * d + 38 * ((d + 3) / 4));
-  EXPECT_EQ(lane_of(out, kLanes[0]).kv_bytes, heads * (full + stored));
+  EXPECT_EQ(lane_of(out, kStoredLanes[0]).kv_bytes, heads * (full + stored));
   const double turned = 8.0 * d * 2 * 4 + 2 * 42 * (d * 3 / 8.0 + 2);
-  EXPECT_EQ(lane_of(out, kLanes[1]).kv_bytes, heads * turned);
+  EXPECT_EQ(lane_of(out, kStoredLanes[1]).kv_bytes, heads * turned);
 }
 
 TEST(Storing, EveryRunSaysThatItIsComputedAsIfStored) {
   Session session = open_session(tiny_model());
-  const Snapshot out = run(session, request_of(random_ids(40, 64, 3), kLanes, PromptMode::prefill));
+  const Snapshot out = run(session, stored_request(random_ids(40, 64, 3), kStoredLanes, PromptMode::prefill));
   for (const LaneSnapshot& lane : out.lanes) {
     const auto said = std::ranges::find(lane.warnings, LaneWarning::Kind::as_if_stored, &LaneWarning::kind);
     EXPECT_EQ(said != lane.warnings.end(), !lane.stored_as.empty()) << lane.spec;
@@ -100,7 +100,7 @@ TEST(Storing, EveryRunSaysThatItIsComputedAsIfStored) {
 
 TEST(Storing, ATextOfWhichAllStaysInFullIsSaidToBeNoSmaller) {
   Session session = open_session(tiny_model());
-  const Snapshot out = run(session, request_of(random_ids(20, 64, 3), {"kivi:bits=4"}, PromptMode::prefill));
+  const Snapshot out = run(session, stored_request(random_ids(20, 64, 3), {"kivi:bits=4"}, PromptMode::prefill));
   const LaneSnapshot& lane = out.lanes.back();
   EXPECT_EQ(lane.kv_bytes, out.lanes[0].kv_bytes);
   ASSERT_EQ(lane.warnings.size(), 1u);
@@ -109,7 +109,7 @@ TEST(Storing, ATextOfWhichAllStaysInFullIsSaidToBeNoSmaller) {
 
 TEST(Storing, ASlotSaysHowFarOffItIs) {
   Session session = open_session(tiny_model());
-  const Snapshot out = run(session, request_of(random_ids(40, 64, 3), {kLanes[0]}, PromptMode::prefill));
+  const Snapshot out = run(session, stored_request(random_ids(40, 64, 3), {kStoredLanes[0]}, PromptMode::prefill));
   const HeadRecord& head = out.lanes[1].steps.back()->heads.front();
   ASSERT_EQ(head.stored_block.size(), 46u);
   EXPECT_EQ(head.stored_block[39], 9);
@@ -125,27 +125,27 @@ TEST(Storing, EditsOfAPromptChangeNothing) {
   for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
     Session edited = open_session(tiny_model());
     std::vector<int> ids = random_ids(150, 64, 4);
-    run(edited, request_of(ids, kLanes, mode));
+    run(edited, stored_request(ids, kStoredLanes, mode));
     for (const int at : {149, 64, 20}) {
       ids[static_cast<std::size_t>(at)] = (ids[static_cast<std::size_t>(at)] + 1) % 64;
       Session fresh = open_session(tiny_model());
-      expect_same_run(run(edited, request_of(ids, kLanes, mode)), run(fresh, request_of(ids, kLanes, mode)));
+      expect_same_run(run(edited, stored_request(ids, kStoredLanes, mode)), run(fresh, stored_request(ids, kStoredLanes, mode)));
     }
   }
 }
 
 TEST(Storing, ThreadsChangeNothing) {
   Session one = open_session(tiny_model()), three = open_session(tiny_model(), DType::f64, 3);
-  const RunRequest request = request_of(random_ids(60, 64, 6), kLanes, PromptMode::prefill);
+  const RunRequest request = stored_request(random_ids(60, 64, 6), kStoredLanes, PromptMode::prefill);
   expect_same_run(run(one, request), run(three, request));
 }
 
 TEST(Storing, EqualBytesAreWhatAShareOfBytesAsksFor) {
   Session session = open_session(tiny_model());
   RunRequest request =
-      request_of(random_ids(200, 64, 3),
-                 {"snapkv:ratio=0.125,window=4", "custom:stat=pooled,window=4,storage=grouped,group_size=4,full_tokens=0,bytes=0.125"},
-                 PromptMode::prefill);
+      stored_request(random_ids(200, 64, 3),
+                     {"snapkv:ratio=0.125,window=4", "custom:stat=pooled,window=4,storage=grouped,group_size=4,full_tokens=0,bytes=0.125"},
+                     PromptMode::prefill);
   request.n_generate = 0;
   const Snapshot out = run(session, request);
   const LaneSnapshot &evicts = out.lanes[1], &quantises = out.lanes[2];
@@ -156,7 +156,7 @@ TEST(Storing, EqualBytesAreWhatAShareOfBytesAsksFor) {
 
 TEST(Reading, WhatIsNotReadGetsNoAttentionAndCountsAsLost) {
   Session session = open_session(tiny_model());
-  const Snapshot out = run(session, request_of(random_ids(40, 64, 3), {"quest:page=4,pages=3,whole=1"}, PromptMode::prefill));
+  const Snapshot out = run(session, stored_request(random_ids(40, 64, 3), {"quest:page=4,pages=3,whole=1"}, PromptMode::prefill));
   const LaneSnapshot& lane = out.lanes[1];
   const int n_kv = session.config().n_kv_heads, d = session.config().head_dim;
   EXPECT_TRUE(lane.steps.front()->heads.back().unread.empty()) << "the prompt is read in full";
@@ -182,7 +182,7 @@ TEST(Reading, WhatIsNotReadGetsNoAttentionAndCountsAsLost) {
 
 TEST(Pages, ByPagesTheHeadsOfALayerKeepTheSameWholePages) {
   Session session = open_session(tiny_model());
-  const Snapshot out = run(session, request_of(random_ids(60, 64, 3), {"knorm:ratio=0.5,block=5"}, PromptMode::prefill));
+  const Snapshot out = run(session, stored_request(random_ids(60, 64, 3), {"knorm:ratio=0.5,block=5"}, PromptMode::prefill));
   const StepRecord& step = *out.lanes.back().steps.front();
   ASSERT_LT(step.heads.front().n_slots, 60);
   for (const HeadRecord& head : step.heads) {
@@ -198,7 +198,7 @@ TEST(Pages, ByPagesTheHeadsOfALayerKeepTheSameWholePages) {
 TEST(Pages, BytesReadAreThoseOfAllHeadsBesideThoseKept) {
   Session session = open_session(tiny_model());
   const Snapshot out =
-      run(session, request_of(random_ids(40, 64, 3), {"quest:page=4,pages=3,whole=1", "h2o:slots=20"}, PromptMode::prefill));
+      run(session, stored_request(random_ids(40, 64, 3), {"quest:page=4,pages=3,whole=1", "h2o:slots=20"}, PromptMode::prefill));
   const LaneSnapshot& paged = out.lanes[1];
   const RunFigures f = run_figures(out, paged);
   const StepRecord& last = *paged.steps.back();

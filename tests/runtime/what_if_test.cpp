@@ -16,7 +16,7 @@ namespace {
 
 using namespace kvscope::testing;
 
-RunRequest request_of(std::vector<std::string> lanes, PromptMode mode, int n_prompt, int n_generate, unsigned seed = 11) {
+RunRequest what_if_request(std::vector<std::string> lanes, PromptMode mode, int n_prompt, int n_generate, unsigned seed = 11) {
   RunRequest request;
   request.prompt_ids = random_ids(n_prompt, 64, seed);
   request.lanes = parse_lane_specs(lanes);
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, WhatIf_, ::testing::Values(PromptMode::prefill, 
 TEST_P(WhatIf_, EvictingByHandWhatAPolicyEvictsIsThatPolicy) {
   Session session = open_session(tiny_model());
   for (const std::string policy : {"local", "h2o", "tova", "streaming"}) {
-    RunRequest request = request_of({policy + ":slots=12"}, GetParam(), 40, 6);
+    RunRequest request = what_if_request({policy + ":slots=12"}, GetParam(), 40, 6);
     const Snapshot by_policy = run(session, request);
     request.lanes = parse_lane_specs({with_edits(policy + ":slots=900", removals_by_hand(by_policy.lanes[1]))});
     const Snapshot by_hand = run(session, request);
@@ -97,7 +97,7 @@ TEST_P(WhatIf_, EvictingByHandWhatAPolicyEvictsIsThatPolicy) {
 TEST(WhatIf, MergingByHandAsKeepkvDoesIsKeepkv) {
   Session session = open_session(tiny_model());
   const std::string keys = ",threshold=-1,sinks=2,recent=3";
-  RunRequest request = request_of({"keepkv:slots=12" + keys}, PromptMode::stream, 40, 3);
+  RunRequest request = what_if_request({"keepkv:slots=12" + keys}, PromptMode::stream, 40, 3);
   const Snapshot by_policy = run(session, request);
   request.lanes = parse_lane_specs({with_edits("keepkv:slots=900" + keys, removals_by_hand(by_policy.lanes[1]))});
   const Snapshot by_hand = run(session, request);
@@ -119,7 +119,7 @@ TEST(WhatIf, MergingByHandAsKeepkvDoesIsKeepkv) {
 TEST(WhatIf, RestoringEverythingThatWasEvictedIsTheFullCacheAgain) {
   Session session = open_session(tiny_model());
   RunRequest request =
-      request_of({"snapkv:slots=12", "full@evict=1-30,step=0", "streaming:slots=900@evict=1-30,step=0"}, PromptMode::prefill, 40, 6);
+      what_if_request({"snapkv:slots=12", "full@evict=1-30,step=0", "streaming:slots=900@evict=1-30,step=0"}, PromptMode::prefill, 40, 6);
   const Snapshot evicted = run(session, request);
   for (LaneSpec& lane : request.lanes) lane = parse_lane_spec(lane.text + "@restore=0-39,step=0");
   const Snapshot restored = run(session, request);
@@ -141,7 +141,8 @@ TEST(WhatIf, RestoringEverythingThatWasEvictedIsTheFullCacheAgain) {
 
 TEST(WhatIf, WhatGoesByHandFromTheFullCacheIsMeasuredAsInAnyOtherRun) {
   Session session = open_session(tiny_model());
-  const Snapshot out = run(session, request_of({"full@evict=1-30,step=0", "h2o:slots=900@evict=1-30,step=0"}, PromptMode::prefill, 40, 4));
+  const Snapshot out =
+      run(session, what_if_request({"full@evict=1-30,step=0", "h2o:slots=900@evict=1-30,step=0"}, PromptMode::prefill, 40, 4));
   double lost = 0;
   for (std::size_t s = 0; s < out.lanes[1].steps.size(); ++s) {
     for (std::size_t h = 0; h < out.lanes[1].steps[s]->heads.size(); ++h) {
@@ -161,7 +162,7 @@ TEST_P(WhatIf_, WhatWasPinnedFromTheStartNeverGoesUnderAnyPolicy) {
   const std::string pins = "@pin=5,6,17@pin=9,layers=0,heads=1@pin=30,step=30";
   std::vector<std::string> lanes = policies_with("12", GetParam());
   for (std::string& lane : lanes) lane += pins;
-  const Snapshot out = run(session, request_of(lanes, GetParam(), 50, 8));
+  const Snapshot out = run(session, what_if_request(lanes, GetParam(), 50, 8));
   for (std::size_t l = 1; l < out.lanes.size(); ++l) {
     expect_invariants(out.lanes[l], out.lanes[l].spec);
     for (const StepPtr& step : out.lanes[l].steps)
@@ -194,7 +195,7 @@ TEST_P(WhatIf_, BookkeepingHoldsUnderEveryPolicyAndAnyEdit) {
     early = edits;
   }
   for (std::string& lane : lanes) lane += early;
-  const Snapshot out = run(session, request_of(lanes, GetParam(), 50, 8));
+  const Snapshot out = run(session, what_if_request(lanes, GetParam(), 50, 8));
   int restored = 0;
   for (const LaneSnapshot& lane : out.lanes) {
     expect_invariants(lane, lane.spec);
@@ -206,7 +207,7 @@ TEST_P(WhatIf_, BookkeepingHoldsUnderEveryPolicyAndAnyEdit) {
 }
 
 TEST_P(WhatIf_, AForkLeavesItsBaselineAndUndoLeavesNothing) {
-  const RunRequest plain = request_of({"h2o:slots=12", "keepkv:slots=12"}, GetParam(), 40, 5);
+  const RunRequest plain = what_if_request({"h2o:slots=12", "keepkv:slots=12"}, GetParam(), 40, 5);
   Session never = open_session(tiny_model());
   const Snapshot want = run(never, plain);
   Session session = open_session(tiny_model());
@@ -223,7 +224,7 @@ TEST_P(WhatIf_, AForkLeavesItsBaselineAndUndoLeavesNothing) {
 }
 
 TEST_P(WhatIf_, AForkFromACheckpointEqualsAForkFromTheStart) {
-  RunRequest request = request_of({"h2o:slots=12", "weightedkv:slots=12"}, GetParam(), 60, 75);
+  RunRequest request = what_if_request({"h2o:slots=12", "weightedkv:slots=12"}, GetParam(), 60, 75);
   Session session = open_session(tiny_model());
   run(session, request);
   const int late = GetParam() == PromptMode::prefill ? 70 : 130;
@@ -236,7 +237,7 @@ TEST_P(WhatIf_, AForkFromACheckpointEqualsAForkFromTheStart) {
 }
 
 TEST_P(WhatIf_, AForkOfARunWithAMergeByHandHasItsOwnBound) {
-  RunRequest request = request_of({"h2o:slots=12@merge=39,into=38,step=65"}, GetParam(), 40, 75);
+  RunRequest request = what_if_request({"h2o:slots=12@merge=39,into=38,step=65"}, GetParam(), 40, 75);
   request.measures = MeasureSet::all();
   Session session = open_session(tiny_model());
   run(session, request);
@@ -248,7 +249,7 @@ TEST_P(WhatIf_, AForkOfARunWithAMergeByHandHasItsOwnBound) {
 TEST_P(WhatIf_, ThreadsChangeNothing) {
   std::vector<std::string> lanes = policies_with("12", GetParam());
   for (std::string& lane : lanes) lane += "@restore=3-9,step=1@merge=20,into=30,step=1,heads=0@pin=4@slots=20,layers=1";
-  const RunRequest request = request_of(lanes, GetParam(), 40, 4);
+  const RunRequest request = what_if_request(lanes, GetParam(), 40, 4);
   Session one = open_session(tiny_model(), DType::f32, 1), many = open_session(tiny_model(), DType::f32, 3);
   expect_same_run(run(one, request), run(many, request));
 }
@@ -256,9 +257,9 @@ TEST_P(WhatIf_, ThreadsChangeNothing) {
 TEST_P(WhatIf_, ABudgetForEveryHeadIsTheBudgetOfTheLane) {
   Session session = open_session(tiny_model());
   for (const std::string policy : {"local", "h2o", "weightedkv", "tova", "lm_infinite"}) {
-    const Snapshot want = run(session, request_of({policy + ":slots=16"}, GetParam(), 50, 6));
+    const Snapshot want = run(session, what_if_request({policy + ":slots=16"}, GetParam(), 50, 6));
     for (const std::string edit : {"@slots=16", "@factor=0.5", "@slots=99@slots=16", "@slots=16@slots=99,on=0"}) {
-      const Snapshot got = run(session, request_of({policy + ":slots=32" + edit}, GetParam(), 50, 6));
+      const Snapshot got = run(session, what_if_request({policy + ":slots=32" + edit}, GetParam(), 50, 6));
       expect_same_run(got, want);
       for (const HeadRecord& head : got.lanes[1].steps.back()->heads) {
         EXPECT_EQ(head.budget, 16);
@@ -272,7 +273,7 @@ TEST_P(WhatIf_, ABudgetOfOneHeadHoldsThereAndTheOthersKeepTheirs) {
   Session session = open_session(tiny_model());
   std::vector<std::string> plain = policies_with("16", GetParam()), edited = plain;
   for (std::string& lane : edited) lane += "@slots=11,layers=1,heads=0@slots=24,layers=0,heads=1";
-  const Snapshot a = run(session, request_of(plain, GetParam(), 60, 8)), b = run(session, request_of(edited, GetParam(), 60, 8));
+  const Snapshot a = run(session, what_if_request(plain, GetParam(), 60, 8)), b = run(session, what_if_request(edited, GetParam(), 60, 8));
   for (std::size_t l = 1; l < b.lanes.size(); ++l) {
     expect_invariants(b.lanes[l], b.lanes[l].spec);
     for (std::size_t s = 0; s < b.lanes[l].steps.size(); ++s)
@@ -304,14 +305,14 @@ TEST_P(WhatIf_, ABudgetOfOneHeadHoldsThereAndTheOthersKeepTheirs) {
 TEST(WhatIf, WhatTheModelOrPolicyDoesNotHaveIsRefused) {
   Session session = open_session(tiny_model());
   for (const std::string lane : {"h2o:slots=12@evict=3,step=1,layers=2", "h2o:slots=12@slots=3,heads=7", "full@slots=12"}) {
-    EXPECT_THROW(run(session, request_of({lane}, PromptMode::prefill, 20, 2)), UsageError) << lane;
+    EXPECT_THROW(run(session, what_if_request({lane}, PromptMode::prefill, 20, 2)), UsageError) << lane;
   }
 }
 
 /// How many edits of the second lane changed nothing, as its warnings say; -1: they do not.
 int idle_edits(const std::string& edits) {
   Session session = open_session(tiny_model());
-  const Snapshot out = run(session, request_of({"h2o:slots=12" + edits}, PromptMode::prefill, 20, 3));  // positions 0-22, steps 0-3
+  const Snapshot out = run(session, what_if_request({"h2o:slots=12" + edits}, PromptMode::prefill, 20, 3));  // positions 0-22, steps 0-3
   const std::vector<LaneWarning>& warnings = out.lanes[1].warnings;
   const auto said = std::ranges::find(warnings, LaneWarning::Kind::edits_idle, &LaneWarning::kind);
   return said == warnings.end() ? -1 : static_cast<int>(said->count);

@@ -16,7 +16,7 @@ namespace {
 using namespace kvscope::testing;
 using ::testing::ElementsAre;
 
-Snapshot run_of(const std::vector<std::string>& lanes, int n_prompt, PromptMode mode, int n_generate = 0) {
+Snapshot example_run(const std::vector<std::string>& lanes, int n_prompt, PromptMode mode, int n_generate = 0) {
   Session session = open_session(tiny_model());
   RunRequest request;
   request.prompt_ids = random_ids(n_prompt, 64, 9);
@@ -34,7 +34,7 @@ void expect_same_kept(const LaneSnapshot& a, const LaneSnapshot& b) {
 }
 
 TEST(WorkedExamples, TheFullCacheKeepsEveryTokenAndAgreesWithItself) {
-  const Snapshot s = run_of({}, 30, PromptMode::stream);
+  const Snapshot s = example_run({}, 30, PromptMode::stream);
   for (const StepPtr& step : s.lanes[0].steps) {
     EXPECT_EQ(step->kl, 0);
     for (const HeadRecord& head : step->heads) EXPECT_EQ(static_cast<int>(head.pos.size()), step->position + 1);
@@ -43,7 +43,7 @@ TEST(WorkedExamples, TheFullCacheKeepsEveryTokenAndAgreesWithItself) {
 
 TEST(WorkedExamples, LocalKeepsTheLastTokens) {
   const int window = 6;
-  const Snapshot s = run_of({"local:slots=6"}, 20, PromptMode::stream);
+  const Snapshot s = example_run({"local:slots=6"}, 20, PromptMode::stream);
   for (const StepPtr& step : s.lanes[1].steps) {
     std::vector<int> want(static_cast<std::size_t>(std::min(step->position + 1, window)));
     std::iota(want.begin(), want.end(), std::max(0, step->position + 1 - window));
@@ -52,7 +52,7 @@ TEST(WorkedExamples, LocalKeepsTheLastTokens) {
 }
 
 TEST(WorkedExamples, StreamingWithTwoSinksAndThreeRecentOfEightTokens) {
-  const Snapshot s = run_of({"streaming:slots=5,sinks=2", "streaming:slots=5,sinks=2,positions=original"}, 9, PromptMode::stream);
+  const Snapshot s = example_run({"streaming:slots=5,sinks=2", "streaming:slots=5,sinks=2,positions=original"}, 9, PromptMode::stream);
   for (const std::size_t lane : {std::size_t{1}, std::size_t{2}})
     for (const HeadRecord& head : s.lanes[lane].steps[7]->heads) EXPECT_THAT(head.pos, ElementsAre(0, 1, 5, 6, 7));
   // where the query stands, at its cache index or at its own position, makes no difference until the first removal
@@ -66,7 +66,7 @@ TEST(WorkedExamples, StreamingWithTwoSinksAndThreeRecentOfEightTokens) {
 }
 
 TEST(WorkedExamples, LmInfiniteIsTheFullCacheAsLongAsTheWindowHoldsTheText) {
-  const Snapshot s = run_of({"lm_infinite:slots=16,sinks=4"}, 24, PromptMode::stream);
+  const Snapshot s = example_run({"lm_infinite:slots=16,sinks=4"}, 24, PromptMode::stream);
   for (const StepPtr& step : s.lanes[1].steps) {
     if (step->position <= 16)
       EXPECT_EQ(step->logits_top, s.lanes[0].steps[step->step]->logits_top) << step->position;
@@ -108,7 +108,7 @@ TEST(WorkedExamples, LmInfiniteSeesAllFarSinksAtOneDistance) {
 
 TEST(WorkedExamples, HeavyHittersShareOneQueryOfAttentionPerQuery) {
   // every row adds up to 1 over the slots it saw, so what stands and what went add up to the number of queries
-  const Snapshot s = run_of({"h2o:slots=8"}, 40, PromptMode::stream);
+  const Snapshot s = example_run({"h2o:slots=8"}, 40, PromptMode::stream);
   std::vector<double> gone(s.lanes[1].steps[0]->heads.size(), 0.0);
   for (const StepPtr& step : s.lanes[1].steps) {
     for (std::size_t h = 0; h < gone.size(); ++h) {
@@ -121,19 +121,19 @@ TEST(WorkedExamples, HeavyHittersShareOneQueryOfAttentionPerQuery) {
 }
 
 TEST(WorkedExamples, SnapKvKeepsExactlyItsCapacityOrEverything) {
-  const Snapshot s = run_of({"snapkv:slots=20,window=8", "snapkv:slots=60,window=8"}, 50, PromptMode::prefill);
+  const Snapshot s = example_run({"snapkv:slots=20,window=8", "snapkv:slots=60,window=8"}, 50, PromptMode::prefill);
   for (const HeadRecord& head : s.lanes[1].steps[0]->heads) EXPECT_EQ(head.pos.size(), 20u);
   for (const HeadRecord& head : s.lanes[2].steps[0]->heads) EXPECT_EQ(head.pos.size(), 50u);
 }
 
 TEST(WorkedExamples, AdaKvWithTheWholeBudgetSafeIsSnapKv) {
-  const Snapshot s = run_of({"snapkv:slots=20,window=8", "adakv:slots=20,window=8,alpha=1"}, 50, PromptMode::prefill, 3);
+  const Snapshot s = example_run({"snapkv:slots=20,window=8", "adakv:slots=20,window=8,alpha=1"}, 50, PromptMode::prefill, 3);
   expect_same_kept(s.lanes[1], s.lanes[2]);
 }
 
 TEST(WorkedExamples, HeadKvWithEqualImportanceIsSnapKv) {
   const auto file = std::filesystem::path(::testing::TempDir()) / ("kvscope-equal-" + std::to_string(getpid()) + ".json");
-  const Snapshot probe = run_of({}, 2, PromptMode::prefill);
+  const Snapshot probe = example_run({}, 2, PromptMode::prefill);
   std::string text;
   for (int l = 0; l < probe.model.n_layers; ++l) {
     text += l ? ",[1" : "[[1";
@@ -141,20 +141,21 @@ TEST(WorkedExamples, HeadKvWithEqualImportanceIsSnapKv) {
     text += "]";
   }
   std::ofstream(file) << text << "]";
-  const Snapshot s = run_of({"snapkv:slots=20,window=8", "headkv:slots=20,window=8,scores=" + file.string()}, 50, PromptMode::prefill, 3);
+  const Snapshot s =
+      example_run({"snapkv:slots=20,window=8", "headkv:slots=20,window=8,scores=" + file.string()}, 50, PromptMode::prefill, 3);
   std::filesystem::remove(file);
   expect_same_kept(s.lanes[1], s.lanes[2]);
 }
 
 TEST(WorkedExamples, PyramidInferWithoutDecayGivesEveryLayerTheSame) {
-  const Snapshot s = run_of({"pyramidinfer:slots=20,decay=1"}, 50, PromptMode::prefill);
+  const Snapshot s = example_run({"pyramidinfer:slots=20,decay=1"}, 50, PromptMode::prefill);
   for (const HeadRecord& head : s.lanes[1].steps[0]->heads) EXPECT_EQ(head.pos.size(), 20u);
 }
 
 TEST(WorkedExamples, DuoAttentionIsTheFullCacheOrStreamingAtItsEnds) {
-  const Snapshot s = run_of({"duo:slots=12,sinks=4,recent=8,sparsity=0", "duo:slots=12,sinks=4,recent=8,sparsity=1",
-                             "streaming:slots=12,sinks=4,positions=original"},
-                            40, PromptMode::prefill, 4);
+  const Snapshot s = example_run({"duo:slots=12,sinks=4,recent=8,sparsity=0", "duo:slots=12,sinks=4,recent=8,sparsity=1",
+                                  "streaming:slots=12,sinks=4,positions=original"},
+                                 40, PromptMode::prefill, 4);
   expect_same_kept(s.lanes[0], s.lanes[1]);
   for (const StepPtr& step : s.lanes[1].steps) EXPECT_EQ(step->kl, 0);
   expect_same_kept(s.lanes[2], s.lanes[3]);

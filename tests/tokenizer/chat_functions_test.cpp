@@ -13,12 +13,12 @@ constexpr const char* kVariables =
   "n": null, "t": true, "z": 0, "f": 2.5,
   "msgs": [{"role": "user", "content": "a"}, {"role": "assistant", "content": null}, {"role": "user", "content": "é", "n": 2}]})J";
 
-struct Case {
+struct ChatCase {
   const char *source, *expected;
 };
 
 // clang-format off
-constexpr Case kCases[] = {
+constexpr ChatCase kCases[] = {
     {R"J({{ s|length }})J", R"J(10)J"},
     {R"J({{ s[0] }})J", R"J(G)J"},
     {R"J({{ s[2] }})J", R"J(ü)J"},
@@ -470,7 +470,7 @@ std::string rendered(const std::string& source) {
 }
 
 TEST(ChatFunctions, AreThoseOfJinja) {
-  for (const Case& c : kCases) {
+  for (const ChatCase& c : kCases) {
     SCOPED_TRACE(c.source);
     try {
       EXPECT_EQ(rendered(c.source), c.expected);
