@@ -9,6 +9,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "viz/colour_math.h"
 #include "viz/draw/format.h"
 #include "viz/headless.h"
 #include "viz/reduce/compare.h"
@@ -403,6 +404,15 @@ TEST(EmphasisTest, KeepsTheMeantCategoryAndFadesTheOthers) {
       const Category other = category == Category::sink ? Category::kept : Category::sink;
       EXPECT_LT(distance(cell_fill(*theme, category, other)), distance(cell_fill(*theme, category))) << category_name(category);
     }
+}
+
+TEST(EmphasisTest, WhatIsGoneNeverOutshinesWhatIsKept) {
+  for (const Theme* theme : {&dark_theme(), &light_theme()}) {
+    const auto contrast_to_panel = [&](Category c) {
+      return contrast(cell_fill(*theme, c, Category::evicted), theme->panel);  // although it is just the evicted that are meant
+    };
+    EXPECT_GT(contrast_to_panel(Category::kept), contrast_to_panel(Category::evicted)) << (theme->dark ? "dark" : "light");
+  }
 }
 
 }  // namespace

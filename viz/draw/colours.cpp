@@ -10,6 +10,7 @@ namespace kvscope::viz {
 namespace {
 
 constexpr double kBesideEmphasis = 0.3;  // of the colour that stays to categories which are not meant
+constexpr double kBesideEvicted = 0.75;  // the same beside what is gone: what is there stays brighter than that
 
 // Relative luminance of WCAG 2.
 double luminance(Rgb c) {
@@ -46,7 +47,8 @@ Rgb cell_fill(const Theme& theme, Category c) {
 Rgb cell_fill(const Theme& theme, Category c, const std::optional<Category>& emphasis) {
   if (!emphasis) return cell_fill(theme, c);
   if (c == *emphasis) return theme.category[static_cast<std::size_t>(c)];
-  return mix(theme.panel, cell_fill(theme, c), c == Category::evicted ? 0.5 : kBesideEmphasis);
+  if (c == Category::evicted) return mix(theme.panel, cell_fill(theme, c), 0.5);
+  return mix(theme.panel, cell_fill(theme, c), *emphasis == Category::evicted ? kBesideEvicted : kBesideEmphasis);
 }
 
 const char* category_name(Category c) {

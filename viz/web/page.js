@@ -207,8 +207,8 @@ function writeAddress() {
   } catch (e) { /* a frame without a history: the page works, its address stays */ }
 }
 
-/** Colour of a category's cells: pale where a scene is about another one. */
-const cellColour = (colour, category) => emphasis < 0 || category === emphasis ? colour : mixed(colour, cssColour("panel"), .75);
+/** Colour of a category's cells: pale where a scene is about another one, though never paler than what is gone. */
+const cellColour = (colour, category) => emphasis < 0 || category === emphasis ? colour : mixed(colour, cssColour("panel"), emphasis === EVICTED ? .25 : .75);
 
 function choose(change) {
   chosen = {...chosen, ...change};
@@ -380,7 +380,7 @@ function keepStepInView(table) {
 function showLegend(colours, byHeads) {
   const list = $("legend");
   if (!byHeads) {
-    return fill(list, ...LEGEND.map(c => el("li", {}, el("i", {style: {background: c === EVICTED ? "none" : colours.category[c], borderColor: c === EVICTED ? cssColour("outline") : "transparent"}}),
+    return fill(list, ...LEGEND.map(c => el("li", {class: c === emphasis ? "lit" : ""}, el("i", {style: {background: c === EVICTED ? "none" : colours.category[c], borderColor: c === EVICTED ? cssColour("outline") : "transparent"}}),
       page.categories[c])));
   }
   const ramp = el("canvas", {width: 110, height: 10, style: {width: "110px"}, "aria-hidden": "true"}), pen = ramp.getContext("2d");

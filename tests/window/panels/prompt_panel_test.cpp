@@ -78,6 +78,40 @@ TEST_F(PromptPanelTest, TheLegendCallsWhatTheFullCacheHoldsKept) {
   EXPECT_EQ(legend.wordOf(Category::sink), "sink");
 }
 
+TEST_F(PromptPanelTest, TheLegendSaysWhichFateIsLit) {
+  publish(synthetic::make_snapshot());
+  selectHead(4, 1);
+  const CategoryLegend& legend = *panel.findChild<CategoryLegend*>();
+  EXPECT_FALSE(legend.lit());
+  const QImage before = panel.grab().toImage();
+  workspace.setEmphasis(Category::sink);
+  EXPECT_EQ(legend.lit(), Category::sink);
+  EXPECT_EQ(legend.accessibleDescription(), "in full colour: sink; the others step back");
+  EXPECT_NE(panel.grab(legend.geometry()).toImage(), before.copy(legend.geometry()));
+  workspace.setEmphasis(std::nullopt);
+  EXPECT_EQ(legend.accessibleDescription(), QString());
+  EXPECT_EQ(panel.grab(legend.geometry()).toImage(), before.copy(legend.geometry()));
+}
+
+TEST_F(PromptPanelTest, WordsThatAreGoneDoNotOutshineThoseThatAreThere) {
+  publish(synthetic::make_snapshot());
+  selectHead(4, 1);
+  TokenColours colours;
+  colours.update(workspace);
+  const auto of = [&](Category wanted) {
+    int token = 0;
+    while (colours.category(token) != wanted && token < workspace.snapshot().n_prompt) ++token;
+    return colours.paint(token);
+  };
+  workspace.setEmphasis(Category::evicted);
+  colours.update(workspace);
+  const QColor panel_colour = toColor(workspace.theme().panel);
+  EXPECT_GT(contrast(of(Category::kept).text, panel_colour), contrast(of(Category::evicted).text, panel_colour));
+  EXPECT_TRUE(of(Category::kept).fill.isValid());
+  EXPECT_TRUE(of(Category::evicted).outline.isValid()) << "hollow, as in the legend";
+  EXPECT_FALSE(of(Category::kept).outline.isValid());
+}
+
 TEST_F(PromptPanelTest, KeepsEveryCharacterOfThePrompt) {
   const QString text = QString::fromUtf8(kHardText);
   panel.editor().setExactText(text);

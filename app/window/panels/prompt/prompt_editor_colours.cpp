@@ -13,15 +13,23 @@
 namespace kvscope {
 
 namespace {
-constexpr double kBesideEmphasis = 0.8;  // the same for categories that are not meant
+constexpr double kBesideEmphasis = 0.8;  // of the panel, over categories that are not meant
+constexpr double kBesideEvicted = 0.3;   // the same beside what is gone
 
 QColor fillOf(const viz::Theme& theme, Category category, const std::optional<Category>& emphasis) {
   const QColor tint = categoryTint(theme, category);
   if (!emphasis) return tint;
   const QColor panel = toColor(theme.panel);
+  if (*emphasis == Category::evicted) return tint.isValid() ? mix(tint, panel, kBesideEvicted) : tint;
   if (category == *emphasis)
     return mix(panel, toColor(theme.category[static_cast<std::size_t>(category)]), std::min(1.0, theme.text_tint * 1.3));
   return tint.isValid() ? mix(tint, panel, kBesideEmphasis) : tint;
+}
+
+/// Words that are gone never outshine those that are there, not even where they are meant: hollow and grey.
+bool standsBack(Category category, bool filled, const std::optional<Category>& emphasis) {
+  if (!emphasis) return !filled;
+  return *emphasis == Category::evicted ? !filled : category != *emphasis;
 }
 }  // namespace
 
@@ -43,6 +51,7 @@ void TokenColours::update(const Workspace& workspace) {
   m_faint = toColor(theme.disabled);
   m_unread = unreadInk(workspace);
   m_stripes = mix(toColor(theme.panel), toColor(theme.evicted_outline), 0.55);
+  m_hollow = workspace.emphasis() == Category::evicted ? m_stripes : QColor();
   m_categories.clear();
   m_leaving.clear();
   m_pinned.clear();
@@ -72,7 +81,7 @@ void TokenColours::update(const Workspace& workspace) {
     for (int c = 0; c < kCategories; ++c) {
       const auto category = static_cast<Category>(c);
       const QColor fill = fillOf(theme, category, meant);
-      add(fill, category == Category::unseen ? m_unread : fill.isValid() && (!meant || category == *meant) ? m_plain : m_faint);
+      add(fill, category == Category::unseen ? m_unread : standsBack(category, fill.isValid(), meant) ? m_faint : m_plain);
     }
     return;
   }
@@ -103,7 +112,7 @@ TokenPaint TokenColours::paint(int token) const {
     if (m_categories.empty()) return {{}, m_plain};
     const auto c = static_cast<std::size_t>(category(token));
     const bool leaves = token < static_cast<int>(m_leaving.size()) && m_leaving[static_cast<std::size_t>(token)];
-    return {m_fill[c], m_text[c], leaves ? m_stripes : QColor()};
+    return {m_fill[c], m_text[c], leaves ? m_stripes : QColor(), category(token) == Category::evicted ? m_hollow : QColor()};
   }
   const int n = representedBy(token);
   if (n < 0) return {{}, m_unread};

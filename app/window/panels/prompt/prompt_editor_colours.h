@@ -17,6 +17,7 @@ struct TokenPaint {
   QColor fill;  // invalid: none
   QColor text;
   QColor stripes = {};  // over the fill: it will leave soon; invalid: none
+  QColor outline = {};  // hollow, as the legend has it: gone, and just that is meant; invalid: none
 };
 
 /// The fates of the workspace's lane and step as colours behind text. Looks up per token, so only what is visible costs anything.
@@ -48,7 +49,7 @@ class TokenColours {
   std::vector<int> m_pinned;           // ascending
   std::vector<QColor> m_fill;          // by category, or by number of heads
   std::vector<QColor> m_text;
-  QColor m_plain, m_faint, m_unread, m_stripes;
+  QColor m_plain, m_faint, m_unread, m_stripes, m_hollow;
   QString m_head_name;
 };
 

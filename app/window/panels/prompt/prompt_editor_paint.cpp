@@ -201,8 +201,14 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
   const double gap = 1, radius = px(*this, 2);
   for (const Piece& piece : all) {
     const TokenPaint look = m_colours.paint(piece.token);
-    if (!look.fill.isValid()) continue;
     const QRectF area = piece.rect.adjusted(0, 0, piece.rect.width() > 2 ? -gap : 0, 0);
+    if (look.outline.isValid()) {
+      painter.setPen(QPen(look.outline, 1));
+      painter.setBrush(Qt::NoBrush);
+      painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), radius, radius);
+      painter.setPen(Qt::NoPen);
+    }
+    if (!look.fill.isValid()) continue;
     painter.setBrush(look.fill);
     painter.drawRoundedRect(area, radius, radius);
     if (!look.stripes.isValid()) continue;

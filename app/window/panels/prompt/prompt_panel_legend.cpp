@@ -17,7 +17,8 @@
 namespace kvscope {
 
 namespace {
-constexpr double kLine = 18;  // px at 100 %
+constexpr double kLine = 18;        // px at 100 %
+constexpr double kBesideLit = 0.4;  // of a swatch whose category steps back
 
 std::vector<Category> shownIn(const LaneSnapshot* lane) {
   std::vector<Category> out;
@@ -35,12 +36,19 @@ std::vector<Category> shownIn(const LaneSnapshot* lane) {
 CategoryLegend::CategoryLegend(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName("legend of the prompt's colours");
-  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged}) {
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::teachingChanged}) {
     connect(&workspace, signal, this, [this] {
+      const auto lit = this->lit();
+      setAccessibleDescription(lit ? QString("in full colour: %1; the others step back").arg(wordOf(*lit)) : QString());
       updateGeometry();
       update();
     });
   }
+}
+
+std::optional<Category> CategoryLegend::lit() const {
+  const viz::Selection& selection = m_workspace.selection();
+  return selectedHead(m_workspace.snapshot(), selection.layer, selection.kv_head) ? m_workspace.emphasis() : std::nullopt;
 }
 
 QString CategoryLegend::unreadWords() const {
@@ -66,18 +74,21 @@ CategoryLegend::Entries CategoryLegend::lay() const {
   const viz::Selection& selection = m_workspace.selection();
   if (!selectedHead(m_workspace.snapshot(), selection.layer, selection.kv_head)) return out;
   QStringList words;
-  for (const Category category : shownIn(m_workspace.lane())) words << wordOf(category);
+  const std::vector<Category> shown = shownIn(m_workspace.lane());
+  for (const Category category : shown) words << wordOf(category);
   words << unreadWords();
   const int side = px(*this, 10), n_gaps = static_cast<int>(words.size()) - (words.back().isEmpty() ? 2 : 1);
   std::vector<int> widths;
   int total = 0;
   const auto measure = [&](Type type, int after_swatch) {
-    const QFontMetrics metrics(typeFont(*this, type));
+    const QFontMetrics metrics(typeFont(*this, type)), bold(typeFont(*this, type, true));
     out.after_swatch = after_swatch;
     widths.clear();
     total = 0;
     for (qsizetype i = 0; i < words.size(); ++i) {
-      widths.push_back(metrics.horizontalAdvance(words[i]) + (i + 1 < words.size() ? side + after_swatch : 0));
+      const auto place = static_cast<std::size_t>(i);
+      widths.push_back((place < shown.size() && shown[place] == lit() ? bold : metrics).horizontalAdvance(words[i]) +
+                       (i + 1 < words.size() ? side + after_swatch : 0));
       total += widths.back();
     }
   };
@@ -108,14 +119,22 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
   const int side = px(*this, 10), line = px(*this, kLine), middle = line / 2;
   if (selectedHead(snapshot, selection.layer, selection.kv_head)) {
     const Entries entries = lay();
-    if (entries.small) painter.setFont(typeFont(*this, Type::caption));
+    const Type type = entries.small ? Type::caption : Type::body;
     const std::vector<Category> shown = shownIn(m_workspace.lane());
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const QPoint at = entries.at[i];
+      const bool is_lit = shown[i] == lit();
+      painter.setOpacity(lit() && !is_lit ? kBesideLit : 1);  // as in the pictures
       paintSwatch(painter, QRectF(at.x(), at.y() + middle - side / 2, side, side), theme, shown[i]);
-      const int x = at.x() + side + entries.after_swatch;
+      painter.setOpacity(1);
+      painter.setFont(typeFont(*this, type, is_lit));
+      painter.setPen(toColor(is_lit ? theme.text : theme.secondary));
+      const int x = at.x() + side + entries.after_swatch, end = x + painter.fontMetrics().horizontalAdvance(wordOf(shown[i]));
       painter.drawText(QRect(x, at.y(), width() - x, line), Qt::AlignVCenter | Qt::AlignLeft, wordOf(shown[i]));
+      if (is_lit)
+        painter.fillRect(QRect(at.x(), at.y() + line - px(*this, 2), end - at.x(), std::max(1, px(*this, 1.5))), toColor(theme.text));
     }
+    painter.setFont(typeFont(*this, type));
     painter.setPen(TokenColours::unreadInk(m_workspace));
     const QPoint at = entries.at.back();
     paintLine(painter, QRect(at.x(), at.y(), width() - at.x(), line), Qt::AlignLeft, unreadWords());

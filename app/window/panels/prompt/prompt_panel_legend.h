@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <QPoint>
@@ -23,6 +24,8 @@ class CategoryLegend : public QWidget {
   /// The words for text that was not read yet at the shown step, in its own ink; empty: all of the prompt was.
   QString unreadWords() const;
   QString wordOf(Category category) const;
+  /// The one that a scene is about: it is underlined, and the others' swatches step back as they do in the pictures.
+  std::optional<Category> lit() const;
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
