@@ -14,6 +14,7 @@
 #include "viz/headless.h"
 #include "viz/reduce/compare.h"
 #include "viz/reduce/ghosts.h"
+#include "viz/reduce/slot.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
 
@@ -191,6 +192,73 @@ TEST(AttentionPairsTest, TheTokenThatIsMeantIsAmongThem) {
   EXPECT_LT(n_taken, 38) << "what draws nothing is not worth a row";
   EXPECT_EQ(attention_pairs(s, pick, 3, -7).size(), 3u);
   EXPECT_EQ(attention_pairs(s, pick, 3, 1 << 30).size(), 3u);
+}
+
+/// What a caption says and what stands beside the bar is one figure.
+TEST(AttentionPairsTest, TheFirstRowIsWhatTheCaptionSaysOfTheCategory) {
+  const Snapshot s = synthetic::make_snapshot();
+  const std::pair<const char*, Category> kinds[] = {{"sinks", Category::sink},
+                                                    {"heavy", Category::kept},
+                                                    {"recent", Category::recent},
+                                                    {"evicted", Category::evicted},
+                                                    {"new", Category::fresh}};
+  int n_checked = 0;
+  for (const int lane : {1, 2, 3})
+    for (const int step : {1, 3}) {
+      const HeadPick pick = pick_head(s, at(lane, step));
+      const Facts f = lecture_facts(s, at(lane, step));
+      for (const auto& [name, category] : kinds) {
+        const auto rows = attention_pairs(s, pick, 3, {}, category);
+        ASSERT_EQ(rows.size(), 3u);
+        ASSERT_EQ(rows[0].whole, holds(f, name)) << name << " " << lane;
+        if (!rows[0].whole) continue;
+        ++n_checked;
+        EXPECT_THAT(rows[0].label, ::testing::StartsWith(f.at(name).text + " ")) << name;
+        EXPECT_EQ(format_percent(rows[0].lane), f.at(std::string(name) + "_attention").text) << name;
+        EXPECT_EQ(format_percent(rows[0].reference), f.at(std::string(name) + "_wanted").text) << name;
+        EXPECT_EQ(rows[0].state == PairRow::State::gone, category == Category::evicted);
+        for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_FALSE(rows[i].whole);
+      }
+    }
+  EXPECT_GT(n_checked, 8);
+}
+
+TEST(AttentionPairsTest, OfMergedTokensTheFirstRowIsTheSlotWithItsVotes) {
+  const Snapshot s = synthetic::make_snapshot();
+  const HeadPick pick = pick_head(s, at(3, 3));
+  const Facts f = lecture_facts(s, at(3, 3));
+  ASSERT_GT(f.at("votes").number, 1);
+  const auto rows = attention_pairs(s, pick, 4, {}, Category::merged);
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows[0].votes, f.at("votes").number);
+  EXPECT_EQ(format_percent(rows[0].lane), f.at("votes_attention").text);
+  EXPECT_EQ(format_percent(rows[0].reference), f.at("votes_wanted").text);
+  const MergedSlot merged = telling_merge(s, pick);
+  double wanted = 0;
+  for (const int t : slot_facts(pick, merged.slot).members)
+    wanted += static_cast<double>(pick.values->reference_attention[static_cast<std::size_t>(t)]);
+  EXPECT_DOUBLE_EQ(rows[0].reference, wanted);
+  const HeadColumns columns = head_columns(s, pick);
+  for (const PairRow& row : attention_pairs(s, pick, 8)) EXPECT_FALSE(row.whole);
+}
+
+TEST(LectureFactsTest, TheFramedTokenHasTheSharesOfItsRow) {
+  const Snapshot s = synthetic::make_snapshot();
+  Selection selection = at(3, 3);
+  EXPECT_FALSE(holds(lecture_facts(s, selection), "framed"));
+  int n_checked = 0;
+  for (int token = 0; token < 40; ++token) {
+    selection.select({token, token});
+    const Facts f = lecture_facts(s, selection);
+    for (const PairRow& row : attention_pairs(s, pick_head(s, selection), 3, token)) {
+      const std::string place = row.label.find(" #") == std::string::npos ? std::string() : row.label.substr(row.label.find(" #"));
+      if (f.at("framed").text != viz::quoted(row.label.substr(0, row.label.size() - place.size())) + place) continue;
+      ++n_checked;
+      EXPECT_EQ(f.at("framed_attention").text, format_percent(row.lane));
+      EXPECT_EQ(f.at("framed_wanted").text, format_percent(row.reference));
+    }
+  }
+  EXPECT_GT(n_checked, 0);
 }
 
 TEST(AttentionPairsTest, ATokenWhoseTextStandsThereTwiceHasItsPosition) {
@@ -373,6 +441,28 @@ TEST(PlainAtlasTest, APictureThatLeavesThePageExplainsItsColours) {
     EXPECT_GE(m->min.y, lowest_row) << name;
     EXPECT_LE(m->max.x, 720) << name;
   }
+}
+
+TEST(PlainAtlasTest, TheMeantSlotShowsItsVotesAndWhatWentIn) {
+  const Snapshot s = synthetic::make_snapshot();
+  Headless canvas(s, {720, 420}, true, 1.6f);
+  canvas.frame.plain = true;
+  canvas.frame.selection = at(3, 2);
+  const HeadPick pick = pick_head(s, canvas.frame.selection);
+  const MergedSlot merged = telling_merge(s, pick);
+  ASSERT_GT(merged.votes, 1);
+  const auto view = make_atlas(std::make_shared<TokenWindow>());
+  canvas.draw(*view);
+  EXPECT_EQ(find_mark(*view, "votes", fmt::format("L2 H1 t{}", merged.slot)), nullptr) << "no slot is meant";
+  canvas.frame.selection.select({merged.slot, merged.slot});
+  canvas.draw(*view);
+  const Mark* votes = find_mark(*view, "votes", fmt::format("L2 H1 t{}", merged.slot));
+  ASSERT_NE(votes, nullptr);
+  EXPECT_THAT(votes->value, ::testing::StartsWith(fmt::format("{} votes", merged.votes)));
+  EXPECT_GE(votes->min.x, 0);
+  EXPECT_LE(votes->max.x, 720);
+  const auto went_in = std::ranges::count_if(view->marks(), [](const Mark& m) { return m.kind == "went in"; });
+  EXPECT_EQ(went_in + 1, static_cast<std::ptrdiff_t>(slot_facts(pick, merged.slot).members.size()));
 }
 
 TEST(PlainAtlasTest, ShowsFatesAsLongAsATokenHasAPixel) {

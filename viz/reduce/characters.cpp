@@ -45,13 +45,19 @@ constexpr std::array<Words, 5> kWords = {{
     {Habit::near, "Local head", "looks at the newest tokens", "in prose"},
 }};
 
-/// "71.6 % (query head 2)" of the head that has the most; `of` in between.
-std::string figure(const Snapshot& s, Habit habit, int layer, int kv_head, std::string_view of = "") {
+/// The query head of the group that has the most: "query head 2"; empty: there is but one.
+std::string reader_of(const Snapshot& s, Habit habit, int layer, int kv_head) {
   const std::vector<double> values = habit_values(s, habit, layer, kv_head);
-  const auto most = std::max_element(values.begin(), values.end());
-  std::string text = format_habit(habit, *most).append(of);
-  if (values.size() > 1) text += fmt::format(" (query head {})", kv_head * static_cast<int>(values.size()) + (most - values.begin()));
-  return text;
+  if (values.size() < 2) return {};
+  return fmt::format("query head {}",
+                     kv_head * static_cast<int>(values.size()) + (std::max_element(values.begin(), values.end()) - values.begin()));
+}
+
+/// "71.6 % (query head 2)" of that head; `of` in between.
+std::string figure(const Snapshot& s, Habit habit, int layer, int kv_head, std::string_view of = "") {
+  const std::string reader = reader_of(s, habit, layer, kv_head);
+  std::string text = format_habit(habit, habit_of(s, habit, layer, kv_head)).append(of);
+  return reader.empty() ? text : text + " (" + reader + ")";
 }
 
 std::string lower(std::string text) {
@@ -115,8 +121,11 @@ HabitCaption habit_caption(const Snapshot& s, int layer, int kv_head) {
     if (out.name.empty()) {
       out.name = w.name;
       const bool half = w.habit == Habit::near && habit_of(s, w.habit, layer, kv_head) >= 0.5;
-      out.words = fmt::format("{}: {}", half ? "looks mostly at the newest tokens" : w.plain,
-                              figure(s, w.habit, layer, kv_head, " of its attention"));
+      out.plain = half ? "looks mostly at the newest tokens" : w.plain;
+      out.words = fmt::format("{}: {}", out.plain, figure(s, w.habit, layer, kv_head, " of its attention"));
+      out.share = format_habit(w.habit, habit_of(s, w.habit, layer, kv_head));
+      const std::string reader = reader_of(s, w.habit, layer, kv_head);
+      out.reader = reader.empty() ? "it" : reader;
       out.measured = fmt::format("full cache, mean {}", w.measured);
     } else if (w.habit != Habit::near || !(habit_of(s, Habit::previous, layer, kv_head) >= kHabitFrom)) {  // the token before is a near one
       out.besides += fmt::format("{}{} {}", out.besides.empty() ? "also " : ", ", lower(w.name), figure(s, w.habit, layer, kv_head));

@@ -30,6 +30,9 @@ double habit_of(const Snapshot& snapshot, Habit habit, int layer, int kv_head);
 struct HabitCaption {
   std::string name;      // "Retrieval head"; empty: not measured, `words` says so
   std::string words;     // "looks back at the token to copy next, however far away: 71.6 % of its attention (query head 2)"
+  std::string plain;     // "looks back at the token to copy next, however far away"
+  std::string share;     // "71.6 %" of the attention of `reader`; empty: no one habit
+  std::string reader;    // "query head 2"; "it" where the group has but one
   std::string besides;   // "also a sink head, 92.8 % (query head 3)"; empty: nothing else
   std::string measured;  // "full cache, mean on hidden-number texts"
 };

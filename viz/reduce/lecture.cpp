@@ -11,6 +11,8 @@
 #include "viz/draw/format.h"
 #include "viz/reduce/characters.h"
 #include "viz/reduce/compare.h"
+#include "viz/reduce/slot.h"
+#include "viz/reduce/text.h"
 
 namespace kvscope::viz {
 namespace {
@@ -25,8 +27,9 @@ Fact share(double v) { return std::isnan(v) ? Fact{std::string(kNotAvailableText
 constexpr std::string_view kNames =
     "head slots sinks heavy recent merged evicted new sinks_attention heavy_attention recent_attention merged_attention "
     "evicted_attention new_attention sinks_wanted heavy_wanted recent_wanted merged_wanted evicted_wanted new_wanted "
-    "first_attention lost lost_token lost_most votes votes_token member_token policy asked bytes full_bytes compared tokens prompt "
-    "ratio limited kl apart mean_apart says reference_says fewest_slots most_slots habit habit_words habit_besides changed choice "
+    "first_attention framed framed_attention framed_wanted lost lost_token lost_most votes votes_token votes_attention votes_wanted "
+    "votes_bias weighed member_token policy asked bytes full_bytes compared tokens prompt "
+    "ratio limited kl apart mean_apart says reference_says fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
     "choice_p reference_choice reference_p reference_p_here after differ runs closest worst best_kl worst_kl several tie alike "
     "unlike heads layers kv_heads model";
 
@@ -57,32 +60,72 @@ double attention_of(const HeadColumns& columns, const std::vector<double>& atten
   return sum;
 }
 
+void habit_facts_of(Facts& f, const Snapshot& s, const HeadRecord& head) {
+  const HabitCaption habit = habit_caption(s, head.layer, head.kv_head);
+  f["habit"] = word(habit.name);
+  f["habit_besides"] = word(habit.besides);
+  f["habit_words"] = word(habit.name.empty() ? std::string() : habit.words);
+  f["habit_plain"] = word(habit.plain);
+  f["habit_reader"] = word(habit.reader);
+  f["habit_share"] = word(habit.share);
+  f["readers"] = count(s.model.n_kv_heads > 0 ? s.model.group() : 1);
+}
+
+/// What the query pays to each token with all of them in place; nothing: not captured.
+std::vector<double> wanted(const HeadPick& pick, int n_tokens) {
+  const HeadRecord& head = *pick.values;
+  if (head.reference_attention.empty()) return pick.lane == 0 ? paid(head, n_tokens) : std::vector<double>();
+  std::vector<double> out(static_cast<std::size_t>(n_tokens), 0);
+  for (std::size_t t = 0; t < std::min(out.size(), head.reference_attention.size()); ++t)
+    out[t] = static_cast<double>(head.reference_attention[t]);
+  return out;
+}
+
+/// Sum over these tokens; NaN where it was not captured.
+double sum_over(std::span<const int> tokens, const std::vector<double>& attention) {
+  if (attention.empty()) return kNotAvailable;
+  double sum = 0;
+  for (const int t : tokens) sum += attention[static_cast<std::size_t>(t)];
+  return sum;
+}
+
+/// A slot that is merged counts for all its tokens, those included that came to it in this very step and were read on their own.
+void merge_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick, int n_tokens) {
+  const HeadRecord& head = *pick.values;
+  const MergedSlot merged = telling_merge(s, pick);
+  f["votes"] = count(merged.votes);
+  if (merged.slot < 0) return;
+  const auto name = [&](int t) { return numbered(s, quoted(token_text(s, t)), t, n_tokens); };
+  f["votes_token"] = word(name(merged.slot));
+  f["member_token"] = word(merged.member < 0 ? std::string() : name(merged.member));
+  const SlotFacts slot = slot_facts(pick, merged.slot);
+  f["votes_attention"] = share(head.attention.empty() ? kNotAvailable : sum_over(slot.members, paid(head, n_tokens)));
+  f["votes_wanted"] = share(sum_over(slot.members, wanted(pick, n_tokens)));
+  f["votes_bias"] = {format_number(slot.bias), slot.bias};
+  f["weighed"] = count(slot.bias > 0 ? 1 : 0);
+}
+
 void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   const HeadRecord& head = *pick.values;
   const HeadColumns columns = head_columns(s, pick);
   const int n = columns.size();
   f["head"] = word("layer " + std::to_string(head.layer) + ", head " + std::to_string(head.kv_head));
-  const HabitCaption habit = habit_caption(s, head.layer, head.kv_head);
-  f["habit"] = word(habit.name);
-  f["habit_besides"] = word(habit.besides);
-  f["habit_words"] = word(habit.name.empty() ? std::string() : habit.words);
+  habit_facts_of(f, s, head);
   f["slots"] = count(static_cast<std::int64_t>(head.pos.size()));
   const auto number = [&](Category c) { return std::count(columns.category.begin(), columns.category.end(), c); };
   const std::pair<const char*, Category> kinds[] = {{"sinks", Category::sink},      {"heavy", Category::kept},
                                                     {"recent", Category::recent},   {"merged", Category::merged},
                                                     {"evicted", Category::evicted}, {"new", Category::fresh}};
-  const bool captured = !head.attention.empty(), whole = !head.reference_attention.empty();
-  const std::vector<double> attention = paid(head, n);
-  std::vector<double> reference(static_cast<std::size_t>(n), 0);
-  for (int t = 0; t < std::min(n, static_cast<int>(head.reference_attention.size())); ++t)
-    reference[static_cast<std::size_t>(t)] = static_cast<double>(head.reference_attention[static_cast<std::size_t>(t)]);
+  const bool captured = !head.attention.empty();
+  const std::vector<double> attention = paid(head, n), reference = wanted(pick, n);
   for (const auto& [name, category] : kinds) {
     f[name] = count(number(category));
     f[std::string(name) + "_attention"] = share(attention_of(columns, attention, captured, category));
-    f[std::string(name) + "_wanted"] = share(attention_of(columns, reference, whole, category));
+    f[std::string(name) + "_wanted"] = share(attention_of(columns, reference, !reference.empty(), category));
   }
-  f["evicted_wanted"] =
-      share(whole ? head.attention_loss : kNotAvailable);  // of those whose slot this query missed, not of one that left after it
+  f["evicted_wanted"] = share(head.reference_attention.empty()
+                                  ? kNotAvailable
+                                  : head.attention_loss);  // of those whose slot this query missed, not of one that left after it
   f["first_attention"] = share(captured && n > 0 ? attention.front() : kNotAvailable);
   std::vector<double> by_hand = columns.lost;
   const std::vector<char> own = evicted_by_hand(*pick.run, n);
@@ -96,10 +139,18 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   f["lost_most"] = count(lost >= 0 && largest_loss_at(s, *pick.run, pick.step).token == lost ? 1 : 0);
   const auto name = [&](int t) { return numbered(s, quoted(token_text(s, t)), t, n); };
   f["lost_token"] = word(missed >= kMissed ? name(lost) : std::string());
-  const MergedSlot merged = telling_merge(s, pick);
-  f["votes"] = count(merged.votes);
-  f["votes_token"] = word(merged.slot < 0 ? std::string() : name(merged.slot));
-  f["member_token"] = word(merged.member < 0 ? std::string() : name(merged.member));
+  merge_facts_of(f, s, pick, n);
+}
+
+/// The token that is framed on screen: the same shares as in its row of bars.
+void framed_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick, const Selection& selection) {
+  const int n = pick.record->position + 1;
+  if (!selection.tokens || selection.tokens->first < 0 || selection.tokens->first >= n) return;
+  const auto t = static_cast<std::size_t>(selection.tokens->first);
+  f["framed"] = word(numbered(s, quoted(token_text(s, selection.tokens->first)), selection.tokens->first, n));
+  f["framed_attention"] = share(pick.values->attention.empty() ? kNotAvailable : paid(*pick.values, n)[t]);
+  const std::vector<double> reference = wanted(pick, n);
+  f["framed_wanted"] = share(reference.empty() ? kNotAvailable : reference[t]);
 }
 
 void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int lane_idx, int step) {
@@ -248,7 +299,10 @@ Facts lecture_facts(const Snapshot& s, const Selection& selection) {
   if (pick.run == nullptr || pick.record == nullptr) return f;
   lane_facts_of(f, s, *pick.run, pick.lane, pick.step);
   step_facts_of(f, s, *pick.run, *pick.record);
-  if (pick.values != nullptr && pick.run->fates != nullptr) head_facts_of(f, s, pick);
+  if (pick.values != nullptr && pick.run->fates != nullptr) {
+    head_facts_of(f, s, pick);
+    framed_facts_of(f, s, pick, selection);
+  }
   comparison_facts_of(f, s, pick.step);
   return f;
 }
@@ -286,33 +340,70 @@ std::string fill_in(std::string_view text, const Facts& facts) {
   return out;
 }
 
-std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, int n, const std::optional<int>& also) {
-  std::vector<PairRow> rows;
-  if (pick.values == nullptr || pick.run->fates == nullptr || pick.values->attention.empty()) return rows;
-  const HeadRecord& head = *pick.values;
-  const HeadColumns columns = head_columns(s, pick);
-  const std::vector<double> here = paid(head, columns.size());
-  const auto wanted = [&](std::size_t t) {
-    if (pick.lane == 0) return here[t];  // the full cache is its own reference
-    return t < head.reference_attention.size() ? static_cast<double>(head.reference_attention[t]) : kNotAvailable;
-  };
+namespace {
+
+/// All that a scene is about as one row, in the numbers of its caption.
+std::optional<PairRow> whole_row(const Snapshot& s, const HeadPick& pick, const HeadColumns& columns, Category about) {
+  PairRow row;
+  row.whole = true;
+  const std::vector<double> here = paid(*pick.values, columns.size()), all = wanted(pick, columns.size());
+  if (about == Category::merged) {
+    const MergedSlot merged = telling_merge(s, pick);
+    if (merged.slot < 0) return std::nullopt;
+    row.label = numbered(s, token_text(s, merged.slot), merged.slot, columns.size());
+    row.votes = merged.votes;
+    const std::vector<int> members = slot_facts(pick, merged.slot).members;
+    row.reference = sum_over(members, all);
+    row.lane = sum_over(members, here);
+    return row;
+  }
+  const auto n = std::ranges::count(columns.category, about);
+  if (n == 0) return std::nullopt;
+  row.label = format_count(n) + " " + category_word(*pick.run, about) + (about == Category::sink && n > 1 ? "s" : "");
+  row.reference = attention_of(columns, all, !all.empty(), about);
+  row.lane = attention_of(columns, here, true, about);
+  if (about != Category::evicted) return row;
+  row.state = PairRow::State::gone;
+  if (!pick.values->reference_attention.empty()) row.reference = pick.values->attention_loss;  // as captions have it
+  return row;
+}
+
+/// The `n` tokens that draw most, and the one that is asked for in the last place.
+std::vector<std::size_t> most_read(const std::vector<double>& here, const std::vector<double>& all, std::size_t n, int asked) {
   std::vector<std::size_t> order(here.size());
   std::iota(order.begin(), order.end(), 0);
-  const auto most = [&](std::size_t t) { return std::max(here[t], or_zero(wanted(t))); };
+  const auto most = [&](std::size_t t) { return std::max(here[t], t < all.size() ? all[t] : 0); };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return most(a) > most(b); });
-  order.resize(std::min(order.size(), static_cast<std::size_t>(std::max(0, n))));
-  const auto asked = static_cast<std::size_t>(also.value_or(-1));
-  if (asked < here.size() && most(asked) >= kMissed && !order.empty() && std::ranges::find(order, asked) == order.end())
-    order.back() = asked;
-  for (const std::size_t t : order) {
+  order.resize(std::min(order.size(), n));
+  const auto meant = static_cast<std::size_t>(asked);
+  if (meant < here.size() && most(meant) >= kMissed && !order.empty() && std::ranges::find(order, meant) == order.end())
+    order.back() = meant;
+  return order;
+}
+
+}  // namespace
+
+std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, int n, const std::optional<int>& also,
+                                     const std::optional<Category>& about) {
+  std::vector<PairRow> rows;
+  if (n < 1 || pick.values == nullptr || pick.run->fates == nullptr || pick.values->attention.empty()) return rows;
+  const HeadColumns columns = head_columns(s, pick);
+  const std::vector<double> here = paid(*pick.values, columns.size());
+  // The full cache is its own reference.
+  const std::vector<double> all = pick.lane == 0 ? here : wanted(pick, columns.size());
+  if (about)
+    if (std::optional<PairRow> whole = whole_row(s, pick, columns, *about)) rows.push_back(std::move(*whole));
+  const bool named = !rows.empty() && about == Category::merged;  // its slot is the token that is meant
+  for (const std::size_t t : most_read(here, all, static_cast<std::size_t>(n) - rows.size(), named ? -1 : also.value_or(-1))) {
     PairRow row;
     row.label = numbered(s, token_text(s, static_cast<int>(t)), static_cast<int>(t), columns.size());
-    row.reference = wanted(t);
+    row.reference = t < all.size() ? all[t] : kNotAvailable;
     row.lane = here[t];
     // A token that left in this very step was still seen by its query.
     const Category c = columns.category[t];
     if (here[t] == 0 && c == Category::evicted) row.state = PairRow::State::gone;
     if (here[t] == 0 && c == Category::merged) row.state = PairRow::State::merged;
+    row.votes = columns.votes[t];
     rows.push_back(std::move(row));
   }
   return rows;

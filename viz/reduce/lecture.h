@@ -31,19 +31,24 @@ bool holds(const Facts& facts, std::string_view name);
 /// Puts facts into a text: {name} as printed, {name|token|tokens} the number with the fitting word. An unknown name stays as it is written.
 std::string fill_in(std::string_view text, const Facts& facts);
 
-/// One line of a pair of bars: a token with two shares, 0..1.
+/// One line of a pair of bars: a token, or all that a scene is about, with two shares, 0..1.
 struct PairRow {
   enum class State : std::uint8_t { here, gone, merged };
   std::string label;
   double reference = kNotAvailable, lane = kNotAvailable;
   State state = State::here;  // of the token in the lane's cache
   bool reference_first = false, lane_first = false;
+  int votes = 0;       // of its slot in the lane; below 2: it speaks for no other token
+  bool whole = false;  // the sum of what the scene is about
 };
 
 /// Where the head of `pick` looks: the `n` tokens that get most of the attention, with every token in place or in the lane's cache.
 /// Tokens whose text stands there more than once have their position behind it. `also`: a token that is meant; it takes the last place
-/// where it gets a share worth speaking of. Empty where attention was not captured.
-std::vector<PairRow> attention_pairs(const Snapshot& snapshot, const HeadPick& pick, int n, const std::optional<int>& also = {});
+/// where it gets a share worth speaking of. `about`: the category of which a scene speaks; the first row is then the sum that its caption
+/// names, of all tokens of the category, or of those that live on in the slot that tells most of merging. Empty where attention was not
+/// captured.
+std::vector<PairRow> attention_pairs(const Snapshot& snapshot, const HeadPick& pick, int n, const std::optional<int>& also = {},
+                                     const std::optional<Category>& about = {});
 
 /// The `n` likeliest next tokens of the step, by the larger of both probabilities.
 std::vector<PairRow> next_token_pairs(const Snapshot& snapshot, const StepRecord& step, int n);

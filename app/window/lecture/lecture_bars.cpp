@@ -19,6 +19,9 @@ namespace {
 constexpr double kHeader = 18, kBarRow = 22, kBar = 12;  // px at 100 %
 constexpr int kMost = 8;
 
+/// Of a slot that speaks for several tokens.
+QString votesText(const viz::PairRow& row) { return row.votes > 1 ? QString("×%1").arg(row.votes) : QString(); }
+
 QString shareText(double v) { return std::isnan(v) ? qs(viz::kNotAvailableText) : qs(viz::format_percent(v)); }
 
 }  // namespace
@@ -32,7 +35,8 @@ LectureBars::LectureBars(Workspace& workspace, const QString& name, const QStrin
   m_capture->setToolTip("Keep the uncompressed history, and compute the runs again with it");
   m_capture->hide();
   connect(m_capture, &QPushButton::clicked, this, &LectureBars::captureWanted);
-  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::staleChanged})
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::staleChanged,
+                      &Workspace::teachingChanged})
     connect(&workspace, signal, this, [this] { refresh(); });
   refresh();
 }
@@ -43,7 +47,10 @@ void LectureBars::refresh() {
   const int room = static_cast<int>((height() - px(*this, kHeader)) / std::max(1, px(*this, kBarRow)));
   m_shown = m_rows(m_workspace, std::clamp(room, 1, kMost));
   QStringList words;
-  for (const viz::PairRow& row : m_shown) words << QString("%1: %2, %3").arg(qs(row.label), shareText(row.reference), shareText(row.lane));
+  for (const viz::PairRow& row : m_shown) {
+    const QString votes = row.votes > 1 ? QString(", %1 votes").arg(row.votes) : QString();
+    words << QString("%1%2: %3, %4").arg(qs(row.label), votes, shareText(row.reference), shareText(row.lane));
+  }
   setAccessibleDescription(words.isEmpty() ? m_empty : words.join("; "));
   placeCapture();
   update();
@@ -59,8 +66,31 @@ bool LectureBars::both() const { return m_workspace.selection().lane > 0; }
 int LectureBars::labelWidth() const {
   const QFontMetrics labels(typeFont(*this, Type::text, true, TypeFace::tabular));
   int label = px(*this, 40);
-  for (const viz::PairRow& row : m_shown) label = std::max(label, labels.horizontalAdvance(qs(row.label)) + 1);  // an advance is rounded
-  return std::min(label, width() * 3 / 10) + px(*this, 14);
+  for (const viz::PairRow& row : m_shown) {
+    const QString votes = votesText(row);
+    const int tag = votes.isEmpty() ? 0 : labels.horizontalAdvance(votes) + px(*this, 10);
+    label = std::max(label, labels.horizontalAdvance(qs(row.label)) + 1 + tag);  // an advance is rounded
+  }
+  return std::min(label, width() * 9 / 25) + px(*this, 14);
+}
+
+/// The name gives way, how many it speaks for does not: in the colour of merged tokens, whose mixture it is.
+void LectureBars::paintLabel(QPainter& painter, int y, int width, const viz::PairRow& row) const {
+  const viz::Theme& theme = m_workspace.theme();
+  painter.setFont(typeFont(*this, Type::text, row.whole || row.reference_first || row.lane_first, TypeFace::tabular));
+  painter.setPen(toColor(theme.text));
+  const QString votes = votesText(row), name = qs(row.label);
+  const int tag = votes.isEmpty() ? 0 : painter.fontMetrics().horizontalAdvance(votes) + px(*this, 4), gap = tag > 0 ? px(*this, 2) : 0;
+  const QRect room(0, y, width - tag - gap, px(*this, kBarRow));
+  paintLine(painter, room, Qt::AlignLeft, name);
+  if (tag == 0) return;
+  const int x = std::min(room.right() + 1, painter.fontMetrics().horizontalAdvance(name) + px(*this, 4));
+  const QRectF chip(x, y + px(*this, 3), tag, px(*this, kBarRow) - 2 * px(*this, 3));
+  painter.setPen(QPen(toColor(theme.category[static_cast<std::size_t>(Category::merged)]), px(*this, 1)));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawRoundedRect(chip, px(*this, 2), px(*this, 2));
+  painter.setPen(toColor(theme.text));
+  painter.drawText(chip, Qt::AlignCenter, votes);
 }
 
 /// Where the name of the left column would stand.
@@ -125,15 +155,13 @@ void LectureBars::paintEvent(QPaintEvent*) {
   };
   painter.setFont(typeFont(*this, Type::body));
   painter.setPen(secondary);
-  if (m_capture->isHidden()) header(label, m_whole);
+  if (m_capture->isHidden()) header(label, fitting(painter.fontMetrics(), half - gap, {m_whole, QString("all in place")}));
   if (two && m_workspace.lane()) header(label + half, qs(m_workspace.lane()->title));
   const int height = px(*this, kBar);
   int y = px(*this, kHeader);
   for (const viz::PairRow& row : m_shown) {
     const int middle = y + px(*this, kBarRow) / 2;
-    painter.setFont(typeFont(*this, Type::text, row.reference_first || row.lane_first, TypeFace::tabular));
-    painter.setPen(text);
-    paintLine(painter, QRect(0, y, label - px(*this, 14), px(*this, kBarRow)), Qt::AlignLeft, qs(row.label));
+    paintLabel(painter, y, label - px(*this, 14), row);
     const auto value = [&](int x, const QString& words, const QColor& ink, bool bold) {
       painter.setFont(typeFont(*this, Type::text, bold));
       painter.setPen(ink);

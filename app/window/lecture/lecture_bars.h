@@ -42,6 +42,7 @@ class LectureBars : public QWidget {
   void paintBar(QPainter& painter, const QRectF& track, double value, const QColor& colour) const;
 
   int labelWidth() const;
+  void paintLabel(QPainter& painter, int y, int width, const viz::PairRow& row) const;
   bool both() const;
   void placeCapture();
 

@@ -80,7 +80,7 @@ LecturePage::LecturePage(Workspace& workspace, SessionController& controller, Ca
                                 "Attention of one head: the tokens that this step's query reads.", [](const Workspace& w, int n) {
                                   const viz::Selection& at = w.selection();
                                   return viz::attention_pairs(w.snapshot(), viz::pick_head(w.snapshot(), at), n,
-                                                              at.tokens ? std::optional(at.tokens->first) : at.slot);
+                                                              at.tokens ? std::optional(at.tokens->first) : at.slot, w.emphasis());
                                 });
   m_next = new LectureBars(workspace, "the next token", "full cache",
                            "What may come next, and how likely, with the full cache and with less.", [](const Workspace& w, int n) {

@@ -10,9 +10,11 @@
 #include <QLabel>
 #include <QProgressDialog>
 #include <QPushButton>
+#include <QRegularExpression>
 
 #include "app/window/help/welcome_page.h"
 #include "app/window/lecture/handout.h"
+#include "app/window/lecture/lecture_bars.h"
 #include "app/window/lecture/lecture_caption.h"
 #include "app/window/lecture/lesson_stage.h"
 #include "app/window/lecture/speaker_notes.h"
@@ -50,6 +52,18 @@ class LessonTest : public LectureTest {
   }
 };
 
+/// Every share in these words stands beside a bar, too: as the same figure. Those of a budget and of a habit, which are not of this step,
+/// have no bar.
+std::string without_bar(const QString& words, LectureMode& mode, const viz::Facts& facts) {
+  QString bars = mode.page().attention().accessibleDescription() + "; " + mode.page().next().accessibleDescription() + "; 100 %; ";
+  for (const char* name : {"ratio", "habit_share", "habit_besides"}) bars += qs(facts.at(name).text) + "; ";
+  static const QRegularExpression share("[<>]?[0-9.]+ %");
+  std::string missing;
+  for (auto it = share.globalMatch(words); it.hasNext();)
+    if (const QString figure = it.next().captured(); !bars.contains(figure)) missing += figure.toStdString() + " ";
+  return missing;
+}
+
 class BuiltInLesson : public LessonTest, public ::testing::WithParamInterface<int> {};
 
 /// Paged through without touching anything else, every scene has its point on the embedded model, and its caption fits.
@@ -72,6 +86,7 @@ TEST_P(BuiltInLesson, PagedThroughShowsEveryScene) {
     EXPECT_EQ(selection().lane, scene.run.value_or(selection().lane)) << where;
     EXPECT_EQ(window->page(), scene.compare ? MainWindow::Page::compare : MainWindow::Page::lecture) << where;
     EXPECT_LE(mode().caption().lines(), 2) << where;
+    EXPECT_EQ(without_bar(mode().caption().text(), mode(), viz::lecture_facts(snapshot(), selection())), "") << where;
     if (qEnvironmentVariableIsSet("KVSCOPE_STORY_PICTURES")) std::printf("%s\n", where.c_str());
     picture(QString("%1-%2-%3").arg(name).arg(i + 1).arg(qs(scene.id)));
     press(Qt::Key_PageDown);

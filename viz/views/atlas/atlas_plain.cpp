@@ -3,12 +3,48 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "viz/draw/format.h"
 #include "viz/draw/legend.h"
+#include "viz/reduce/slot.h"
 #include "viz/views/atlas/atlas_frames.h"
 #include "viz/views/atlas/atlas_ghosts.h"
 
 namespace kvscope::viz {
+namespace {
+
+/// The selected slot, where it speaks for several tokens: which they are, and around `y` how many and what its votes add to its logit.
+/// False: it does not.
+bool draw_votes(Painter& p, const AtlasScene& s, float y) {
+  const Selection& selection = p.frame().selection;
+  if (s.binned || !selection.layer || !selection.kv_head || !selection.tokens) return false;
+  const HeadPick pick = pick_head(*s.snapshot, selection);
+  if (pick.values == nullptr || pick.run->fates == nullptr) return false;
+  const SlotFacts slot = slot_facts(pick, selection.tokens->first);
+  if (slot.pos != selection.tokens->first || slot.votes < 2) return false;
+  const Theme& t = p.theme();
+  const Rect row = s.rows_of(*selection.layer, selection.kv_head);
+  const std::string head = fmt::format("L{} H{}", *selection.layer, *selection.kv_head);
+  for (const int token : slot.members) {
+    const Rect cell{s.axis.x_of(token) - 1, row.y0 - 1, s.axis.x_of(token + 1), row.y1 + 1};
+    if (token == slot.pos || cell.x0 < s.axis.x0 || cell.x1 > s.axis.x1 + 1) continue;
+    p.frame_rect(cell, t.text, p.px(1));
+    p.mark("went in", fmt::format("{} t{}", head, token), cell, fmt::format("lives on in t{}", slot.pos));
+  }
+  const std::string bias = std::isnan(slot.bias) ? std::string() : ", logit +" + format_number(slot.bias);
+  const std::string words = fmt::format("×{}{}", slot.votes, bias);
+  const float width = p.width_of(Face::caption, words) + p.px(8), height = p.line_height(Face::caption) + p.px(2);
+  const float x = std::clamp(s.axis.x_of(slot.pos) - width / 2, s.axis.x0, std::max(s.axis.x0, s.axis.x1 - width));
+  const Rect tag{x, y - height / 2, x + width, y + height / 2};
+  p.fill(tag, t.raised, 1, 2);
+  p.frame_rect(tag, t.category[static_cast<std::size_t>(Category::merged)], 1, 2);
+  p.text({tag.middle_x(), tag.middle_y()}, words, Face::caption, t.text, Align::centre);
+  p.mark("votes", fmt::format("{} t{}", head, slot.pos), tag, fmt::format("{} votes{}", slot.votes, bias));
+  return true;
+}
+
+}  // namespace
 
 void draw_plain_atlas(Painter& p, const AtlasScene& s, const AtlasCell& cursor) {
   const Theme& t = p.theme();
@@ -71,6 +107,7 @@ void draw_plain_atlas(Painter& p, const AtlasScene& s, const AtlasCell& cursor) 
     draw_ramp_legend(p, s.axis.x0, y, {"share that is represented", t.sequential, "0", "100 %", false, false, {}, p.px(72)});
     return;
   }
+  if (f.ghost_steps == 0 && draw_votes(p, s, y)) return;  // what is meant takes the line of what the axes are
   float x = s.axis.x0;
   if (f.ghost_steps > 0) x = draw_ghost_legend(p, s, x, y);
   const std::string rows = fmt::format("rows: {} layers × {} heads", s.snapshot->model.n_layers, s.snapshot->model.n_kv_heads);
