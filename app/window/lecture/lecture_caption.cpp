@@ -33,6 +33,9 @@ QString keyCap(const viz::Theme& theme, const QString& key, int pixels) {
       .arg(key);
 }
 
+/// A number stays with its sign: "84.3" at the end of a line is another number.
+QString onOneLine(const std::string& words) { return qs(words).toHtmlEscaped().replace(" %", QString(QChar::Nbsp) + "%"); }
+
 }  // namespace
 
 SceneDots::SceneDots(LectureGuide& guide, Workspace& workspace, QWidget* parent) : QWidget(parent), m_guide(guide), m_workspace(workspace) {
@@ -116,9 +119,10 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
       m_guide(guide),
       m_workspace(workspace),
       m_words(new QLabel(this)),
+      m_where(new QLabel(this)),
       m_keys(new QLabel(this)),
       m_lesson(new ElidedLabel(this)),
-      m_where(new QToolButton(this)),
+      m_lessons(new QToolButton(this)),
       m_back(new QPushButton("Back to mine", this)),
       m_dots(new SceneDots(guide, workspace, this)) {
   setObjectName("lectureCaption");
@@ -128,9 +132,11 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   m_words->setAccessibleName("Caption");
   m_words->setTextInteractionFlags(Qt::TextSelectableByMouse);
   m_where->setObjectName("lectureSmall");
-  m_where->setPopupMode(QToolButton::InstantPopup);
-  m_where->setToolTip("Lessons");
-  m_where->setAccessibleName("Lessons");
+  m_lessons->setObjectName("lectureSmall");
+  m_lessons->setText("Lessons");
+  m_lessons->setPopupMode(QToolButton::InstantPopup);
+  m_lessons->setToolTip("Another lesson");
+  m_lessons->setAccessibleName("Lessons");
   m_back->setObjectName("chipActive");
   m_back->setToolTip("End the lesson: your own text, runs and place come back");
   m_back->hide();
@@ -142,9 +148,13 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   m_lesson->setObjectName("lectureSmall");
   right->addWidget(m_lesson);
   right->addWidget(m_dots, 0, Qt::AlignLeft);
-  right->addWidget(m_where);
+  auto* scene = new QHBoxLayout;
+  scene->addWidget(m_where);
+  scene->addWidget(m_keys);
+  scene->addStretch(1);
+  right->addLayout(scene);
   auto* below = new QHBoxLayout;
-  below->addWidget(m_keys);
+  below->addWidget(m_lessons);
   below->addWidget(m_back);
   below->addStretch(1);
   right->addLayout(below);
@@ -162,7 +172,7 @@ int LectureCaption::lines() const {
   return static_cast<int>(std::lround(1.0 * m_words->heightForWidth(m_words->width()) / std::max(1, m_words->heightForWidth(kOneLine))));
 }
 
-void LectureCaption::setLessons(QMenu* menu) { m_where->setMenu(menu); }
+void LectureCaption::setLessons(QMenu* menu) { m_lessons->setMenu(menu); }
 
 void LectureCaption::setAside(bool on) { m_back->setVisible(on); }
 
@@ -199,7 +209,7 @@ void LectureCaption::refresh() {
   const int pixels = px(*this, kWords);
   const QString words = QString("<p style='font-size:%1px;line-height:118%;margin:0'><b>%2</b> %3</p>")
                             .arg(pixels)
-                            .arg(qs(caption.message).toHtmlEscaped(), qs(caption.text).toHtmlEscaped());
+                            .arg(onOneLine(caption.message), onOneLine(caption.text));
   if (m_words->text() != words) {
     m_words->setText(words);
     m_words->setAccessibleName(text());
@@ -212,7 +222,8 @@ void LectureCaption::refresh() {
   m_lesson->setText(qs(m_guide.lesson().name));
   m_where->setAccessibleName(QString("%1, %2").arg(qs(m_guide.lesson().name), where));
   const bool last = m_guide.scene() + 1 >= m_guide.nScenes();
-  m_keys->setText(keyCap(theme, last ? "Page Up" : "Page Down", small) + (last ? " back" : " next"));
+  m_keys->setText(keyCap(theme, last ? "Page Up" : "Page Down", small));
+  m_keys->setAccessibleName(last ? "Page Up: the scene before" : "Page Down: the next scene");
 }
 
 }  // namespace kvscope

@@ -44,7 +44,7 @@ class LectureCaption : public QFrame {
   SceneDots& dots() { return *m_dots; }
   QPushButton& backButton() { return *m_back; }
   int lines() const;  // of the words, as they are set
-  /// The lessons to choose from, behind the name of this one.
+  /// The lessons to choose from, behind a button.
   void setLessons(QMenu* menu);
   /// What the user had waits: a button brings it back.
   void setAside(bool on);
@@ -62,9 +62,9 @@ class LectureCaption : public QFrame {
 
   LectureGuide& m_guide;
   Workspace& m_workspace;
-  QLabel *m_words, *m_keys;
+  QLabel *m_words, *m_where, *m_keys;
   ElidedLabel* m_lesson;
-  QToolButton* m_where;
+  QToolButton* m_lessons;
   QPushButton* m_back;
   SceneDots* m_dots;
   bool m_applying = false;

@@ -11,6 +11,7 @@
 #include <QProgressDialog>
 #include <QPushButton>
 #include <QRegularExpression>
+#include <QToolButton>
 
 #include "app/window/help/welcome_page.h"
 #include "app/window/lecture/handout.h"
@@ -98,6 +99,17 @@ TEST_P(BuiltInLesson, PagedThroughShowsEveryScene) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BuiltInLesson, ::testing::Range(1, 10));
+
+TEST_F(LessonTest, TheMenuOfLessonsSaysThatItIsOne) {
+  open(builtInLesson(1));
+  const auto buttons = mode().caption().findChildren<QToolButton*>();
+  ASSERT_EQ(buttons.size(), 1);
+  EXPECT_EQ(buttons[0]->text(), "Lessons");
+  EXPECT_NE(buttons[0]->menu(), nullptr);
+  QStringList labels;
+  for (const QLabel* label : mode().caption().findChildren<QLabel*>()) labels << label->text();
+  EXPECT_TRUE(labels.contains("Scene 1 of 10")) << labels.join("|").toStdString();
+}
 
 TEST_F(LessonTest, TheCardOpensTheFirstOneAndItsStoryHolds) {
   QTest::mouseClick(&window->firstSteps().welcome().lectureCard(), Qt::LeftButton);
