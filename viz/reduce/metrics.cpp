@@ -61,6 +61,7 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::policy, "policy work", "ms a step", 76},
   };
   const auto in_set = [&wanted](Kind kind) {
+    if (wanted.set == MetricSet::lecture) return kind == Kind::answer || kind == Kind::mean_kl || kind == Kind::slots;
     const bool cost = kind == Kind::slots || kind == Kind::bytes || kind == Kind::read || kind == Kind::policy;
     return wanted.set == MetricSet::all || kind == Kind::kl || kind == wanted.sorted_by || cost == (wanted.set == MetricSet::cost);
   };

@@ -18,8 +18,8 @@ struct MetricColumn {
   float width = 0;          // pixels at 100 %
 };
 
-/// Which columns are wanted: all, how good the answers are, or what they cost.
-enum class MetricSet : std::uint8_t { all, quality, cost };
+/// Which columns are wanted: all, how good the answers are, what they cost, or the few of which the scenes of a lecture speak.
+enum class MetricSet : std::uint8_t { all, quality, cost, lecture };
 
 /// What must be among the columns: a set, and the one by which the runs are sorted.
 struct WantedMetrics {

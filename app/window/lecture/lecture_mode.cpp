@@ -59,6 +59,7 @@ namespace {
 constexpr int kRowWidth = 880;         // px at 100 % of the row of controls
 constexpr double kLectureScale = 1.6;  // of all type, at the size that the design was drawn for
 constexpr QSize kLectureSize{1600, 1000};
+constexpr double kCanvasType = 14.0 / 12;  // numbers of a whole page's canvas are as large as those of the four panels
 constexpr double kLeastScale = 1.0, kMostScale = 3.2;
 
 double fitOf(const QSize& size) {
@@ -334,7 +335,7 @@ void LectureMode::applyScale(bool anew) {
   for (const viz::ViewEntry& view : viz::view_entries()) {
     if (!view.in_lecture) continue;
     const std::string id = view.id();
-    m_canvases.of(id)->setLook(scale, m_on);
+    m_canvases.of(id)->setLook(m_on ? stage * kCanvasType : 1, m_on);
     QWidget* const header = m_panels.of(QString::fromStdString(id))->header();
     header->setFixedHeight(px(kPanelHeader));
     for (QComboBox* box : header->findChildren<QComboBox*>()) box->setFixedHeight(px(22));

@@ -111,6 +111,19 @@ TEST_F(LessonTest, TheMenuOfLessonsSaysThatItIsOne) {
   EXPECT_TRUE(labels.contains("Scene 1 of 10")) << labels.join("|").toStdString();
 }
 
+/// Of the numbers those of which scenes speak, as large as the numbers of the four panels.
+TEST_F(LessonTest, TheComparisonIsReadFromTheLastRow) {
+  window->resize(1280, 800);
+  open(builtInLesson(9));
+  ASSERT_TRUE(mode().on());
+  CanvasWidget& canvas = *window->canvas("compare");
+  EXPECT_GE(canvas.scale() * 12, 22) << "px of its numbers";
+  QStringList columns;
+  for (const viz::Mark& m : canvas.view().marks())
+    if (m.kind == "column") columns << qs(m.label);
+  EXPECT_EQ(columns, QStringList({"answer", "mean KL", "slots"}));
+}
+
 TEST_F(LessonTest, TheCardOpensTheFirstOneAndItsStoryHolds) {
   QTest::mouseClick(&window->firstSteps().welcome().lectureCard(), Qt::LeftButton);
   ASSERT_TRUE(arrived());

@@ -24,7 +24,7 @@ void draw_header(Painter& p, const Rect& header, const CompareScene& s) {
   const TokenAxis& axis = s.axis;
   const Theme& t = p.theme();
   p.text({header.x0, header.y0 + p.px(14)}, "run", Face::caption, t.disabled);
-  p.text({axis.x0 - p.px(24), header.y0 + p.px(14)}, "key (past)", Face::caption, t.disabled, Align::right);
+  if (!p.frame().plain) p.text({axis.x0 - p.px(24), header.y0 + p.px(14)}, "key (past)", Face::caption, t.disabled, Align::right);
   draw_token_axis(p, {header.x0, header.y0 + p.px(4), header.x1, header.y1 - p.px(2)}, axis, "", p.frame().selection.tokens);
   draw_metric_header(p, {header.x0, header.y0, s.right, header.y1}, s.columns, s.order);
 }
@@ -107,11 +107,13 @@ CompareScene Compare::make_scene(const Painter& p, const Rect& area) {
   s.reference = pair_.reference();
   // About half for the tokens; what whole pixels a token leave of it goes to the numbers.
   const auto n_tokens = static_cast<float>(snapshot.tokens.size());
-  float strips = std::max(p.px(220), 0.48f * (area.width() - p.px(kNames)));
+  const bool plain = p.frame().plain;
+  const float least = p.px(plain ? 180 : 220);
+  float strips = std::max(least, (plain ? 0.36f : 0.48f) * (area.width() - names_width(p)));
   if (window_->count <= 0 && n_tokens > 0 && strips / n_tokens >= 3)
-    strips = std::max(p.px(220), std::floor(std::min(strips / n_tokens, p.px(14))) * n_tokens);
-  const float room = area.width() - p.px(kNames) - strips - p.px(24);
-  s.columns = metric_columns(snapshot, *s.metrics, room, p.frame().scale, {set_, order_.kind}, &s.left_out);
+    strips = std::max(least, std::floor(std::min(strips / n_tokens, p.px(14))) * n_tokens);
+  const float room = area.width() - names_width(p) - strips - p.px(24);
+  s.columns = metric_columns(snapshot, *s.metrics, room, p.frame().scale, {plain ? MetricSet::lecture : set_, order_.kind}, &s.left_out);
   s.axis = token_axis(p, area, s);
   if (pan_and_zoom(p, s.axis)) s.axis = token_axis(p, area, s);
   s.plan = plan_compare(p, mode_, s.axis.px, area.height() - WaitingRows::height(p));
@@ -136,7 +138,7 @@ void Compare::draw(const Frame& frame, std::vector<Intent>& intents) {
   const float waiting = WaitingRows::height(p), rows = s.plan.rows_height(n_lanes);
   const Rect header = area.cut_top(p.px(kHeader));
   Rect below;
-  if (s.plan.difference) below = area.cut_bottom(std::max(p.px(kDifferenceLeast), area.height() - (rows + p.px(kLegend)) - waiting));
+  if (s.plan.difference) below = area.cut_bottom(std::max(difference_least(p), area.height() - (rows + p.px(kLegend)) - waiting));
   const Rect legend = area.cut_bottom(p.px(kLegend));
   const Rect coming = s.plan.difference ? area.cut_bottom(waiting) : Rect{area.x0, area.y0 + rows, area.x1, area.y1};
   draw_header(p, header, s);
@@ -226,7 +228,7 @@ std::string Compare::cursor_text(const Frame& frame) const {
 TokenAxis Compare::token_axis(const Painter& p, const Rect& area, const CompareScene& s) {
   const int n_tokens = static_cast<int>(p.frame().snapshot->tokens.size());
   TokenAxis axis;
-  axis.x0 = std::round(area.x0 + p.px(kNames));
+  axis.x0 = std::round(area.x0 + names_width(p));
   axis.x1 = std::max(axis.x0 + 16, std::floor(s.right - total_width(s.columns, p.frame().scale) - p.px(24)));
   axis.n_tokens = n_tokens;
   if (window_->count >= n_tokens) *window_ = {};

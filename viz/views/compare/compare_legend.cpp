@@ -72,7 +72,7 @@ void CompareLegend::draw(Painter& p, const Rect& legend, const CompareScene& s) 
   const float end = legend.x1 + p.px(compare::kRemove), room = end - x - p.px(10);
   left_out_ = fmt::format("{}", fmt::join(s.left_out, ", "));
   left_out_at_ = {};
-  if (!s.left_out.empty() && p.frame().plain) return;  // an audience can neither widen nor choose
+  if (p.frame().plain) return;  // an audience can neither widen nor choose
   if (!s.left_out.empty()) {
     const std::string hidden = count_of(static_cast<int>(s.left_out.size()), "column", "columns") + " hidden";
     // In short where there is no room to say what helps; the tooltip says it.

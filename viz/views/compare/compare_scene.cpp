@@ -22,7 +22,7 @@ ComparePlan plan_compare(const Painter& p, CompareMode mode, float token_px, flo
   };
   const auto fits = [&](const ComparePlan& one) {
     return fixed + one.reference_row + others * one.row +
-               (one.difference ? std::max(p.px(kDifferenceLeast), one.scale.rows == Rows::heads && one.scale.px > 3 ? ideal : 0) : 0) <=
+               (one.difference ? std::max(difference_least(p), one.scale.rows == Rows::heads && one.scale.px > 3 ? ideal : 0) : 0) <=
            height;
   };
   if (mode == CompareMode::pair && others > 0) {  // one line a run: the picture of the two has the room

@@ -12,13 +12,14 @@ namespace kvscope::viz {
 
 /// Sizes of the comparison, pixels at 100 %.
 namespace compare {
-inline constexpr float kNames = 168;  // column of letters, names and parameters
+/// Column of letters, names and parameters; parameters are no matter of a stage.
+inline float names_width(const Painter& p) { return p.px(p.frame().plain ? 150 : 168); }
 inline constexpr float kHeader = 38, kLegend = 30;
-inline constexpr float kReference = 26;         // the bar of the full cache
-inline constexpr float kName = 34;              // two lines of text
-inline constexpr float kRemove = 22;            // column of the buttons that remove a run
-inline constexpr float kWaiting = 22;           // a run that is not there yet
-inline constexpr float kDifferenceLeast = 190;  // height of the difference of two runs
+inline constexpr float kReference = 26;                                                        // the bar of the full cache
+inline constexpr float kName = 34;                                                             // two lines of text
+inline constexpr float kRemove = 22;                                                           // column of the buttons that remove a run
+inline constexpr float kWaiting = 22;                                                          // a run that is not there yet
+inline float difference_least(const Painter& p) { return p.px(p.frame().plain ? 125 : 190); }  // height of the difference of two runs
 }  // namespace compare
 
 /// What the strips show: each run's fates, its difference to the reference, or fates with the difference of two runs below.
