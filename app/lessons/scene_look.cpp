@@ -7,6 +7,7 @@
 #include "viz/draw/draw.h"
 #include "viz/reduce/finding.h"
 #include "viz/reduce/head.h"
+#include "viz/reduce/slot.h"
 
 namespace kvscope {
 
@@ -52,33 +53,28 @@ bool to_change(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot&
   return true;
 }
 
-/// The head in which most tokens live on in a slot of their own text, and that slot; then the one with the most merged tokens. In the
-/// selected run, else in the first run that merges.
-bool to_merging(viz::Selection& at, const Snapshot& snapshot) {
-  const int n_kv = std::max(1, snapshot.model.n_kv_heads), n_lanes = static_cast<int>(snapshot.lanes.size());
-  for (int i = -1; i < n_lanes; ++i) {
-    const int lane_idx = i < 0 ? at.lane : i;
-    if (lane_idx < 0 || lane_idx >= n_lanes) continue;
-    const LaneSnapshot& lane = snapshot.lanes[static_cast<std::size_t>(lane_idx)];
-    if (!lane.fates || lane.steps.empty()) continue;
-    std::pair<int, int> most;  // of one text, of any
-    viz::Selection best;
-    for (int h = 0; h < static_cast<int>(lane.fates->heads.size()); ++h) {
-      viz::Selection here = at;
-      here.lane = lane_idx, here.layer = h / n_kv, here.kv_head = h % n_kv;
-      const viz::MergedSlot merged = viz::telling_merge(snapshot, viz::pick_head(snapshot, here));
-      const std::pair n{merged.alike, merged.n_merged};
-      if (merged.slot < 0 || n <= most) continue;
-      most = n;
-      here.select({merged.slot, merged.slot});
-      if (merged.member >= 0) here.more_tokens = {{merged.member, merged.member}};
-      best = here;
-    }
-    if (most.second == 0) continue;
-    at = best;
-    return true;
+/// The head of this run in which most tokens live on in a slot of their own text, and that slot with all that went into it; then the one
+/// with the most merged tokens. Never another run: it is this one that is spoken of.
+bool to_merging(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
+  const int n_kv = std::max(1, snapshot.model.n_kv_heads);
+  if (!lane.fates) return false;
+  std::pair<int, int> most;  // of one text, of any
+  viz::Selection best = at;
+  for (int h = 0; h < static_cast<int>(lane.fates->heads.size()); ++h) {
+    viz::Selection here = at;
+    here.layer = h / n_kv, here.kv_head = h % n_kv;
+    const viz::HeadPick pick = viz::pick_head(snapshot, here);
+    const viz::MergedSlot merged = viz::telling_merge(snapshot, pick);
+    const std::pair n{merged.alike, merged.n_merged};
+    if (merged.slot < 0 || n <= most) continue;
+    most = n;
+    here.select({merged.slot, merged.slot});
+    for (const int token : viz::slot_facts(pick, merged.slot).members)
+      if (token != merged.slot) here.more_tokens.push_back({token, token});
+    best = here;
   }
-  return false;
+  at = best;
+  return most.second > 0;
 }
 
 /// The head that pays most to the first tokens, in this step's query.
@@ -176,7 +172,7 @@ std::optional<viz::Selection> look_of(const Scene& scene, const Snapshot& snapsh
       elsewhere |= to_change(at, snapshot, *lane);
       break;
     case Scene::Look::merging:
-      elsewhere |= to_merging(at, snapshot);
+      elsewhere |= to_merging(at, snapshot, *lane);
       break;
     case Scene::Look::sink:
       elsewhere |= to_sink(at, snapshot, *lane);

@@ -57,12 +57,15 @@ LectureGuide::LectureGuide(Workspace& workspace, LessonStage& stage, QObject* pa
 void LectureGuide::takeSnapshot() {
   if (!m_running || m_stage.waiting() || m_scene >= nScenes()) return;
   if (!m_arrived) return arrive();
+  if (m_shown && m_text != m_workspace.snapshot().prompt && m_workspace.snapshot().phase == RunPhase::idle) return lookAgain();
   if (!m_shown && at(m_scene).look != Scene::Look::stay && m_workspace.snapshot().phase == RunPhase::idle) look();
 }
 
 void LectureGuide::setLesson(const Lesson& lesson) {
   comeBack();
   m_lesson = lesson;
+  m_former.reset();
+  m_arrived = false;  // what is on the screen is no scene of this lesson
   Q_EMIT lessonChanged();
   goTo(0);
 }
@@ -82,6 +85,8 @@ Caption LectureGuide::caption() const {
 void LectureGuide::run(bool on) {
   if (on == m_running) return;
   m_running = on;
+  m_arrived = false;
+  m_former.reset();
   if (on) {
     enter(m_scene, 0);
   } else {
@@ -89,6 +94,14 @@ void LectureGuide::run(bool on) {
     comeBack();
     m_workspace.setEmphasis(std::nullopt);
   }
+}
+
+std::optional<viz::Selection> LectureGuide::headBefore() const {
+  const viz::Selection& now = m_workspace.selection();
+  const auto head = [](const viz::Selection& s) { return std::tie(s.layer, s.kv_head); };
+  const bool there = m_running && m_arrived && m_former && m_former->kv_head && now.kv_head;
+  if (!there || !m_led || head(*m_led) != head(now) || head(*m_former) == head(now)) return std::nullopt;
+  return m_former;
 }
 
 void LectureGuide::goTo(int scene) {
@@ -108,6 +121,7 @@ void LectureGuide::page(int by) {
 
 /// direction: of paging, which passes by what has no point; 0: this scene is meant.
 void LectureGuide::enter(int scene, int direction) {
+  if (m_running && m_arrived && m_left_out.isEmpty()) m_former = m_workspace.selection();
   comeBack();
   m_scene = std::clamp(scene, 0, std::max(0, nScenes() - 1));
   m_direction = direction;
@@ -128,13 +142,27 @@ void LectureGuide::arrive() {
   const int next = m_scene + m_direction;
   if (m_direction != 0 && next >= 0 && next < nScenes() &&
       !at(m_scene).has_point(viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection()))) {
-    m_left_out << qs(at(m_scene).name);
+    const LaneSnapshot* run = m_workspace.lane();  // what the next scene shows may be of another one
+    m_left_out << (run ? QString("%1 (%2)").arg(qs(at(m_scene).name), qs(run->title)) : qs(at(m_scene).name));
     return enter(next, m_direction);
   }
+  m_led = m_workspace.selection();
   Q_EMIT captionChanged();
   Q_EMIT arrived();
   if (!m_left_out.isEmpty())
     Q_EMIT leftOut(QString("left out, there is nothing of it here: %1").arg(std::exchange(m_left_out, {}).join(", ")));
+}
+
+/// Another text has its point elsewhere, or nowhere: what framed the old one must not stand there as if it were meant.
+void LectureGuide::lookAgain() {
+  viz::Selection now = m_workspace.selection();
+  if (now.tokens && m_shown->tokens && *now.tokens == *m_shown->tokens) now.tokens.reset(), now.more_tokens.clear();
+  m_shown.reset();
+  m_before.reset();
+  m_workspace.setSelection(now);
+  look();
+  m_led = m_workspace.selection();
+  Q_EMIT captionChanged();
 }
 
 /// Only where the user has not looked elsewhere since.
@@ -145,6 +173,7 @@ void LectureGuide::comeBack() {
 
 void LectureGuide::look() {
   const std::optional<viz::Selection> wanted = look_of(at(m_scene), m_workspace.snapshot(), m_workspace.selection());
+  m_text = m_workspace.snapshot().prompt;
   if (!wanted) return;
   const viz::Selection before = m_workspace.selection();
   m_workspace.setSelection(*wanted);

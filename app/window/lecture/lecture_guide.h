@@ -32,6 +32,8 @@ class LectureGuide : public QObject {
   int nScenes() const { return static_cast<int>(scenes().size()); }
   const Scene& at(int scene) const { return scenes()[static_cast<std::size_t>(scene)]; }
   Caption caption() const;
+  /// The head that the scene before looked at, where this scene has led to another one and that is still on the screen.
+  std::optional<viz::Selection> headBefore() const;
   /// The scene is not on the screen yet.
   bool waiting() const { return m_running && !m_arrived; }
 
@@ -58,6 +60,7 @@ class LectureGuide : public QObject {
   void enter(int scene, int direction);
   void arrive();
   void look();
+  void lookAgain();
   void comeBack();
 
   Workspace& m_workspace;
@@ -66,6 +69,8 @@ class LectureGuide : public QObject {
   int m_scene = 0, m_direction = 0;
   bool m_running = false, m_arrived = false;
   QStringList m_left_out;
+  std::string m_text;                               // that was looked at
+  std::optional<viz::Selection> m_former, m_led;    // what was on the screen of the scene before, and where this one began
   std::optional<viz::Selection> m_before, m_shown;  // what was looked at before this scene led elsewhere, and where it led
 };
 

@@ -187,6 +187,8 @@ void LectureMode::setAside(bool on) {
 
 void LectureMode::connectGuide() {
   connect(m_caption, &LectureCaption::backRequested, this, &LectureMode::backRequested);
+  for (auto signal : {&LectureGuide::captionChanged, &LectureGuide::sceneChanged})
+    connect(m_guide, signal, m_page, [this] { m_page->setHeadBefore(m_guide->headBefore()); });
   followHandout();
   // Where no token is meant, the words that are answered are, and the category that is spoken of: a long text hides them beyond its edge.
   connect(m_guide, &LectureGuide::arrived, this, [this] {

@@ -127,6 +127,12 @@ void LecturePage::applyType() {
   m_applying = false;
 }
 
+void LecturePage::setHeadBefore(const std::optional<viz::Selection>& head) {
+  if (head == m_head_before) return;
+  m_head_before = head;
+  refresh();
+}
+
 void LecturePage::refresh() {
   const viz::Selection& s = m_workspace.selection();
   const Snapshot& snapshot = m_workspace.snapshot();
@@ -139,7 +145,11 @@ void LecturePage::refresh() {
   const int group = snapshot.model.n_kv_heads > 0 ? snapshot.model.group() : 1;
   m_attention_panel->setFacts(group > 1 ? QString("mean of its %1 query heads").arg(group) : QString("share of its attention"));
   QStringList framed;
-  if (head) framed << "this head";
+  if (head && m_head_before)
+    framed << QString("%1 (before: %2)")
+                  .arg(qs(viz::head_name(*s.layer, *s.kv_head)), qs(viz::head_name(*m_head_before->layer, *m_head_before->kv_head)));
+  else if (head)
+    framed << "this head";
   if (s.tokens) {
     const QString words = qs(viz::quoted(viz::token_range_text(snapshot.tokens, s.tokens->first, s.tokens->last, 16)));
     framed << words;
@@ -147,7 +157,6 @@ void LecturePage::refresh() {
   m_atlas_panel->setFacts(framed.isEmpty() ? QString() : "framed: " + framed.join(", "));
   const viz::HeadPick pick = viz::pick_head(snapshot, s);
   m_attention_panel->setTitle(!pick.values ? QString("Where a head looks")
-                              : head       ? QString("Where this head looks")
                                            : QString("Where layer %1, head %2 looks").arg(pick.values->layer).arg(pick.values->kv_head));
 }
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include <QFrame>
 #include <QLabel>
+
+#include "viz/selection.h"
 
 class QBoxLayout;
 class QGridLayout;
@@ -58,6 +62,10 @@ class LecturePage : public QWidget {
   LectureBars& next() { return *m_next; }
   LecturePanel& textPanel() { return *m_text_panel; }
   LecturePanel& nextPanel() { return *m_next_panel; }
+  LecturePanel& atlasPanel() { return *m_atlas_panel; }
+  LecturePanel& attentionPanel() { return *m_attention_panel; }
+  /// The scene before was about this head, and now it is another one.
+  void setHeadBefore(const std::optional<viz::Selection>& head);
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -72,6 +80,7 @@ class LecturePage : public QWidget {
   LectureBars *m_attention, *m_next;
   LecturePanel *m_text_panel, *m_atlas_panel, *m_attention_panel, *m_next_panel;
   QGridLayout* m_grid;
+  std::optional<viz::Selection> m_head_before;
   bool m_applying = false;
 };
 

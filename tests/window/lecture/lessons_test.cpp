@@ -100,6 +100,111 @@ TEST_P(BuiltInLesson, PagedThroughShowsEveryScene) {
 
 INSTANTIATE_TEST_SUITE_P(All, BuiltInLesson, ::testing::Range(1, 10));
 
+/// The first lesson is about the run that is looked at.
+TEST_F(LessonTest, TheTextOnScreenIsToldOfTheRunThatIsLookedAt) {
+  window->resize(1280, 800);
+  const auto select_run = [this](int lane) {
+    viz::Selection chosen = selection();
+    chosen.lane = lane;
+    window->workspace().setSelection(chosen);
+  };
+  const auto n_lanes = static_cast<int>(snapshot().lanes.size());
+  ASSERT_GE(n_lanes, 5);
+  for (int lane = 1; lane < n_lanes; ++lane) {
+    open(builtInLesson(0));
+    select_run(lane);
+    QStringList left_out;
+    const auto heard = QObject::connect(&guide(), &LectureGuide::leftOut, [&](const QString& words) { left_out << words; });
+    const bool merges = snapshot().lanes[static_cast<std::size_t>(lane)].policy == "keepkv";
+    bool merged_shown = false;
+    for (int last = -1; last != guide().scene();) {
+      ASSERT_TRUE(arrived());
+      last = guide().scene();
+      merged_shown |= id() == "merged";
+      EXPECT_EQ(selection().lane, lane) << id().toStdString();
+      const std::string where = id().toStdString() + ": " + mode().caption().text().toStdString();
+      EXPECT_LE(mode().caption().lines(), 2) << where;
+      if (!guide().at(last).compare) {
+        EXPECT_EQ(without_bar(mode().caption().text(), mode(), viz::lecture_facts(snapshot(), selection())), "") << where;
+      }
+      press(Qt::Key_PageDown);
+    }
+    QObject::disconnect(heard);
+    EXPECT_EQ(merged_shown, merges);
+    const QString title = qs(snapshot().lanes[static_cast<std::size_t>(lane)].title);
+    EXPECT_EQ(left_out.join(' ').contains(QString("Merged (%1)").arg(title)), !merges) << left_out.join(' ').toStdString();
+  }
+}
+
+TEST_F(LessonTest, ARunThatReadsMergedSlotsAsOneTokenIsNotToldWithVotes) {
+  window->showPage(MainWindow::Page::lecture);
+  for (const auto& [bias, words] : {std::pair("votes", "votes."), {"none", "are read as one."}}) {
+    const std::string spec = std::string("custom:stat=window,merge=keepkv,sinks=4,recent=0.2,ratio=0.3,bias=") + bias;
+    window->controller().setLaneSpec(1, qs(spec));
+    ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && snapshot().lanes[1].spec == spec; }, 30000));
+    open(builtInLesson(0));
+    viz::Selection chosen = selection();
+    chosen.lane = 1;
+    window->workspace().setSelection(chosen);
+    guide().goTo(QString("merged"));
+    ASSERT_TRUE(arrived());
+    EXPECT_TRUE(mode().caption().text().endsWith(words)) << mode().caption().text().toStdString();
+  }
+}
+
+/// What framed the old text would stand in the new one as if it were meant.
+TEST_F(LessonTest, AnotherTextIsLookedAtAnew) {
+  window->showPage(MainWindow::Page::lecture);
+  open(builtInLesson(0));
+  viz::Selection chosen = selection();
+  chosen.lane = static_cast<int>(snapshot().lanes.size()) - 1;
+  window->workspace().setSelection(chosen);
+  guide().goTo(QString("missed"));
+  ASSERT_TRUE(arrived());
+  ASSERT_TRUE(selection().tokens);
+  const viz::Selection before = selection();
+  const std::string text = snapshot().prompt, cut = text.substr(0, text.find("482") + 4);
+  window->controller().setPrompt(qs(cut));  // as far as it goes the same tokens
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && snapshot().prompt == cut; }, 30000));
+  ASSERT_TRUE(settle());
+  const viz::Facts facts = viz::lecture_facts(snapshot(), selection());
+  EXPECT_NE(selection(), before);
+  EXPECT_EQ(facts.at("framed").text, facts.at("lost_token").text) << "nothing, where nothing is missed";
+  window->controller().setPrompt(qs(text));
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && snapshot().prompt == text; }, 30000));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(selection(), before) << "its point is where it was";
+}
+
+TEST_F(LessonTest, AnotherHeadThanThatOfTheSceneBeforeIsSaid) {
+  open(builtInLesson(1));
+  const auto facts = [this] { return mode().page().atlasPanel().facts(); };
+  std::optional<std::pair<int, int>> before;
+  int n_changed = 0;
+  for (int i = 0; i < guide().nScenes(); ++i) {
+    ASSERT_TRUE(arrived());
+    const std::pair now(*selection().layer, *selection().kv_head);
+    const bool changed = before && *before != now;
+    const QString words =
+        changed
+            ? QString("%1 (before: %2)").arg(qs(viz::head_name(now.first, now.second)), qs(viz::head_name(before->first, before->second)))
+            : QString("this head");
+    EXPECT_TRUE(facts().contains(words)) << id().toStdString() << ": " << facts().toStdString();
+    n_changed += changed;
+    before = now;
+    if (changed) {
+      viz::Selection other = selection();
+      other.kv_head = (*other.kv_head + 1) % snapshot().model.n_kv_heads;
+      window->workspace().setSelection(other);
+      EXPECT_FALSE(facts().contains("before")) << "the user has chosen this one";
+      other.kv_head = now.second;
+      window->workspace().setSelection(other);
+    }
+    press(Qt::Key_PageDown);
+  }
+  EXPECT_GE(n_changed, 2);
+}
+
 TEST_F(LessonTest, TheMenuOfLessonsSaysThatItIsOne) {
   open(builtInLesson(1));
   const auto buttons = mode().caption().findChildren<QToolButton*>();
@@ -237,11 +342,12 @@ TEST_F(LessonTest, TheComparisonComesBackAsItStood) {
 }
 
 TEST_F(LessonTest, PagingLeavesOutWhatIsNotThereAndSaysSo) {
-  openSample();  // at 100 %: nothing is evicted or missed
+  openSample();  // at 100 %: nothing is evicted or merged
   while (id() != "recent") press(Qt::Key_PageDown);
   press(Qt::Key_PageDown);
-  EXPECT_EQ(id(), "merged");
-  EXPECT_TRUE(window->rows().passing().text().contains("Evicted")) << window->rows().passing().text().toStdString();
+  EXPECT_EQ(id(), "missed");
+  const QString said = window->rows().passing().text();
+  EXPECT_TRUE(said.contains("Evicted (H2O), Merged (H2O)")) << said.toStdString();
   press(Qt::Key_PageUp);
   EXPECT_EQ(id(), "recent") << "backwards, too";
   guide().goTo("evicted");
