@@ -11,6 +11,7 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QStyle>
 #include <QToolButton>
 
@@ -33,8 +34,11 @@ QString keyCap(const viz::Theme& theme, const QString& key, int pixels) {
       .arg(key);
 }
 
-/// A number stays with its sign: "84.3" at the end of a line is another number.
-QString onOneLine(const std::string& words) { return qs(words).toHtmlEscaped().replace(" %", QString(QChar::Nbsp) + "%"); }
+/// A number stays with its unit: "84.3" at the end of a line is another number.
+QString onOneLine(const std::string& words) {
+  static const QRegularExpression before_unit("(?<=[0-9]) (?=%|[KMG]iB|nats)");
+  return qs(words).toHtmlEscaped().replace(before_unit, QString(QChar::Nbsp));
+}
 
 }  // namespace
 

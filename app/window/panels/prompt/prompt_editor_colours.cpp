@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <QPainter>
+
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
@@ -32,6 +34,20 @@ bool standsBack(Category category, bool filled, const std::optional<Category>& e
   return *emphasis == Category::evicted ? !filled : category != *emphasis;
 }
 }  // namespace
+
+void TokenPaint::paintBehind(QPainter& painter, const QRectF& area, double radius) const {
+  if (outline.isValid()) {
+    painter.setPen(QPen(outline, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), radius, radius);
+    painter.setPen(Qt::NoPen);
+  }
+  for (const QBrush& brush : {QBrush(fill), QBrush(stripes, Qt::BDiagPattern)}) {
+    if (!fill.isValid() || !brush.color().isValid()) continue;
+    painter.setBrush(brush);
+    painter.drawRoundedRect(area, radius, radius);
+  }
+}
 
 QColor TokenColours::unreadInk(const Workspace& workspace) {
   const viz::Theme& theme = workspace.theme();

@@ -4,9 +4,12 @@
 #include <vector>
 
 #include <QColor>
+#include <QRectF>
 #include <QString>
 
 #include "snapshot/snapshot.h"
+
+class QPainter;
 
 namespace kvscope {
 
@@ -18,6 +21,8 @@ struct TokenPaint {
   QColor text;
   QColor stripes = {};  // over the fill: it will leave soon; invalid: none
   QColor outline = {};  // hollow, as the legend has it: gone, and just that is meant; invalid: none
+
+  void paintBehind(QPainter& painter, const QRectF& area, double radius) const;
 };
 
 /// The fates of the workspace's lane and step as colours behind text. Looks up per token, so only what is visible costs anything.

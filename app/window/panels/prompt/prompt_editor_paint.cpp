@@ -202,18 +202,7 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
   for (const Piece& piece : all) {
     const TokenPaint look = m_colours.paint(piece.token);
     const QRectF area = piece.rect.adjusted(0, 0, piece.rect.width() > 2 ? -gap : 0, 0);
-    if (look.outline.isValid()) {
-      painter.setPen(QPen(look.outline, 1));
-      painter.setBrush(Qt::NoBrush);
-      painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), radius, radius);
-      painter.setPen(Qt::NoPen);
-    }
-    if (!look.fill.isValid()) continue;
-    painter.setBrush(look.fill);
-    painter.drawRoundedRect(area, radius, radius);
-    if (!look.stripes.isValid()) continue;
-    painter.setBrush(QBrush(look.stripes, Qt::BDiagPattern));
-    painter.drawRoundedRect(area, radius, radius);
+    look.paintBehind(painter, area, radius);
   }
 
   // Each ink draws the whole shaped text once, clipped to its tokens: ligatures and marks stay whole, and one paragraph of many tokens
