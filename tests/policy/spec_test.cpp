@@ -10,6 +10,7 @@
 #include "policy/policy.h"
 #include "policy/refusal.h"
 #include "policy/run_title.h"
+#include "policy/text/params.h"
 #include "policy/tiny_lane.h"
 
 namespace kvscope {
@@ -20,6 +21,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
+
+TEST(SplitPolicies, KeepsAPolicysOwnCommas) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(split_policies("h2o, snapkv:window=8,kernel=5,knorm"), ElementsAre("h2o", "snapkv:window=8,kernel=5", "knorm"));
+  EXPECT_THAT(split_policies("custom:stat=score,score=\"max(mean, last) * wo_norm\",sinks=2,tova"),
+              ElementsAre("custom:stat=score,score=\"max(mean, last) * wo_norm\",sinks=2", "tova"));
+  EXPECT_THAT(split_policies("AdaKVPress(SnapKVPress(window_size=8, kernel_size=5), alpha_safeguard=0.5),h2o"),
+              ElementsAre("AdaKVPress(SnapKVPress(window_size=8, kernel_size=5), alpha_safeguard=0.5)", "h2o"));
+  EXPECT_THAT(split_policies(" , "), ElementsAre());
+}
 
 TEST(Spec, NameAndKeysInTheOrderOfTheText) {
   const LaneSpec spec = parse_lane_spec("keepkv:ratio=0.2,threshold=0.8,form=zip");

@@ -141,18 +141,18 @@ HeadCauses causes_of(const Snapshot& s, std::vector<int> returning) {
 TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {
   const Snapshot s = with_changed({2});
   const int per = s.model.n_kv_heads, n = s.model.n_layers * per;
-  EXPECT_EQ(cause_words(s, causes_of(s, {})).sentence, "No head alone brings it back, L0 H0 gains most.");
+  EXPECT_EQ(cause_words(s, causes_of(s, {})).sentence, "With no single head in full the answer is right, L0 H0 gains most.");
   HeadCauses useless = causes_of(s, {});
   useless.kl.assign(useless.kl.size(), useless.kl_without);
-  EXPECT_EQ(cause_words(s, useless).sentence, "No head alone brings it back.");
+  EXPECT_EQ(cause_words(s, useless).sentence, "With no single head in full the answer is right.");
   EXPECT_EQ(cause_words(s, useless).most, -1);
-  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1})).sentence, "L1 H1 alone brings it back.");
+  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1})).sentence, "With L1 H1 alone in full the answer is right.");
   const CauseWords two = cause_words(s, causes_of(s, {per + 1, 0}));
   EXPECT_EQ(two.brief, "L1 H1 or L0 H0");
-  EXPECT_EQ(two.sentence, "Either of L1 H1 and L0 H0 alone brings it back.");
+  EXPECT_EQ(two.sentence, "With L1 H1 or L0 H0 in full the answer is right.");
   EXPECT_EQ(two.whole, "Each of these is enough, if only it keeps its full cache: L1 H1, L0 H0. L1 H1 gains most: KL 4.50 → 0.250 nats. " +
                            std::to_string(n - 2) + " of " + std::to_string(n) + " heads do not by themselves.");
-  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1, 0, 1})).sentence, "Any of 3 heads alone brings it back.");
+  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1, 0, 1})).sentence, "With any of 3 heads in full the answer is right.");
 }
 
 int index_of(const Snapshot& s, const Loss& loss) { return loss.layer * s.model.n_kv_heads + loss.kv_head; }

@@ -88,15 +88,9 @@ TEST_F(HeadGridTest, EveryCellPrintsTheValueOfItsRecord) {
 }
 
 TEST_F(HeadGridTest, KeysOneToNineChooseTheMetric) {
-  const char* const names[] = {"local error after Wₒ",
-                               "local error",
-                               "retained",
-                               "votes lost",
-                               "attention lost",
-                               "slots",
-                               "bound of the error after Wₒ",
-                               "disagreement in its layer",
-                               "KL saved if only it kept all"};
+  const char* const names[] = {
+      "local error after Wₒ",      "local error",        "retained", "votes lost", "attention lost", "slots", "bound of the error after Wₒ",
+      "disagreement in its layer", "KL saved, full head"};
   for (int m = 0; m < 9; ++m) {
     EXPECT_TRUE(view.key(canvas.frame, std::string(1, static_cast<char>('1' + m)), canvas.intents));
     EXPECT_EQ(view.facts(canvas.frame), names[m]);
@@ -203,6 +197,56 @@ TEST_F(HeadGridTest, RangesOverTwoDecadesGetARootScaleThatIsNamed) {
   r.heads[1].local_l1_wo = 0.00144;
   canvas.draw(view);
   EXPECT_EQ(find_mark(view, "legend", "")->value, "0 to 729, √ scale · L1, this step");
+}
+
+/// Whoever looks before all heads are measured must not take the best so far for the best: its colour is that of what can be saved.
+TEST_F(HeadGridTest, WhileHeadsAreMeasuredColoursAreThoseOfTheEnd) {
+  const auto n = record().heads.size();
+  HeadCauses causes{.n_heads = static_cast<int>(n), .n_measured = 1, .running = true, .kl_without = 4.5, .kl = {}, .returns = {}};
+  causes.kl.assign(n, kNotAvailable);
+  causes.kl[0] = 4.23;  // it saves 0.27
+  causes.returns.assign(n, 0);
+  canvas.frame.causes = &causes;
+  view.choose(0, static_cast<int>(HeadMetric::cause));
+  RecordedScene recorded(canvas);
+  canvas.draw(view);
+  const auto words = [&] {
+    std::string out;
+    for (const Mark& mark : view.marks()) out += mark.kind + " " + mark.value + "\n";
+    for (const SceneCommand& c : recorded.scene.commands)
+      if (c.kind == SceneCommand::Kind::text) out += c.text + "\n";
+    return out;
+  };
+  EXPECT_NE(words().find("cell 0.270"), std::string::npos) << words();
+  EXPECT_NE(words().find("cell …"), std::string::npos) << "not measured yet is not n/a";
+  causes.kl.assign(n, 4.5);
+  causes.kl[0] = 4.23;
+  causes.n_measured = static_cast<int>(n);
+  causes.running = false;
+  ++snapshot.sequence;
+  recorded.scene.commands.clear();
+  canvas.draw(view);
+  EXPECT_NE(words().find("4.50"), std::string::npos) << "the scale ends at all that can be saved: " << words();
+  EXPECT_EQ(words().find("framed"), std::string::npos) << "no head brings the answer back";
+}
+
+TEST_F(HeadGridTest, ANarrowCellHasAPowerOfTenRatherThanNothing) {
+  StepRecord& step = edit();
+  for (HeadRecord& head : step.heads) head.local_l1_wo = 0.00042;
+  step.heads[0].local_l1_wo = 3e-7;
+  int n_powers = 0;
+  for (const float width : {150.0f, 180.0f, 210.0f, 240.0f, 346.0f}) {
+    Headless narrow{snapshot, {width, 306}};
+    narrow.frame.selection = canvas.frame.selection;
+    RecordedScene recorded(narrow);
+    narrow.draw(view);
+    for (const SceneCommand& c : recorded.scene.commands) {
+      if (c.kind != SceneCommand::Kind::text) continue;
+      EXPECT_NE(c.text, "≈0") << width << ": it is the largest";
+      n_powers += c.text == std::string("4e") + std::string(kMinus) + "4";
+    }
+  }
+  EXPECT_GT(n_powers, 0);
 }
 
 TEST_F(HeadGridTest, WhatIsNoMoreThanRoundingHasNoColour) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/sweep/sweep_plan.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "arch/model_parts.h"
 #include "core/error.h"
@@ -15,24 +15,11 @@ namespace kvscope::cli {
 
 namespace {
 
-/// "a:x=1", "y=2", "b": a policy's further keys were split off with the commas between the policies.
-std::vector<std::string> joined_policies(const std::vector<std::string>& parts) {
-  std::vector<std::string> out;
-  for (const std::string& part : parts) {
-    const bool is_key = part.find('=') < part.find(':');
-    if (is_key && !out.empty())
-      out.back() += "," + part;
-    else
-      out.push_back(part);
-  }
-  return out;
-}
-
 std::vector<SweepPlan::Run> runs_of(const Arguments& a) {
   std::vector<SweepPlan::Run> out = {{.lane = parse_lane_spec(reference_policy()), .files = "", .beside = 0}};
   const std::vector<double>& shares = a.bytes.empty() ? a.ratios : a.bytes;
   const char* option = a.bytes.empty() ? "--ratios" : "--bytes";
-  for (const std::string& policy : joined_policies(a.policies)) {
+  for (const std::string& policy : split_policies(fmt::format("{}", fmt::join(a.policies, ",")))) {  // the option was split at every comma
     for (const auto& [given, value] : split_lane_spec(in_own_words(policy).value_or(policy)).given)
       if (is_budget_key(given))
         throw UsageError(fmt::format("--policies {}: expected no budget, got {}; the budgets are those of {}", policy, given, option));

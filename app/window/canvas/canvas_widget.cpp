@@ -335,6 +335,7 @@ void CanvasWidget::focusOutEvent(QFocusEvent* event) {
 void CanvasWidget::hideEvent(QHideEvent* event) {
   m_input.reset();
   for (viz::WantMeasure wanted : std::exchange(m_wanted, {})) {
+    if (wanted.what == viz::WantMeasure::What::causes) continue;  // a question that was asked: its runs end by themselves
     wanted.on = false;
     Q_EMIT measureWanted(wanted);
   }

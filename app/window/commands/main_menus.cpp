@@ -26,6 +26,7 @@
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
 #include "app/window/shell/main_window.h"
+#include "app/window/shell/options.h"
 #include "core/error.h"
 
 namespace kvscope {
@@ -58,6 +59,10 @@ void fillOpen(MainWindow& w, Commands& commands, QMenu* menu) {
   commands.add(
       menu,
       {{"&Open model…", {QKeySequence::Open}, [&document] { document.openModel(); }, "Those on this machine, another folder or a file"},
+       {"Open the &built-in model",
+        {},
+        [&w] { w.controller().loadModel(QString::fromStdString(builtInModel())); },
+        "kvmini; prompt and runs stay"},
        {"Open model fol&der…", {}, [&document] { document.openModelFolder(); }},
        {"Open model &file…", {}, [&document] { document.openModelFile(); }},
        {"Open s&tore of a sweep…",
@@ -169,13 +174,15 @@ void fillRun(MainWindow& w, Commands& commands, QMenu* menu) {
   menu->addSeparator();
   fillTimeMenu(commands, menu, w.model());
   CrumbRow& crumbs = w.rows().crumbs();
-  commands.add(menu,
-               {{},
-                {"&Which head breaks the answer?",
-                 {},
-                 [&crumbs] { crumbs.whichRequested(); },
-                 "The head grid shows by how much the answer gains if only this head keeps its full cache"},
-                {"Wh&y did it leave?", {}, [&crumbs] { crumbs.askWhy(); }, "Of the token that the sentence above the views is about"}});
+  commands.add(menu, {{},
+                      {"&Which head breaks the answer?",
+                       {},
+                       [&crumbs] { crumbs.whichRequested(); },
+                       "The head grid shows by how much the answer gains if only this head keeps its full cache"},
+                      {"Wh&y evicted?",
+                       {},
+                       [&crumbs] { crumbs.askWhy(); },
+                       "Of the token that the sentence above the views is about, or of the selected one where it is about none"}});
   menu->addSeparator();
   w.runActions().fillSamplingMenu(commands, menu);
 }

@@ -10,6 +10,7 @@
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QLineEdit>
+#include <QSettings>
 #include <QStandardPaths>
 
 #include "app/window/canvas/canvases.h"
@@ -38,6 +39,8 @@
 namespace kvscope {
 
 namespace {
+
+constexpr const char* kDismissed = "recovery/dismissed";  // the journal whose offer was answered by its cross
 
 /// Where the model of a session is.
 QString folderOf(const SavedSession& s) { return s.model.isEmpty() ? QString::fromStdString(builtInModel()) : s.model; }
@@ -148,7 +151,7 @@ void Document::giveBack() {
   if (!m_aside) return;
   const Aside back = *m_aside;
   m.rows.notices().clear();
-  openSession(back.session, back.file, m_modified, Steps::waiting);
+  openSession(back.session, back.file, m_unsaved.any(), Steps::waiting);
   m_model.undo.giveBack();
 }
 
@@ -187,7 +190,8 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, std::opt
   missing.isEmpty() ? m_kept.follow(s, file.path, folder, another) : m_kept.forget();
   if (!missing.isEmpty()) m.rows.notices().show(missing, missing);
   m_file = file;
-  m_modified = modified.value_or(file.path.isEmpty());
+  m_unsaved.clean();
+  if (modified.value_or(file.path.isEmpty())) m_unsaved.changed();
   m_journal->touch();
   refreshTitle();
 }
@@ -206,14 +210,15 @@ void Document::openSessionFile(const QString& path) {
 }
 
 void Document::takeSession(const ReadSession& read, const SeenFile& file) {
-  const Aside before{own(), ownFile()};
-  const bool lost = m_modified;
+  const bool lost = m_unsaved.any();
+  const Aside before = leaveBehind();
   m.rows.notices().clear();
   openSession(read.session, file);
   m_unread = read.notes;
   m.library.use(file.path);
   QString text = read.notes.join("; ");
-  if (lost && text.isEmpty()) text = QString("opened %1; what was there before was not saved").arg(QFileInfo(file.path).fileName());
+  if (lost && text.isEmpty())
+    text = QString("opened %1; what was there before was not saved, and is kept to be recovered").arg(QFileInfo(file.path).fileName());
   if (text.isEmpty() || !m.rows.notices().isHidden()) return;
   lost ? offerBack(text, before) : m.rows.notices().show(text, text);
   if (read.notes.isEmpty()) m.rows.notices().markNews();
@@ -227,10 +232,18 @@ void Document::offerToRead(const QStringList& files, const ReadSession& read, co
                         [this, read, file] { takeSession(read, file); });
 }
 
+/// What there is now. Work that no file has stays in a journal of its own, which the next start offers.
+Document::Aside Document::leaveBehind() {
+  Aside out{own(), ownFile(), {}};
+  if (m_unsaved.any()) out.left = m_journal->leaveBehind();
+  return out;
+}
+
 void Document::offerBack(const QString& text, const Aside& before) {
   m.rows.notices().show(text, text, "Back to the session before", [this, before] {
     m.rows.notices().dismiss();
     openSession(before.session, before.file, true);
+    if (m_journal->writeNow()) QFile::remove(before.left);  // it goes on here
   });
 }
 
@@ -320,7 +333,7 @@ bool Document::save(const QString& path) {
   if (m_aside) return true;  // what was put aside is still to be saved, and goes to its own file
   m_file = SeenFile::now(path);
   m_unread.clear();
-  m_modified = false;
+  m_unsaved.clean();
   m_journal->discard();
   m.library.use(path);
   m.library.keepPicture();
@@ -384,7 +397,7 @@ void Document::openModelFile() {
 void Document::openSampleLecture() {
   openSessionFile(QString::fromStdString(sampleLecture()));
   m_file = {};  // saving must not write over the sample
-  m_modified = false;
+  m_unsaved.clean();
   refreshTitle();
   m.pages.show(Page::lecture);
 }
@@ -393,12 +406,12 @@ void Document::openSample() {
   SavedSession sample;
   sample.request = startState({}).request;
   sample.selection.lane = static_cast<int>(sample.request.lanes.size()) - 1;
-  const Aside before{own(), ownFile()};
-  const bool lost = m_modified;
+  const bool lost = m_unsaved.any();
+  const Aside before = leaveBehind();
   m_model.difference.beginAnew();
   openSession(sample, {}, false);
   if (!lost) return;
-  offerBack("opened the sample text; what was there before was not saved", before);
+  offerBack("opened the sample text; what was there before was not saved, and is kept to be recovered", before);
   m.rows.notices().markNews();
 }
 
@@ -415,7 +428,7 @@ void Document::renamed(const QString& from, const QString& to) {
 
 void Document::changed() {
   if (m_aside) return;  // the lesson's
-  m_modified = true;
+  m_unsaved.changed();
   m_journal->touch();
   refreshTitle();
 }
@@ -427,16 +440,18 @@ void Document::keepJournal() {
     return sessionJson(s);
   });
   connect(m_journal.get(), &SessionJournal::failed, this, [this](const QString& why) { m.rows.notices().show(why, why); });
-  m_work = workKey(m_model.controller.request());
+  m_unsaved.follow(workKey(m_model.controller.request()));
+  m_unsaved.clean();
   connect(&m_model.controller, &SessionController::requestChanged, this, [this] {
-    const std::string now = workKey(m_model.controller.request());
-    if (std::exchange(m_work, now) != now && !m_model.controller.viewOnly()) changed();
+    if (m_aside || m_model.controller.viewOnly() || !m_unsaved.follow(workKey(m_model.controller.request()))) return;
+    m_unsaved.any() ? m_journal->touch() : m_journal->discard();
+    refreshTitle();
   });
   connect(&m_model.bookmarks, &Bookmarks::changed, this, &Document::changed);
   connect(&m.sweep.own(), &SweepPanel::measured, this, &Document::changed);
   connect(&m.sweep.store(), &StorePanel::openRequested, this, &Document::openStore);
   connect(&m_model.workspace, &Workspace::selectionChanged, this, [this] {
-    if (m_modified) m_journal->touch();
+    if (m_unsaved.any()) m_journal->touch();
   });
 }
 
@@ -466,7 +481,13 @@ void Document::offerRecovery() {
       };
       m.welcome.setRecovery(text);
       connect(&m.welcome, &WelcomePage::recoveryRequested, this, recover, Qt::SingleShotConnection);
-      if (!m.pages.shows(Page::welcome)) m.rows.notices().showAfter(text, path, "Recover it", recover);
+      QSettings* const settings = m_model.settings.get();
+      if (m.pages.shows(Page::welcome) || (settings && settings->value(kDismissed) == path)) return;
+      m.rows.notices().showAfter(text, path, "Recover it", recover);
+      if (settings)
+        connect(&m.rows.notices(), &MessageBar::dismissed, this, [settings, path](const QString& about) {
+          if (about == path) settings->setValue(kDismissed, path);  // it was offered; the welcome page still has it
+        });
       return;
     } catch (const Error&) {
       continue;  // damaged: the next one
@@ -476,7 +497,7 @@ void Document::offerRecovery() {
 
 bool Document::leave() {
   if (!m_journal) return true;
-  if (m_modified && !m_model.options.scripted()) return m_journal->leave();
+  if (m_unsaved.any() && !m_model.options.scripted()) return m_journal->leave();
   m_journal->discard();
   return true;
 }
@@ -486,7 +507,7 @@ void Document::forgetJournal() { m_journal.reset(); }
 void Document::refreshTitle() {
   if (m_model.options.synthetic_size) return m.window.setWindowTitle("kvscope: synthetic cache");
   const QString name = m_file.path.isEmpty() ? QString() : QFileInfo(m_file.path).completeBaseName();
-  m.window.setWindowTitle(name.isEmpty() ? QString("kvscope") : QString("%1%2 – kvscope").arg(name, m_modified ? "*" : ""));
+  m.window.setWindowTitle(name.isEmpty() ? QString("kvscope") : QString("%1%2 – kvscope").arg(name, m_unsaved.any() ? "*" : ""));
 }
 
 }  // namespace kvscope

@@ -11,6 +11,7 @@
 #include <QStringList>
 
 #include "app/window/files/kept_results.h"
+#include "app/window/files/unsaved_work.h"
 #include "app/window/session/seen_file.h"
 #include "app/window/session/session_file.h"
 #include "app/window/session/session_journal.h"
@@ -111,7 +112,9 @@ class Document : public QObject {
   struct Aside {
     SavedSession session;
     SeenFile file;
+    QString left = {};  // the journal that has it, whatever becomes of this window
   };
+  Aside leaveBehind();
   void offerBack(const QString& text, const Aside& before);
   void offerWithoutModel(const SavedSession& session, const QString& path);
   void openModelAt(const QString& path);
@@ -143,8 +146,7 @@ class Document : public QObject {
   std::optional<Aside> m_aside;
   SeenFile m_file;       // path empty: the session has none
   QString m_not_opened;  // what was said last of a file that could not be opened
-  std::string m_work;    // of the request, as it was last
-  bool m_modified = false;
+  UnsavedWork m_unsaved;
 };
 
 }  // namespace kvscope

@@ -128,15 +128,15 @@ void Document::showKept(const KeptOpening& opening) {
   if (s.request.follow_ids.empty()) s.request.n_generate = m_model.controller.request().n_generate;
   s.selection = {.lane = static_cast<int>(s.request.lanes.size()) - 1};
   if (m.pages.shows(Page::welcome)) s.page = "inspect";
-  const Aside before{own(), ownFile()};
-  const bool lost = m_modified;
+  const bool lost = m_unsaved.any();
+  const Aside before = leaveBehind();
   m_not_opened.clear();
   m.rows.notices().clear();
   m_model.difference.beginAnew();
   openSession(s, {});
   m.library.use(opening.path);
   const QString text = QString("opened %1: what another program kept, run here beside the full cache").arg(name);
-  lost ? offerBack(text + "; what was there before was not saved", before) : m.rows.notices().show(text, text);
+  lost ? offerBack(text + "; what was there before was not saved, and is kept to be recovered", before) : m.rows.notices().show(text, text);
   m.rows.notices().markNews();
 }
 
@@ -150,6 +150,14 @@ void Document::showResults(const TracePtr& trace, const QString& name) {
   const QString model = qs(s.model.name), file = QFileInfo(name).fileName();
   const bool ours = model == QFileInfo(qs(builtInModel())).fileName();
   const bool of_session = m_stored.has_value();
+  const RunRequest* const asked = of_session ? &m_stored->request : nullptr;
+  if (asked && asked->prompt_ids.empty() && asked->prompt_text == PromptText::plain && asked->prompt != s.prompt) {
+    m_stored.reset();
+    return sayNotOpened(
+        QString("%1 holds results of another text than its prompt: one of them was changed outside of kvscope, so nothing is "
+                "shown. Open it where its model is, and it is computed anew")
+            .arg(file));
+  }
   if (of_session)
     m.place.want(m_stored->selection);  // what was shown while it was read may have taken it
   else
@@ -162,7 +170,7 @@ void Document::showResults(const TracePtr& trace, const QString& name) {
                            : QString("%1 is a trace of %2 (%3, %4)").arg(file, model, qs(s.device), qs(s.precision));
   const QString why = QString("View only: %1. Nothing is computed until a model is open (Ctrl+O)").arg(what);
   m.undo.without([&] { m_model.controller.showStored(std::shared_ptr<const Snapshot>(trace, &trace->snapshot), m_stored->request, why); });
-  m_modified = false;
+  m_unsaved.clean();
   QString text = QString("View only: %1.").arg(what);
   if (of_session && !m_unread.isEmpty()) text += QString(" %1.").arg(m_unread.join("; "));
   sayViewOnly(*trace, text, ours);

@@ -8,6 +8,7 @@
 
 #include "app/window/files/found_models.h"
 #include "app/window/files/recent_files.h"
+#include "app/window/shell/options.h"
 
 namespace kvscope {
 
@@ -75,7 +76,7 @@ FoundModels* ModelChoice::makeTable(QWidget* parent) {
 }
 
 void ModelChoice::look() {
-  QStringList models;
+  QStringList models{QString::fromStdString(builtInModel())};  // nobody finds it by its folder
   for (const QString& path : m_recent.all()) {
     const QFileInfo file(path);
     if (file.isDir() || file.suffix().compare("gguf", Qt::CaseInsensitive) == 0) models << path;

@@ -28,6 +28,7 @@ namespace {
 constexpr int kPromptShown = 6000;  // characters
 constexpr int kTextTokens = 40;
 constexpr std::size_t kShort = 20;      // characters of a cell in one line
+constexpr std::size_t kColumns = 12;    // of numbers beside each other on a page
 constexpr int kPageWidth = 1000;        // points of the widest picture
 constexpr double kPictureHeight = 600;  // of the highest: title and caption fit on the page too
 constexpr double kMargin = 32;          // of the single page
@@ -94,33 +95,48 @@ QString unbroken(QString html, bool left) {
   return QString("<div align=\"%1\" style=\"white-space: nowrap\">%2</div>").arg(left ? "left" : "right", html.replace(' ', "&nbsp;"));
 }
 
-QString tableHtml(const viz::Table& table, int n_left) {
+/// "mean KL (steps 1–12)", "mean KL (nats), lowest": what is in brackets, and behind them, in a line of its own.
+QString headingHtml(const std::string& column, bool left) {
+  const QString whole = esc(column);
+  const qsizetype at = whole.indexOf(" ("), close = whole.lastIndexOf(')');
+  if (at < 0 || close < at) return whole;
+  const QString unit = whole.mid(at + 2, close - at - 2) + whole.mid(close + 1);
+  if (!unit.contains(QChar(0x2013))) return whole.left(at) + "<br/>" + unit;
+  // a line could end after the dash of "1–12"
+  return QString("%1<div align=\"%2\" style=\"white-space: nowrap\">%3</div>").arg(whole.left(at), left ? "left" : "right", unit);
+}
+
+/// Columns [first, last) behind the leading ones, which every part of a wide table has.
+QString tablePart(const viz::Table& table, std::size_t n_left, std::size_t first, std::size_t last) {
+  std::vector<std::size_t> shown;
+  for (std::size_t c = 0; c < last; ++c)
+    if (c < n_left || c >= first) shown.push_back(c);
   QString out = "<table cellspacing=\"0\" cellpadding=\"4\" width=\"100%\"><tr>";
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    // "mean KL (steps 1–12)": the unit in a line of its own.
-    const QString whole = esc(table.columns[c]);
-    const qsizetype at = whole.indexOf(" (");
-    const bool left = static_cast<int>(c) < n_left;
-    const QString unit = at < 0 ? QString() : whole.mid(at + 2).chopped(1);
-    const bool together = unit.contains(QChar(0x2013));  // a line could end after the dash of "1–12"
-    const QString below = at < 0 ? QString()
-                          : together
-                              ? QString("<div align=\"%1\" style=\"white-space: nowrap\">%2</div>").arg(left ? "left" : "right", unit)
-                              : "<br/>" + unit;
-    out += cell(whole.left(at) + below, left, true, left ? roomFor(table, c) : QString());
-  }
+  for (const std::size_t c : shown)
+    out += cell(headingHtml(table.columns[c], c < n_left), c < n_left, true, c < n_left ? roomFor(table, c) : QString());
   out += "</tr>";
   for (const auto& row : table.rows) {
     out += "<tr>";
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const bool left = static_cast<int>(c) < n_left;
+    for (const std::size_t c : shown) {
+      const bool left = c < n_left;
       const QString text = esc(linesOf(left ? row[c] : printed(row[c])).join('\n')).replace('\n', "<br/>");
       const bool whole = !left || row[c].size() <= kShort;  // a number stays with its unit, a letter with its name
       out += cell(whole ? unbroken(text, left) : text, left);
     }
     out += "</tr>";
   }
-  out += "</table>";
+  return out + "</table>";
+}
+
+/// More columns than a page has room for go on in a table below, behind the same leading ones.
+QString tableHtml(const viz::Table& table, std::size_t n_left) {
+  const std::size_t n = table.columns.size(), parts = n <= n_left ? 1 : (n - n_left + kColumns - 1) / kColumns;
+  const std::size_t each = n <= n_left ? 0 : (n - n_left + parts - 1) / parts;
+  QString out;
+  for (std::size_t part = 0; part < parts; ++part) {
+    if (part > 0) out += QString("<p class=\"note\">the same, %1 of %2</p>").arg(part + 1).arg(parts);
+    out += tablePart(table, n_left, n_left + part * each, std::min(n, n_left + (part + 1) * each));
+  }
   if (!table.note.empty()) out += "<p class=\"note\">" + esc(table.note) + "</p>";
   return out;
 }

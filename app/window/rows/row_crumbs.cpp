@@ -74,8 +74,8 @@ class CrumbSentence final : public ElidedLabel {
   };
   std::vector<ShownChip> chips;
   std::vector<Question> questions;
-  QString
-      foreseen;  // a sentence that an answer may put in its place: it has room from the start, or the questions would move under the hand
+  QString latest,  // of the sentence: what it says anew, where all of it has no room
+      foreseen;    // a sentence that an answer may put in its place: it has room from the start, or the questions would move under the hand
 
   explicit CrumbSentence(QWidget* row) : ElidedLabel(row) { row->installEventFilter(this); }
 
@@ -105,7 +105,10 @@ class CrumbSentence final : public ElidedLabel {
     ensurePolished();
     QPainter painter(this);
     painter.setPen(palette().color(QPalette::WindowText));
-    const QString shown = fits(text(), width()) ? bound(text()) : cutLines();
+    const QString shown = fits(text(), width())   ? bound(text())
+                          : latest.isEmpty()      ? cutLines(text())
+                          : fits(latest, width()) ? bound(latest)
+                                                  : cutLines(latest);
     painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, shown);
   }
 
@@ -114,8 +117,8 @@ class CrumbSentence final : public ElidedLabel {
   static QString bound(QString words) { return words.replace(" %", QString(QChar::Nbsp) + '%'); }
 
   /// Two lines, of which the second is cut.
-  QString cutLines() const {
-    const QString words = bound(text());
+  QString cutLines(const QString& of) const {
+    const QString words = bound(of);
     QTextLayout layout(words, font());
     layout.beginLayout();
     QTextLine first = layout.createLine();
@@ -274,7 +277,7 @@ void CrumbRow::refresh() {
   QString of_run = run;
   if (lane) of_run += " · " + qs(lane->title) + (lane->slots_asked < 0 ? QString() : ", " + counted(lane->slots_asked, "slot", "slots"));
   show(m_lane, lane && s.lane > 0, of_run, run);
-  QString sentence, foreseen;
+  QString sentence, brief, foreseen;
   if (!lane) {
     m_why->hide();
     m_which->hide();
@@ -307,10 +310,11 @@ void CrumbRow::refresh() {
     if (finding.step >= 0) {
       sentence = qs(viz::finding_sentence(snapshot, *lane, finding, causes));
       foreseen = qs(viz::longest_finding_sentence(snapshot, *lane, finding));
+      brief = causes.sentence.empty() ? sentence.section(" says ", 1) : sentence.section(". ", 1);
     }
     if (finding.step < 0 && s.lane > 0) {  // what a change of the run came to stands where the failure stood
       const std::string& same = m_agreement.of(snapshot, *lane, m_workspace.step());
-      if (!same.empty()) sentence = QString::fromStdString(same);
+      if (!same.empty()) sentence = QString::fromStdString(same), brief = sentence.section(" says ", 1);
     }
     const viz::Loss& loss = finding.loss;
     m_which->setVisible(finding.step >= 0 && !m_welcome);
@@ -322,6 +326,7 @@ void CrumbRow::refresh() {
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }
   m_sentence->foreseen = m_welcome ? QString() : foreseen;
+  m_sentence->latest = m_welcome ? QString() : brief;
   m_sentence->setText(m_welcome && lane ? welcomeWords(snapshot, *lane) : sentence);
   refreshQuestions();
   m_clear->setVisible(!m_welcome);
@@ -340,9 +345,12 @@ void CrumbRow::refreshQuestions() {
   const bool wrong = lane && m_finding.of(m_workspace.snapshot(), *lane, m_workspace.step(), causes).step >= 0;
   const bool budgeted = lane && lane->slots_asked >= 0;
   m_saved->setVisible(!m_welcome && lane && (wrong || (asked && m_workspace.selection().lane > 0)));
-  m_saved->setEnabled(budgeted);
+  m_saved->setEnabled(budgeted && !(point.marked() && lane->slots_asked == point.slots));
   const QString saved = !budgeted ? QString("no budget to lower") : asked ? point.words : QString("What saves it?");
-  const QString which = causes.brief.empty() ? QString("Which head?") : QString::fromStdString(causes.brief);
+  const viz::HeadCauses& measuring = m_workspace.causes();
+  const QString which = measuring.running      ? QString("%1 of %2 heads").arg(measuring.n_measured).arg(measuring.n_heads)
+                        : causes.brief.empty() ? QString("Which head?")
+                                               : QString::fromStdString(causes.brief);
   m_which->setToolTip(causes.whole.empty()
                           ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache")
                           : QString::fromStdString(causes.whole));
@@ -443,7 +451,7 @@ void CrumbRow::askWhy() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const viz::Loss loss =  // of the head that the sentence names
       m_finding.of(snapshot, *lane, m_workspace.step(), viz::cause_words(snapshot, m_workspace.causes())).loss;
-  if (loss.step < 0) return;
+  if (loss.step < 0) return Q_EMIT whyRequested();  // of what is selected
   viz::Selection selection = m_workspace.selection();
   selection.layer = loss.layer;
   selection.kv_head = loss.kv_head;

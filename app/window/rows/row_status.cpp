@@ -68,7 +68,10 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   row->addWidget(copy, 0, Qt::AlignTop);
   row->addWidget(m_close, 0, Qt::AlignTop);
   connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(m_now.details); });
-  connect(m_close, &QToolButton::clicked, this, [this] { dismiss(); });
+  connect(m_close, &QToolButton::clicked, this, [this] {
+    Q_EMIT dismissed(m_now.details);
+    dismiss();
+  });
   const auto theme = [this, &workspace] {
     m_close->setIcon(icon(Icon::close, toColor(workspace.theme().secondary), toColor(workspace.theme().disabled)));
   };

@@ -182,6 +182,8 @@ class MessageBar : public QFrame {
 
  Q_SIGNALS:
   void said(const QString& text);
+  /// By its cross: what it was about.
+  void dismissed(const QString& details);
 
  private:
   struct Message {

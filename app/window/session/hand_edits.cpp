@@ -224,6 +224,7 @@ void HandEdits::takeRefusalBack() {
 
 void HandEdits::requestChanged() {
   takeRefusalBack();
+  if (!m_following && std::exchange(m_lost_told, false)) Q_EMIT said({});
   const auto& lanes = m_controller.request().lanes;
   if (m_told.empty() || std::ranges::find(lanes, m_told, &LaneSpec::text) != lanes.end()) return;
   m_told.clear();
@@ -232,6 +233,11 @@ void HandEdits::requestChanged() {
 
 void HandEdits::selectionChanged() {
   takeRefusalBack();
+  const LaneSnapshot* lane = m_workspace.lane();
+  if (!m_told.empty() && m_wanted.empty() && lane && lane->spec != m_told) {  // it is of another run
+    m_told.clear();
+    Q_EMIT said({});
+  }
   const viz::Selection& s = m_workspace.selection();
   if (m_merging && s.tokens && s.tokens->first == s.tokens->last && !std::ranges::binary_search(m_merging->positions, s.tokens->first)) {
     WhatIf what_if = std::move(*m_merging);
@@ -283,7 +289,8 @@ void HandEdits::followText() {
   m_following = true;
   m_controller.replaceRequest(request);
   m_following = false;
-  if (n_lost > 0)
+  m_lost_told = n_lost > 0;
+  if (m_lost_told)
     Q_EMIT said(QString("What was done by hand to %1 is taken back: the text has %2 no more.")
                     .arg(n_lost == 1 ? "a token" : QString("%1 tokens").arg(n_lost), n_lost == 1 ? "it" : "them"));
 }

@@ -104,7 +104,8 @@ class HandEdits : public QObject {
   };
   std::optional<Text> m_text;  // that edits are about, while it is being edited
   bool m_following = false;
-  bool m_refused = false;  // why is said
+  bool m_lost_told = false;  // that edits went with their tokens
+  bool m_refused = false;    // why is said
 };
 
 }  // namespace kvscope

@@ -120,4 +120,11 @@ bool SessionJournal::leave() {
   return left;
 }
 
+QString SessionJournal::leaveBehind() {
+  const QString path = writeNow() ? m_path : QString();
+  m_lock.reset();
+  m_path.clear();
+  return path;
+}
+
 }  // namespace kvscope

@@ -37,6 +37,8 @@ class SessionJournal : public QObject {
   bool writeNow();  // false: it should have been written, and cannot be
   void discard();   // saved or not worth keeping: no file stays
   bool leave();     // writes a last time and leaves the file for the next start; false: it cannot
+  /// The same, and another file begins with the next change: path of the one that stays, empty where there is none.
+  QString leaveBehind();
 
  Q_SIGNALS:
   /// Once, when the first write fails: one sentence.

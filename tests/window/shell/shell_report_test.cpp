@@ -47,6 +47,16 @@ TEST_F(ReportOnPaperTest, NumbersHaveTheDigitsOfAReader) {
   EXPECT_TRUE(html.contains("0.12345")) << "an answer is no number";
 }
 
+TEST_F(ReportOnPaperTest, AWideTableGoesOnBelowWithWholeHeadings) {
+  Report report = window->exports().report();
+  report.sweep.columns = {"policy", "run"};
+  for (int i = 0; i < 40; ++i) report.sweep.columns.push_back("NLL " + std::to_string(i) + " (nats, less is better), mean");
+  report.sweep.rows = {std::vector<std::string>(42, "1.5")};
+  const QString html = reportHtml(report), sweep = html.mid(html.indexOf("Budget sweep"));
+  EXPECT_EQ(sweep.count("<br/>nats, less is better, mean<"), 40) << "no heading is cut, none is left out";
+  EXPECT_EQ(sweep.count(">policy<"), 4) << "every part says whose numbers these are";
+}
+
 TEST_F(ReportOnPaperTest, NoHeadingStandsAloneAtTheFootOfAPage) {
   int n_moved = 0;
   for (int n = 0; n < 30; ++n) {

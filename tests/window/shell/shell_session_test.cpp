@@ -17,6 +17,7 @@
 #include <QSettings>
 #include <QTableWidget>
 #include <QTemporaryDir>
+#include <QToolButton>
 
 #include "app/window/files/recent_files.h"
 #include "app/window/panels/prompt/prompt_editor.h"
@@ -452,6 +453,76 @@ TEST_F(WindowTest, WhatWasLeftIsOfferedAndNeverInTheWay) {
   EXPECT_EQ(window->model().bookmarks.size(), 1);
   EXPECT_FALSE(QFile::exists(folder.filePath("unsaved-1700000000000-1.kvscope")));
   EXPECT_EQ(QDir(folder.path()).entryList({"*.kvscope"}).size(), 1) << "it lives on in the journal of this window";
+}
+
+TEST_F(WindowTest, AnOfferToRecoverThatWasDismissedIsNotMadeAgain) {
+  QTemporaryDir folder;
+  write(folder.filePath("unsaved-1700000000000-1.kvscope"), bytesOf(kVersion1));
+  options.journal = folder.path().toStdString();
+  const auto begin = [this] {
+    window.reset();
+    window = std::make_unique<MainWindow>(options, startState(options));
+    window->show();
+    return settle();
+  };
+  ASSERT_TRUE(begin());
+  ASSERT_TRUE(window->notices().isVisible());
+  if (!window->model().settings) GTEST_SKIP() << "nothing is remembered here";
+  for (auto* button : window->notices().findChildren<QToolButton*>()) button->click();
+  EXPECT_TRUE(window->notices().isHidden());
+  ASSERT_TRUE(begin());
+  EXPECT_TRUE(window->notices().isHidden()) << window->notices().text().toStdString();
+  EXPECT_TRUE(QFile::exists(folder.filePath("unsaved-1700000000000-1.kvscope"))) << "the welcome page still has it";
+}
+
+TEST_F(WindowTest, WorkThatAnotherSessionTakesThePlaceOfIsKept) {
+  window.reset();
+  QTemporaryDir folder;
+  const QString other = folder.filePath("other.kvscope");
+  writeSession(other, readSession(kVersion1).session);
+  options.journal = folder.filePath("journal").toStdString();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  RunRequest mine = window->controller().request();
+  mine.prompt += " and mine";
+  window->controller().replaceRequest(mine);
+  ASSERT_TRUE(settle());
+  window->openFile(other);
+  ASSERT_TRUE(settle());
+  const auto kept = [&] {
+    QStringList out;
+    for (const QFileInfo& file : QDir(folder.filePath("journal")).entryInfoList({"unsaved-*.kvscope"}))
+      if (readSession(file.filePath()).session.request.prompt == mine.prompt) out << file.fileName();
+    return out.size();
+  };
+  EXPECT_EQ(kept(), 1) << "the next start offers it, whatever becomes of this window";
+  QPushButton* back = buttonOf(*window, "Back to the session before");
+  ASSERT_NE(back, nullptr);
+  back->click();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->controller().request().prompt, mine.prompt);
+  EXPECT_EQ(kept(), 1) << "it goes on in the journal of this window alone";
+}
+
+TEST_F(WindowTest, WhoeverHasUndoneEverythingLosesNothing) {
+  window.reset();
+  QTemporaryDir folder;
+  options.journal = folder.path().toStdString();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  const RunRequest before = window->controller().request();
+  RunRequest other = before;
+  other.prompt += " and more";
+  window->controller().replaceRequest(other);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(waitFor([&] { return !QDir(folder.path()).entryList({"unsaved-*.kvscope"}).isEmpty(); }, 10000));
+  window->controller().replaceRequest(before);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(QDir(folder.path()).entryList({"unsaved-*.kvscope"}).isEmpty()) << "there is nothing to recover";
+  window->close();
+  EXPECT_TRUE(QDir(folder.path()).entryList({"unsaved-*.kvscope"}).isEmpty());
 }
 
 TEST_F(WindowTest, WhatWasLeftOfASessionWithAFileIsOfferedOverIt) {

@@ -97,6 +97,8 @@ const std::vector<double>& HeadGrid::values_of(const Frame& frame) const {
 
 std::string HeadGrid::unit_text(const Frame& frame) const {
   const std::string unit = metric_unit(*frame.snapshot, metric_);
+  const bool framed = frame.causes != nullptr && std::ranges::find(frame.causes->returns, 1) != frame.causes->returns.end();
+  if (metric_ == HeadMetric::cause && framed) return unit + ", framed: answer back";
   if (!frame.selection.steps || habit_in(metric_) || is_of_one_step(metric_)) return unit;
   // "L1, this step": what stands before the comma holds for a range, too
   const std::string first = unit.substr(0, unit.find(','));
@@ -145,8 +147,11 @@ HeadGrid::Grid HeadGrid::layout(const Painter& p, Rect area) const {
   return g;
 }
 
-HeadGrid::Scale HeadGrid::scale_of(const std::vector<double>& values) const {
+HeadGrid::Scale HeadGrid::scale_of(const Frame& frame, const std::vector<double>& values) const {
   Scale s;
+  // All that can be saved, from the first head on: colours do not change while others are measured.
+  if (metric_ == HeadMetric::cause && frame.causes != nullptr && std::isfinite(frame.causes->kl_without))
+    s.highest = frame.causes->kl_without;
   double lowest = 0;
   for (const double v : values) {
     if (!std::isfinite(v)) continue;
@@ -180,7 +185,7 @@ void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
   rest.cut_top(p.px(kHeaderHeight));
   const Grid g = layout(p, rest);
   const std::vector<double>& values = values_of(frame);
-  const Scale scale = scale_of(values);
+  const Scale scale = scale_of(frame, values);
   draw_corner(p, g);
   draw_cells(p, g, scale, values);
   draw_legend(p, legend, scale);
@@ -190,14 +195,25 @@ void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
 
 namespace {
 
+constexpr double kNearZero = 0.02;  // of the largest
+
+/// "4e−4", "−3e−2": one digit and its power of ten; empty for numbers that are no shorter so.
+std::string format_power(double v) {
+  if (v == 0 || !std::isfinite(v) || std::abs(v) >= 0.1) return {};
+  const std::string text = fmt::format("{:.0e}", std::abs(v));  // "4e-04"
+  return fmt::format("{}{}e{}{}", v < 0 ? kMinus : "", text.front(), kMinus, -std::stoi(text.substr(2)));
+}
+
 /// A number with fewer digits where three do not fit: never a piece of one.
-std::string fitted(const Painter& p, const std::string& value, double v, float room) {
+std::string fitted(const Painter& p, const std::string& value, double v, double highest, float room) {
   std::string out = value;
   for (int digits = 2; digits >= 1 && p.width_of(Face::mono, out) > room; --digits)
     if (!value.ends_with('%')) out = format_number(v, digits);
   if (p.width_of(Face::mono, out) <= room) return out;
-  constexpr double kNearZero = 0.05;  // an empty cell looks as if nothing was measured
-  return std::abs(v) < kNearZero && p.width_of(Face::mono, "≈0") <= room ? "≈0" : std::string();
+  if (const std::string power = value.ends_with('%') ? "" : format_power(v); !power.empty() && p.width_of(Face::mono, power) <= room)
+    return power;
+  // An empty cell looks as if nothing was measured, and what is much here is not called nothing.
+  return std::abs(v) < kNearZero * highest && p.width_of(Face::mono, "≈0") <= room ? "≈0" : std::string();
 }
 
 }  // namespace
@@ -216,7 +232,8 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
       const Rect r = g.cell(l, h);
       const auto index = static_cast<std::size_t>(head_index(*f.snapshot, l, h));
       const double v = index < values.size() ? values[index] : kNotAvailable;
-      const std::string value = fine_marks || numbers ? format_metric(metric_, v) : std::string();
+      const bool pending = metric_ == HeadMetric::cause && f.causes != nullptr && f.causes->running;
+      const std::string value = !fine_marks && !numbers ? "" : std::isnan(v) && pending ? "…" : format_metric(metric_, v);
       if (std::isnan(v)) {  // not measured is not zero
         p.frame_rect(r, t.line, 1, rounding);
         if (rounding > 0) p.hatch(r.inset(1), t.line, 6);
@@ -228,7 +245,9 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
       } else {
         const Rgb fill = ramp(ramp_colours, scale.at(v));
         p.fill(r, fill, 1, rounding);
-        if (numbers) p.text({r.middle_x(), r.middle_y()}, fitted(p, value, v, g.cell_w - 2), Face::mono, ink_on(fill, t), Align::centre);
+        if (numbers)
+          p.text({r.middle_x(), r.middle_y()}, fitted(p, value, v, scale.highest, g.cell_w - 2), Face::mono, ink_on(fill, t),
+                 Align::centre);
         if (metric_ == HeadMetric::cause && f.causes != nullptr && f.causes->answer_returns(static_cast<int>(index))) {
           p.frame_rect(r.inset(r.height() >= 14 ? 3 : 0), ink_on(fill, t), 2, rounding);
           p.mark("answer returns", fmt::format("L{} H{}", l, h), r);

@@ -64,7 +64,7 @@ class HeadGrid : public View {
   double value_of(const Frame& frame, int head, HeadMetric metric) const;
   std::string unit_text(const Frame& frame) const;
   std::vector<std::string> metric_lines(const Frame& frame, int layer, int head) const;
-  Scale scale_of(const std::vector<double>& values) const;
+  Scale scale_of(const Frame& frame, const std::vector<double>& values) const;
   void draw_cells(Painter& p, const Grid& g, const Scale& scale, const std::vector<double>& values);
   void draw_labels(Painter& p, const Grid& g) const;
   void draw_corner(Painter& p, const Grid& g);

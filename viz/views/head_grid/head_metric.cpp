@@ -44,7 +44,7 @@ std::string metric_unit(const Snapshot& snapshot, HeadMetric m) {
     case HeadMetric::disagreement:
       return "share of the other heads without its tokens, this step";
     case HeadMetric::cause:
-      return "nats, framed: answer back";
+      return "nats";
     case HeadMetric::key_error:
     case HeadMetric::value_error:
       return "as stored, relative L2, mean of the stored slots";
@@ -122,7 +122,7 @@ const char* metric_name(HeadMetric metric) {
     case HeadMetric::disagreement:
       return "disagreement in its layer";
     case HeadMetric::cause:
-      return "KL saved if only it kept all";
+      return "KL saved, full head";
     case HeadMetric::key_error:
       return "error of its stored keys";
     case HeadMetric::value_error:

@@ -14,7 +14,8 @@ namespace {
 
 constexpr float kHatchFrom = 5, kHatchNarrowFrom = 12;  // heights from which hatching is legible; below, the outline stands alone
 
-constexpr float kTicksFrom = 18;  // heights from which a row has numbers on its axis
+constexpr float kTicksFrom = 18;         // heights from which a row has numbers on its axis
+constexpr float kPercentTicksFrom = 30;  // "100" is as wide as the name of the row leaves room for
 
 std::string tick_text(double v) {
   const double size = std::abs(v);
@@ -64,7 +65,7 @@ float TokenRows::value_axis(const Rect& row, const ValueScale& scale, float min_
     // In a low row the name of the row needs the room.
     // The zero of a brief axis stands on its line: right below it is the name of the next row.
     const float above = brief && tick == 0 ? p.px(5) : 0;
-    if (tick == 0 || row.height() >= p.px(kTicksFrom))
+    if (tick == 0 || row.height() >= p.px(scale.percent ? kPercentTicksFrom : kTicksFrom))
       p.text({axis.x0 - p.px(8), y - above}, label, Face::caption, t.disabled, Align::right);
     if (below - y > widest + 1) {
       widest = below - y;

@@ -54,7 +54,10 @@ void SlotButtons::draw(Painter& p, const Rect& area, bool has_slot) {
   if (p.frame().alone) return;  // an exported picture has no buttons
   const Theme& t = p.theme();
   const std::vector<What> whats = has_slot ? std::vector{What::pin, What::evict, What::merge} : std::vector{What::restore};
-  const float gap = p.px(6), width = (area.width() - 2 * gap) / 3;
+  // One button has the room of three: whom it is about is said.
+  const float gap = p.px(6), third = (area.width() - 2 * gap) / 3;
+  const auto needed = [&](What what) { return p.width_of(Face::body, label(what, p.frame().edit_scope)) + p.px(20); };
+  const float width = whats.size() > 1 ? third : std::min(area.width(), std::max(third, needed(whats.front())));
   float x = area.x0;
   for (const What what : whats) {
     const Rect r{std::round(x), area.y1 - p.px(27), std::round(x + width), area.y1 - p.px(2)};

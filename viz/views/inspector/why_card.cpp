@@ -283,6 +283,8 @@ std::string why_it_stays(const HeadPick& pick, const SlotFacts& slot) {
   }
   if (std::ranges::binary_search(pick.values->pinned, slot.pos)) return "It is pinned by hand: the policy may not remove it.";
   if (pick.lane == 0 && pick.values->budget < 0) return "No budget: every token keeps its slot.";
+  if (pick.values->budget < 0 && pick.run->slots_asked >= 0)
+    return "The policy gives this head no budget: all its tokens keep their slots.";
   return "Nothing has had to go from this head yet.";
 }
 

@@ -85,8 +85,7 @@ void draw_removed(Painter& p, const TimelineLayout& l, const std::vector<StepSum
 
 void draw_kl(Painter& p, const TimelineLayout& l, const std::vector<StepSummary>& steps, const std::vector<StepBin>& bins) {
   const Theme& t = p.theme();
-  double most = 0;
-  for (const StepSummary& s : steps) most = std::fmax(most, s.kl);
+  const double most = kl_scale(steps);
   const float half = p.line_height(Face::caption) / 2;
   const bool two_lines = l.kl.height() >= 4 * half - 4;
   const std::string scale = format_number(most);

@@ -16,12 +16,6 @@ namespace {
 // From the bottom up.
 constexpr std::array<Category, 5> kStack = {Category::sink, Category::kept, Category::merged, Category::recent, Category::fresh};
 
-double largest_kl(const std::vector<StepSummary>& steps) {
-  double most = 0;
-  for (const StepSummary& s : steps) most = std::fmax(most, s.kl);
-  return std::isfinite(most) ? most : 0;
-}
-
 /// With as many digits as all of them have room for. What then rounds to nothing says that it is more than that.
 std::vector<std::string> kl_numbers(const Painter& p, const std::vector<StepSummary>& steps, float room) {
   std::vector<std::string> numbers(steps.size());
@@ -42,6 +36,13 @@ std::vector<std::string> kl_numbers(const Painter& p, const std::vector<StepSumm
 
 }  // namespace
 
+double kl_scale(const std::vector<StepSummary>& steps) {
+  double most = 10 * kSameNats;
+  for (const StepSummary& s : steps)
+    if (std::isfinite(s.kl)) most = std::max(most, s.kl);
+  return most;
+}
+
 void draw_step_columns(Painter& p, const TimelineLayout& l, const std::vector<StepSummary>& steps, int step) {
   const Theme& t = p.theme();
   const Frame& f = p.frame();
@@ -55,7 +56,7 @@ void draw_step_columns(Painter& p, const TimelineLayout& l, const std::vector<St
   p.text({kTimelineLabels, merged_y}, "merged", Face::caption, t.secondary);
   p.text({kTimelineLabels, l.kl_y}, "KL, nats", Face::caption, t.secondary);
   p.text({kTimelineLabels, l.step_y}, "step", Face::caption, t.secondary);
-  const double most = largest_kl(steps);
+  const double most = kl_scale(steps);
   const std::vector<std::string> kl = kl_numbers(p, steps, l.pitch - p.px(5));
   for (const StepSummary& s : steps) {
     const float x = l.x_of(s.step);

@@ -67,7 +67,7 @@ void EffectLayers::paintEvent(QPaintEvent*) {
             fitting(painter.fontMetrics(), v ? title.width() - taken : 0,
                     {QString("residual stream moved, after layers 0 to %1").arg(v ? v->size() - 1 : 0), QString("residual stream moved")}));
   if (!v) return;
-  double highest = 0;
+  double highest = 1;  // the stream's own length: a bar is as high for a run as for another
   for (const double x : *v) highest = std::isfinite(x) ? std::max(highest, x) : highest;
   const auto n = static_cast<double>(v->size());
   const double pitch = width() / n, gap = pitch >= 6 ? 2 : 0, base = u(kTitle + kBars);
@@ -82,9 +82,9 @@ void EffectLayers::paintEvent(QPaintEvent*) {
       painter.setPen(Qt::NoPen);
       continue;
     }
-    const double height = highest > 0 ? std::max(1.0, std::round(u(kBars) * x / highest)) : 1;
+    const double height = std::max(1.0, std::round(u(kBars) * x / highest));
     painter.fillRect(QRectF(left, base - height, right - left, height),
-                     highest > 0 && x > 0 ? laneColour(theme, m_workspace.selection().lane) : toColor(theme.line));
+                     x > 0 ? laneColour(theme, m_workspace.selection().lane) : toColor(theme.line));
   }
 }
 

@@ -242,7 +242,8 @@ void RunActions::addByPages() {
     const std::string text = plain.text + (plain.given.empty() ? ":" : ",") + "block=16";
     m_model.runs.add({parse_lane_spec(text).text}, QueuedRun::Purpose::lane);
   } catch (const Error& error) {
-    m_rows.notices().show(QString("%1 cannot go by pages").arg(qs(lane->title)), QString::fromUtf8(error.what()));
+    const QString why = QString::fromUtf8(error.what());
+    m_rows.notices().show(QString("%1 cannot go by pages: %2").arg(qs(lane->title), why.section("block: ", -1)), why);
   }
 }
 

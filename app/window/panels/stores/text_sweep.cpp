@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "io/files.h"
 #include "policy/catalog.h"
+#include "policy/text/params.h"
 
 namespace kvscope {
 
@@ -83,16 +84,9 @@ std::vector<std::string> policiesOf(const std::vector<LaneSpec>& lanes) {
 }
 
 std::vector<std::string> parsePolicies(const QString& text, QString* wrong) {
-  QStringList specs;
-  for (const QString& part : text.split(',')) {
-    const qsizetype key = part.indexOf('='), name = part.indexOf(':');
-    if (!specs.isEmpty() && key >= 0 && (name < 0 || key < name))
-      specs.back() += "," + part.trimmed();
-    else if (!part.trimmed().isEmpty())
-      specs << part.trimmed();
-  }
   std::vector<std::string> out;
-  for (const QString& spec : specs) {
+  for (const std::string& one : split_policies(text.toStdString())) {
+    const QString spec = qs(one);
     try {
       static const QRegularExpression kBudget("[:,](slots|ratio|bytes)=");
       if (spec.contains(kBudget)) throw Error(spec.toStdString() + ": expected no budget, got one; the budgets are those below");
