@@ -73,6 +73,8 @@ std::optional<std::string> in_own_words(std::string_view spec);
 /// In our own words or in kvpress's; the result has our own. Keys checked against the catalog, values against their ranges. Throws
 /// UsageError (what, where, expected, got).
 LaneSpec parse_lane_spec(std::string_view text);
+/// "a:x=1,y=2,b" -> "a:x=1,y=2", "b": a list of policies, whose own commas may stand between its parts, in quotes or in brackets.
+std::vector<std::string> split_policies(std::string_view text);
 std::vector<LaneSpec> parse_lane_specs(const std::vector<std::string>& texts);
 /// The same check of a value that with_param() made. Throws UsageError.
 void check_lane_spec(const LaneSpec& spec);

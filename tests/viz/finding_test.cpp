@@ -113,16 +113,17 @@ TEST(FindingTest, SaysWhichHeadsHaveWhatAnotherMisses) {
   for (std::size_t h = 0; h < step->heads.size(); ++h) pay(h, 0.01f);
   const std::string alone = say();
   EXPECT_TRUE(alone.ends_with(" nats.")) << "nothing much is missed: " << alone;
-  const std::string missed = fmt::format("{} misses token {} {}, ", name(without[0]), token, viz::quoted(token_text(s, token)));
+  const std::string missed = fmt::format("{} misses token {} {}; ", name(without[0]), token, viz::quoted(token_text(s, token)));
   pay(without[0], 0.9f);
   EXPECT_EQ(say(), alone + fmt::format(" Without token {} {}: {} would pay it 90.0 %.", token, viz::quoted(token_text(s, token)),
                                        name(without[0])));
   pay(with[1], 0.4f);
-  EXPECT_EQ(say(), alone + " " + missed + name(with[1]) + " has it.");
+  EXPECT_EQ(say(), alone + " " + missed + name(with[1]) + ", which attends to it, has it.");
   pay(with[0], 0.6f);
-  EXPECT_EQ(say(), alone + " " + missed + name(with[0]) + " and " + name(with[1]) + " have it.") << "the one to which it means most first";
+  EXPECT_EQ(say(), alone + " " + missed + name(with[0]) + " and " + name(with[1]) + ", which attend to it, have it.")
+      << "the one to which it means most first";
   pay(with[2], 0.2f);
-  EXPECT_EQ(say(), alone + " " + missed + name(with[0]) + " and 2 more have it.");
+  EXPECT_EQ(say(), alone + " " + missed + name(with[0]) + " and 2 more, which attend to it, have it.");
 }
 
 HeadCauses causes_of(const Snapshot& s, std::vector<int> returning) {
@@ -141,18 +142,18 @@ HeadCauses causes_of(const Snapshot& s, std::vector<int> returning) {
 TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {
   const Snapshot s = with_changed({2});
   const int per = s.model.n_kv_heads, n = s.model.n_layers * per;
-  EXPECT_EQ(cause_words(s, causes_of(s, {})).sentence, "With no single head in full the answer is right, L0 H0 gains most.");
+  EXPECT_EQ(cause_words(s, causes_of(s, {})).sentence, "With no single head in full it is right, L0 H0 gains most.");
   HeadCauses useless = causes_of(s, {});
   useless.kl.assign(useless.kl.size(), useless.kl_without);
-  EXPECT_EQ(cause_words(s, useless).sentence, "With no single head in full the answer is right.");
+  EXPECT_EQ(cause_words(s, useless).sentence, "With no single head in full it is right.");
   EXPECT_EQ(cause_words(s, useless).most, -1);
-  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1})).sentence, "With L1 H1 alone in full the answer is right.");
+  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1})).sentence, "With L1 H1 alone in full it is right.");
   const CauseWords two = cause_words(s, causes_of(s, {per + 1, 0}));
   EXPECT_EQ(two.brief, "L1 H1 or L0 H0");
-  EXPECT_EQ(two.sentence, "With L1 H1 or L0 H0 in full the answer is right.");
+  EXPECT_EQ(two.sentence, "With L1 H1 or L0 H0 in full it is right.");
   EXPECT_EQ(two.whole, "Each of these is enough, if only it keeps its full cache: L1 H1, L0 H0. L1 H1 gains most: KL 4.50 → 0.250 nats. " +
                            std::to_string(n - 2) + " of " + std::to_string(n) + " heads do not by themselves.");
-  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1, 0, 1})).sentence, "With any of 3 heads in full the answer is right.");
+  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1, 0, 1})).sentence, "With any of 3 heads in full it is right.");
 }
 
 int index_of(const Snapshot& s, const Loss& loss) { return loss.layer * s.model.n_kv_heads + loss.kv_head; }

@@ -23,6 +23,8 @@ float draw_category_legend(Painter& p, float x, float y, std::span<const LegendI
   for (const LegendItem& item : items) {
     const float s = std::round(p.px(kSwatch));
     const Rect swatch{x, std::round(y - s / 2), x + s, std::round(y - s / 2) + s};
+    if (item.category == Category::evicted)
+      p.fill(swatch, cell_fill(p.theme(), item.category));  // as small cells are, which have no outline
     p.category(swatch, item.category);
     const std::string_view label = item.label.empty() ? category_name(item.category) : item.label;
     const float end = x + s + p.px(6) + p.text({x + s + p.px(6), y}, label, Face::caption, p.theme().secondary);

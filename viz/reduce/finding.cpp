@@ -43,9 +43,7 @@ std::vector<int> heads_with(const LaneSnapshot& lane, int step, int token) {
   return out;
 }
 
-std::string either_of(const std::string& a, const std::string& b) {
-  return fmt::format("With {} or {} in full the answer is right.", a, b);
-}
+std::string either_of(const std::string& a, const std::string& b) { return fmt::format("With {} or {} in full it is right.", a, b); }
 
 }  // namespace
 
@@ -109,7 +107,9 @@ std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lan
   std::string names = short_name(snapshot, having[0]);
   if (having.size() > 1)
     names += having.size() == 2 ? " and " + short_name(snapshot, having[1]) : fmt::format(" and {} more", having.size() - 1);
-  return fmt::format("{} {} misses {}, {} {} it.", same, who, token, names, having.size() == 1 ? "has" : "have");
+  // Others may have it, too, and pay it nothing: they do not explain the answer.
+  return having.size() == 1 ? fmt::format("{} {} misses {}; {}, which attends to it, has it.", same, who, token, names)
+                            : fmt::format("{} {} misses {}; {}, which attend to it, have it.", same, who, token, names);
 }
 
 const std::string& AgreementOnce::of(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
@@ -130,25 +130,24 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
                                        format_number(causes.kl[static_cast<std::size_t>(best)]));
   std::erase_if(heads, [&](int h) { return !causes.answer_returns(h); });
   if (heads.empty())
-    return {
-        "no head alone",
-        "With no single head in full the answer is right" + (gains < 0 ? std::string(".") : fmt::format(", {} gains most.", name(gains))),
-        fmt::format("With any one head in full and the others as they are, the answer stays wrong. {}", most),
-        {},
-        gains};
+    return {"no head alone",
+            "With no single head in full it is right" + (gains < 0 ? std::string(".") : fmt::format(", {} gains most.", name(gains))),
+            fmt::format("With any one head in full and the others as they are, the answer stays wrong. {}", most),
+            {},
+            gains};
   std::string names;
   for (std::size_t i = 0; i < std::min(heads.size(), kNamed); ++i) names += (i == 0 ? "" : ", ") + name(heads[i]);
   if (heads.size() > kNamed) names += fmt::format(" and {} more", heads.size() - kNamed);
   const std::string others =
       fmt::format("{} of {} heads do not by themselves.", causes.n_heads - static_cast<int>(heads.size()), causes.n_heads);
   if (heads.size() == 1)
-    return {fmt::format("{} alone", name(heads[0])), fmt::format("With {} alone in full the answer is right.", name(heads[0])),
+    return {fmt::format("{} alone", name(heads[0])), fmt::format("With {} alone in full it is right.", name(heads[0])),
             fmt::format("If only {} keeps its full cache, the answer is the full cache's again. {} {}", names, most, others), heads, gains};
   const std::string whole = fmt::format("Each of these is enough, if only it keeps its full cache: {}. {} {}", names, most, others);
   if (heads.size() == 2)
     return {fmt::format("{} or {}", name(heads[0]), name(heads[1])), either_of(name(heads[0]), name(heads[1])), whole, heads, gains};
-  return {fmt::format("any of {} heads", heads.size()), fmt::format("With any of {} heads in full the answer is right.", heads.size()),
-          whole, heads, gains};
+  return {fmt::format("any of {} heads", heads.size()), fmt::format("With any of {} heads in full it is right.", heads.size()), whole,
+          heads, gains};
 }
 
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes) {

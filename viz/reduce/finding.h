@@ -21,7 +21,7 @@ int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int af
 /// enough, and none of them has to be the one that misses most.
 struct CauseWords {
   std::string brief;     // "L4 H1 or L4 H3", "any of 3 heads"; empty: not measured, or nothing is to be brought back
-  std::string sentence;  // "With L4 H1 or L4 H3 in full the answer is right."
+  std::string sentence;  // "With L4 H1 or L4 H3 in full it is right."
   std::string whole;
   std::vector<int> heads;  // layer * n_kv_heads + kv_head of those that do
   int most = -1;           // the head that gains most, of all; -1: none gains anything
@@ -63,7 +63,7 @@ class FindingOnce {
   Finding finding_;
 };
 
-/// "KeepKV says «8», as the full cache does: KL 0.0201 nats. L4 H3 misses token 87 «8», L4 H1 has it.": the head that misses most, where it
+/// "KeepKV says «8», as the full cache does: KL 0.0201 nats. L4 H3 misses token 87 «8»; L4 H1, which attends to it, has it.": the head that misses most, where it
 /// is much, and those with much attention on that token that have a slot for it. Empty where the choice differs, and for steps that predict
 /// the prompt.
 std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
@@ -80,7 +80,7 @@ class AgreementOnce {
 
 /// "KeepKV says «2», not «8». Largest loss: L4 H3 evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what
 /// that head pays to the token there. Other heads may miss enough, too: once that is known it stands there, "KeepKV says «2», not «8».
-/// With L4 H1 or L4 H3 in full the answer is right. Both evicted token …". Empty without a finding. `causes`: those of finding_of().
+/// With L4 H1 or L4 H3 in full it is right. Both evicted token …". Empty without a finding. `causes`: those of finding_of().
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes = {});
 /// As long as it may become by an answer to "which head?": room for it.
 std::string longest_finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding);

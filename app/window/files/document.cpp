@@ -4,18 +4,17 @@
 #include <algorithm>
 #include <utility>
 
-#include <QDateTime>
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QLineEdit>
-#include <QSettings>
 #include <QStandardPaths>
 
 #include "app/window/canvas/canvases.h"
 #include "app/window/files/file_kind.h"
 #include "app/window/files/found_models.h"
+#include "app/window/files/left_session.h"
 #include "app/window/files/library.h"
 #include "app/window/files/library_dialog.h"
 #include "app/window/files/model_choice.h"
@@ -39,8 +38,6 @@
 namespace kvscope {
 
 namespace {
-
-constexpr const char* kDismissed = "recovery/dismissed";  // the journal whose offer was answered by its cross
 
 /// Where the model of a session is.
 QString folderOf(const SavedSession& s) { return s.model.isEmpty() ? QString::fromStdString(builtInModel()) : s.model; }
@@ -107,8 +104,6 @@ void Document::connectModels() {
     if (page == Page::welcome && !m_model.options.scripted()) m_models->look();
   });
   connect(m_models.get(), &ModelChoice::chosen, this, &Document::openFromList);
-  connect(m_models.get(), &ModelChoice::folderRequested, this, &Document::openModelFolder);
-  connect(m_models.get(), &ModelChoice::fileRequested, this, &Document::openModelFile);
 }
 
 void Document::openFromList(const QString& path) {
@@ -377,22 +372,14 @@ static void askForModelThere(SessionController& controller, QWidget& window) {
 
 void Document::openModel() { m_model.controller.computesElsewhere() ? askForModelThere(m_model.controller, m.window) : m_models->ask(); }
 
-void Document::openModelFolder() {
-  if (m_model.controller.computesElsewhere()) return openModel();
-  const QString folder = QFileDialog::getExistingDirectory(&m.window, "Open model folder");
-  if (!folder.isEmpty()) openFile(folder);
-}
+void Document::openModelFolder() { m_model.controller.computesElsewhere() ? openModel() : m_models->askForFolder(); }
 
 void Document::openStore() {
   const QString folder = QFileDialog::getExistingDirectory(&m.window, "Open store of a sweep");
   if (!folder.isEmpty()) openStoreIn(folder);
 }
 
-void Document::openModelFile() {
-  if (m_model.controller.computesElsewhere()) return openModel();
-  const QString path = QFileDialog::getOpenFileName(&m.window, "Open model file", {}, "GGUF models (*.gguf);;All files (*)");
-  if (!path.isEmpty()) openFile(path);
-}
+void Document::openModelFile() { m_model.controller.computesElsewhere() ? openModel() : m_models->askForFile(); }
 
 void Document::openSampleLecture() {
   openSessionFile(QString::fromStdString(sampleLecture()));
@@ -455,44 +442,24 @@ void Document::keepJournal() {
   });
 }
 
-/// What was left unsaved, so that its owner knows it again.
-static QString wordsOfLeft(const SavedSession& s, const QString& path) {
-  constexpr qsizetype kLastWords = 40;  // characters
-  const QString prompt = QString::fromStdString(s.request.prompt).simplified();
-  return QString("The session %1of %2 was not saved: %3, %4, and a text that ends “%5%6”.")
-      .arg(s.file.isEmpty() ? QString() : QFileInfo(s.file).completeBaseName() + " ",
-           QFileInfo(path).lastModified().toString("d MMMM, hh:mm"), counted(s.request.lanes.size(), "run", "runs"),
-           counted(s.bookmarks.size(), "bookmark", "bookmarks"), prompt.size() > kLastWords ? "…" : "", prompt.right(kLastWords));
-}
-
 void Document::offerRecovery() {
-  for (const QString& path : SessionJournal::left(m_model.options.journalFolder())) {
-    try {
-      const SavedSession s = readSession(path).session;
-      const QDateTime left = QFileInfo(path).lastModified();
-      const QString text = wordsOfLeft(s, path);
-      const auto recover = [this, s, path, left, text] {
-        m.rows.notices().takeBack(text);
-        m.welcome.setRecovery({});
-        // A journal of before had the name as it was given, and nobody knows of which folder it is.
-        openSession(s, QDir::isAbsolutePath(s.file) ? SeenFile::notAfter(s.file, left) : SeenFile(), true);
-        m_journal->writeNow();
-        QFile::remove(path);  // it lives on in the journal of this window
-      };
-      m.welcome.setRecovery(text);
-      connect(&m.welcome, &WelcomePage::recoveryRequested, this, recover, Qt::SingleShotConnection);
-      QSettings* const settings = m_model.settings.get();
-      if (m.pages.shows(Page::welcome) || (settings && settings->value(kDismissed) == path)) return;
-      m.rows.notices().showAfter(text, path, "Recover it", recover);
-      if (settings)
-        connect(&m.rows.notices(), &MessageBar::dismissed, this, [settings, path](const QString& about) {
-          if (about == path) settings->setValue(kDismissed, path);  // it was offered; the welcome page still has it
-        });
-      return;
-    } catch (const Error&) {
-      continue;  // damaged: the next one
-    }
-  }
+  const std::optional<LeftSession> left = newestLeft(m_model.options.journalFolder());
+  if (!left) return;
+  const auto recover = [this, left] {
+    m.rows.notices().takeBack(left->words);
+    m.welcome.setRecovery({});
+    openSession(left->session, left->file, true);
+    m_journal->writeNow();
+    QFile::remove(left->path);  // it lives on in the journal of this window
+  };
+  m.welcome.setRecovery(left->words);
+  connect(&m.welcome, &WelcomePage::recoveryRequested, this, recover, Qt::SingleShotConnection);
+  QSettings* const settings = m_model.settings.get();
+  if (m.pages.shows(Page::welcome) || left->dismissed(settings)) return;
+  m.rows.notices().showAfter(left->words, left->path, "Recover it", recover);
+  connect(&m.rows.notices(), &MessageBar::dismissed, this, [left, settings](const QString& about) {
+    if (settings && about == left->path) left->dismiss(*settings);  // the welcome page still has it
+  });
 }
 
 bool Document::leave() {

@@ -2,6 +2,7 @@
 #include "app/window/files/model_choice.h"
 
 #include <QDialog>
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QPushButton>
@@ -50,11 +51,11 @@ void ModelChoice::makeDialog() {
   connect(cancel, &QPushButton::clicked, m_dialog, &QDialog::reject);
   connect(folder, &QPushButton::clicked, this, [this] {
     m_dialog->reject();
-    Q_EMIT folderRequested();
+    askForFolder();
   });
   connect(file, &QPushButton::clicked, this, [this] {
     m_dialog->reject();
-    Q_EMIT fileRequested();
+    askForFile();
   });
 }
 
@@ -76,12 +77,22 @@ FoundModels* ModelChoice::makeTable(QWidget* parent) {
 }
 
 void ModelChoice::look() {
-  QStringList models{QString::fromStdString(builtInModel())};  // nobody finds it by its folder
+  QStringList models;
   for (const QString& path : m_recent.all()) {
     const QFileInfo file(path);
     if (file.isDir() || file.suffix().compare("gguf", Qt::CaseInsensitive) == 0) models << path;
   }
-  m_everywhere ? m_finder.look(models) : m_finder.look(std::vector<ModelPlace>());
+  m_everywhere ? m_finder.look(QString::fromStdString(builtInModel()), models) : m_finder.look(std::vector<ModelPlace>());
+}
+
+void ModelChoice::askForFolder() {
+  const QString folder = QFileDialog::getExistingDirectory(m_dialog->parentWidget(), "Open model folder");
+  if (!folder.isEmpty()) Q_EMIT chosen(folder);
+}
+
+void ModelChoice::askForFile() {
+  const QString path = QFileDialog::getOpenFileName(m_dialog->parentWidget(), "Open model file", {}, "GGUF models (*.gguf);;All files (*)");
+  if (!path.isEmpty()) Q_EMIT chosen(path);
 }
 
 void ModelChoice::ask() {

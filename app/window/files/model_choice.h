@@ -31,11 +31,11 @@ class ModelChoice : public QObject {
  public Q_SLOTS:
   void look();
   void ask();
+  void askForFolder();
+  void askForFile();
 
  Q_SIGNALS:
   void chosen(const QString& path);
-  void folderRequested();
-  void fileRequested();
 
  private:
   void makeDialog();

@@ -25,8 +25,10 @@ struct BreakPoint {
   QString how;      // lines for who wants to know: how it was found, and what that does not say
   /// There is a budget to mark.
   bool marked() const { return state == State::found || state == State::always; }
-  /// What a click gives a run that has less: "Try 23.0 % (47 of 204)"
-  QString offer() const { return "Try " + QString(words).remove("answers from ").remove("answers even at ").remove(" slots"); }
+  /// As the answer to "what saves it?", with what a click does: "23.0 % saves it: set it"
+  QString offer() const {
+    return QString(words).remove("answers from ").remove("answers even at ").section(" (", 0, 0) + " saves it: set it";
+  }
   QString both() const { return how.isEmpty() ? words : words + '\n' + how; }
   bool operator==(const BreakPoint&) const = default;
 };

@@ -15,8 +15,9 @@ ModelFinder::~ModelFinder() {
   m_thread.waitForDone();
 }
 
-void ModelFinder::look(const QStringList& opened_before) {
+void ModelFinder::look(const QString& built_in, const QStringList& opened_before) {
   std::vector<ModelPlace> places = usual_places();
+  places.push_back({"built in", built_in.toStdString()});  // nobody finds it by its folder
   for (const QString& path : opened_before) places.push_back({"opened before", path.toStdString()});
   look(places);
 }

@@ -22,8 +22,8 @@ class ModelFinder : public QObject {
   explicit ModelFinder(QObject* parent = nullptr);
   ~ModelFinder() override;  // waits for the model that is being looked into
 
-  /// Begins anew: where other programs keep models, and what was opened before.
-  void look(const QStringList& opened_before);
+  /// Begins anew: where other programs keep models, the model that comes with the program, and what was opened before.
+  void look(const QString& built_in, const QStringList& opened_before);
   void look(const std::vector<ModelPlace>& places);
   void stop();
 

@@ -38,8 +38,6 @@ class Params {
 /// Splits `name:key=value,...@edit...` without looking at the catalog. A value in double quotes may hold commas; it comes without the
 /// quotes. Throws UsageError on a broken text or a key that comes twice.
 LaneSpec split_lane_spec(std::string_view spec);
-/// "a:x=1,y=2,b" -> "a:x=1,y=2", "b": a list of policies, whose own commas may stand between its parts, in quotes or in brackets.
-std::vector<std::string> split_policies(std::string_view text);
 /// The text that split_lane_spec reads back to the same: values with commas in quotes.
 std::string join_lane_spec(const LaneSpec& spec);
 

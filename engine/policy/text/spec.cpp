@@ -170,6 +170,34 @@ ResolvedLane resolve_lane(const LaneSpec& spec) {
   return lane;
 }
 
+std::vector<std::string> split_policies(std::string_view text) {
+  std::vector<std::string> out;
+  std::string part;
+  const auto take = [&] {
+    const std::size_t first = part.find_first_not_of(' '), last = part.find_last_not_of(' ');
+    if (first != std::string::npos) {
+      part = part.substr(first, last + 1 - first);
+      if (!out.empty() && part.find('=') < part.find_first_of(":("))
+        out.back() += "," + part;
+      else
+        out.push_back(part);
+    }
+    part.clear();
+  };
+  bool in_quotes = false;
+  int brackets = 0;
+  for (const char c : text) {
+    if (c == '"') in_quotes = !in_quotes;
+    if (!in_quotes) brackets += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && !in_quotes && brackets <= 0)
+      take();
+    else
+      part += c;
+  }
+  take();
+  return out;
+}
+
 LaneSpec parse_lane_spec(std::string_view text) {
   const auto checked = [](std::string_view own) {
     LaneSpec spec = split_lane_spec(own);

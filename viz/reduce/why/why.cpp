@@ -183,9 +183,9 @@ WhyStep bias_step(const HeadPick& pick, const Snapshot& snapshot, const Why& why
 
 WhyStep lost_step(const HeadPick& pick, const Why& why) {
   WhyStep step;
-  step.title = why.removed_votes == 1 ? "Its vote is lost" : fmt::format("Its {} are lost", votes_text(why.removed_votes));
-  step.lines.push_back(fmt::format("a slot has a vote for each token that it stands for; {} lost in this head up to step {}",
-                                   format_count(pick.values->evicted_votes), pick.step));
+  step.title = fmt::format("{}: a slot has one for each token it stands for",
+                           why.removed_votes == 1 ? "Its vote is lost" : fmt::format("Its {} are lost", votes_text(why.removed_votes)));
+  step.lines.push_back(fmt::format("{} lost in this head up to step {}", votes_text(pick.values->evicted_votes), pick.step));
   return step;
 }
 

@@ -15,7 +15,6 @@
 #include "core/error.h"
 #include "io/files.h"
 #include "policy/catalog.h"
-#include "policy/text/params.h"
 
 namespace kvscope {
 
