@@ -63,9 +63,9 @@ class FindingOnce {
   Finding finding_;
 };
 
-/// "KeepKV says «8», as the full cache does: KL 0.0201 nats. L4 H3 misses token 87 «8»; L4 H1, which attends to it, has it.": the head that misses most, where it
-/// is much, and those with much attention on that token that have a slot for it. Empty where the choice differs, and for steps that predict
-/// the prompt.
+/// "KeepKV says «8», as the full cache does: KL 0.0201 nats. L4 H3 misses token 87 «8»; L4 H1, which attends to it, has it.": the head that
+/// misses most, where it is much, and those with much attention on that token that have a slot for it. Empty where the choice differs, and
+/// for steps that predict the prompt.
 std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
 
 /// The sentence asked for last.

@@ -364,6 +364,7 @@ void CrumbRow::refreshQuestions() {
   QStringList which_words{which};
   if (causes.heads.size() == 2) which_words << "2 heads";
   if (asked) saved_words << saved_words.back().section(" (", 0, 0).section(':', 0, 0);
+  if (asked) saved_words << QString(saved_words.back()).replace("saves it", "does");  // as an answer to the question
   m_sentence->questions = {{m_saved, saved_words, {"What saves it?", "99.9 % saves it: set it"}, {"What saves it?", "99.9 % saves it"}},
                            {m_which, which_words, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
                            {m_why, {"Why evicted?"}, {"Why evicted?"}, {"Why evicted?"}}};
