@@ -44,7 +44,7 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
   }
   if (ranged) fed_unit = "mean";
   std::vector<MetricColumn> all = {
-      {Kind::answer, "answer", "top choices", wanted.set == MetricSet::lecture ? 160.0f : 102.0f},
+      {Kind::answer, "answer", "top choices", 102},
       {Kind::differs, "first differs", "at token", 80},
       {Kind::kl, "KL, nats", step >= 0 ? fmt::format("step {}", step) : "this step", 58},
       {Kind::mean_kl, "mean KL", mean_unit, 78},

@@ -6,7 +6,7 @@
 namespace kvscope::viz {
 namespace {
 
-constexpr int kAnswerTokens = 3, kAnswerInLecture = 5, kLookedAt = 64;  // for the first that differs
+constexpr int kAnswerTokens = 3, kLookedAt = 64;  // for the first that differs
 
 }  // namespace
 
@@ -18,17 +18,16 @@ const std::vector<LaneMetrics>& RunMetrics::of(const Frame& frame) {
     now.push_back(lane.steps.empty() ? nullptr : lane.steps.back());
     now.push_back(step < 0 ? nullptr : lane.steps[static_cast<std::size_t>(step)]);
   }
-  if (sequence_ == s.sequence && plain_ == frame.plain && range_ == frame.selection.steps && of_ == now) return metrics_;
+  if (sequence_ == s.sequence && range_ == frame.selection.steps && of_ == now) return metrics_;
   sequence_ = s.sequence;
   range_ = frame.selection.steps;
-  plain_ = frame.plain;
   of_ = std::move(now);
   metrics_.clear();
   for (const LaneSnapshot& lane : s.lanes) {
     metrics_.push_back(lane_metrics(s, lane, step_of(lane, frame.selection), kLookedAt, frame.selection.steps));
     metrics_.back().split = first_text_difference(s, static_cast<int>(metrics_.size()) - 1);
   }
-  fit_answers(metrics_, s, frame.plain ? kAnswerInLecture : kAnswerTokens);  // an audience reads a number to its end
+  fit_answers(metrics_, s, kAnswerTokens);
   return metrics_;
 }
 
