@@ -8,7 +8,7 @@ namespace kvscope {
 
 inline constexpr std::size_t kMostPromptBytes = std::size_t(1) << 20;  // some 260,000 tokens; with more the window stands still for long
 
-/// Text of a file that is to be the prompt. Throws Error if it cannot be read, is larger than 8 MiB or is no text in UTF-8.
+/// Text of a file that is to be the prompt. Throws Error if it cannot be read, is larger than kMostPromptBytes or is no text in UTF-8.
 std::string read_prompt_text(const std::string& path);
 
 }  // namespace kvscope

@@ -8,6 +8,7 @@
 #include "slots/log_scores.h"
 
 namespace kvscope {
+
 void log_scores(const SlotState& state, Predict predict, int group, const EmaStart& start, std::vector<double>& lshat) {
   if (predict == Predict::current) {
     lshat.assign(state.z_now.begin(), state.z_now.end());

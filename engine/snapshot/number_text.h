@@ -8,9 +8,8 @@
 namespace kvscope {
 
 // How a number is written for people, on the command line as in the window: thin-space thousands, a true minus, "n/a" for what is not a
-// number. One figure, one function: KL, nll and errors format_number, shares format_percent, attention on a token
-// format_attention, p format_probability, bytes format_bytes, mean
-// slots format_mean.
+// number. One figure, one function: KL, nll and errors format_number, shares format_percent, attention on a token format_attention, p
+// format_probability, bytes format_bytes, mean slots format_mean.
 
 inline constexpr std::string_view kMinus = "\u2212";
 inline constexpr std::string_view kNotAvailableText = "n/a";
@@ -24,8 +23,8 @@ std::string count_of(std::int64_t n, std::string_view one, std::string_view many
 std::string format_number(double v, int digits = 3);
 /// Of a fraction: 0.251 -> "25.1 %", 0.0003 -> "<0.1 %", 0.9997 -> ">99.9 %", 0 -> "0 %", 1 -> "100 %", 1.135 -> "113.5 %".
 std::string format_percent(double fraction);
-/// Of the attention on one token, which may be far below a percent: as format_percent, below 1 % three significant digits: 0.974 -> "97.4
-/// %", 0.000123 -> "0.0123 %", 2e-8 -> "<0.0001 %".
+/// Of the attention on one token, which may be far below a percent: as format_percent, below 1 % three significant digits:
+/// 0.974 -> "97.4 %", 0.000123 -> "0.0123 %", 2e-8 -> "<0.0001 %".
 std::string format_attention(double fraction);
 /// Three decimals: 0.0336 -> "0.034", 0.00004 -> "<.001", 0.99996 -> ">.999", 0 -> "0", 1 -> "1".
 std::string format_probability(double p);

@@ -109,10 +109,14 @@ JsonText& JsonText::begin_array(bool lines) {
 
 JsonText& JsonText::end_array() { return close(']'); }
 
-JsonText& JsonText::raw(std::string_view token) {
+std::string& JsonText::next_item() {
   separate();
-  text_ += token;
   need_comma_ = true;
+  return text_;
+}
+
+JsonText& JsonText::raw(std::string_view token) {
+  next_item() += token;
   return *this;
 }
 
@@ -125,23 +129,17 @@ JsonText& JsonText::key(std::string_view name) {
 }
 
 JsonText& JsonText::value(double number) {
-  separate();
-  append_shortest(text_, number);
-  need_comma_ = true;
+  append_shortest(next_item(), number);
   return *this;
 }
 
 JsonText& JsonText::value(float number) {
-  separate();
-  append_shortest(text_, number);
-  need_comma_ = true;
+  append_shortest(next_item(), number);
   return *this;
 }
 
 JsonText& JsonText::value(std::string_view text) {
-  separate();
-  append_string(text_, text);
-  need_comma_ = true;
+  append_string(next_item(), text);
   return *this;
 }
 

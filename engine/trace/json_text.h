@@ -54,6 +54,7 @@ class JsonText {
   JsonText& close(char bracket);
   JsonText& raw(std::string_view token);
   void separate();
+  std::string& next_item();  // the text, for one item that comes to its end
 
   std::string text_;
   bool need_comma_ = false;

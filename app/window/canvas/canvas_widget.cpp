@@ -335,7 +335,6 @@ void CanvasWidget::focusOutEvent(QFocusEvent* event) {
 void CanvasWidget::hideEvent(QHideEvent* event) {
   m_input.reset();
   for (viz::WantMeasure wanted : std::exchange(m_wanted, {})) {
-    if (wanted.what == viz::WantMeasure::What::causes) continue;  // a question that was asked: its runs end by themselves
     wanted.on = false;
     Q_EMIT measureWanted(wanted);
   }
@@ -399,7 +398,9 @@ void CanvasWidget::handleOne(const viz::Intent& intent) {
     Q_EMIT editRequested(edit->what);
   } else if (const auto* wanted = std::get_if<viz::WantMeasure>(&intent)) {
     std::erase_if(m_wanted, [&](const viz::WantMeasure& w) { return w.what == wanted->what; });
-    if (wanted->on && wanted->what != viz::WantMeasure::What::shadow) m_wanted.push_back(*wanted);
+    using What = viz::WantMeasure::What;
+    const bool stays = wanted->what == What::shadow || wanted->what == What::causes;  // whose runs were asked for and end by themselves
+    if (wanted->on && !stays) m_wanted.push_back(*wanted);
     Q_EMIT measureWanted(*wanted);
   }
 }

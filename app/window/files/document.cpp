@@ -205,17 +205,15 @@ void Document::openSessionFile(const QString& path) {
 }
 
 void Document::takeSession(const ReadSession& read, const SeenFile& file) {
-  const bool lost = m_unsaved.any();
   const Aside before = leaveBehind();
   m.rows.notices().clear();
   openSession(read.session, file);
   m_unread = read.notes;
   m.library.use(file.path);
   QString text = read.notes.join("; ");
-  if (lost && text.isEmpty())
-    text = QString("opened %1; what was there before was not saved, and is kept to be recovered").arg(QFileInfo(file.path).fileName());
+  if (before.unsaved && text.isEmpty()) text = openedOver("opened " + QFileInfo(file.path).fileName());
   if (text.isEmpty() || !m.rows.notices().isHidden()) return;
-  lost ? offerBack(text, before) : m.rows.notices().show(text, text);
+  before.unsaved ? offerBack(text, before) : m.rows.notices().show(text, text);
   if (read.notes.isEmpty()) m.rows.notices().markNews();
 }
 
@@ -229,10 +227,12 @@ void Document::offerToRead(const QStringList& files, const ReadSession& read, co
 
 /// What there is now. Work that no file has stays in a journal of its own, which the next start offers.
 Document::Aside Document::leaveBehind() {
-  Aside out{own(), ownFile(), {}};
-  if (m_unsaved.any()) out.left = m_journal->leaveBehind();
+  Aside out{own(), ownFile(), m_unsaved.any(), {}};
+  if (out.unsaved) out.left = m_journal->leave().value_or(QString());
   return out;
 }
+
+QString Document::openedOver(const QString& what) { return what + "; what was there before was not saved, and is kept to be recovered"; }
 
 void Document::offerBack(const QString& text, const Aside& before) {
   m.rows.notices().show(text, text, "Back to the session before", [this, before] {
@@ -393,12 +393,11 @@ void Document::openSample() {
   SavedSession sample;
   sample.request = startState({}).request;
   sample.selection.lane = static_cast<int>(sample.request.lanes.size()) - 1;
-  const bool lost = m_unsaved.any();
   const Aside before = leaveBehind();
   m_model.difference.beginAnew();
   openSession(sample, {}, false);
-  if (!lost) return;
-  offerBack("opened the sample text; what was there before was not saved, and is kept to be recovered", before);
+  if (!before.unsaved) return;
+  offerBack(openedOver("opened the sample text"), before);
   m.rows.notices().markNews();
 }
 
@@ -464,7 +463,7 @@ void Document::offerRecovery() {
 
 bool Document::leave() {
   if (!m_journal) return true;
-  if (m_unsaved.any() && !m_model.options.scripted()) return m_journal->leave();
+  if (m_unsaved.any() && !m_model.options.scripted()) return m_journal->leave().has_value();
   m_journal->discard();
   return true;
 }

@@ -112,9 +112,11 @@ class Document : public QObject {
   struct Aside {
     SavedSession session;
     SeenFile file;
-    QString left = {};  // the journal that has it, whatever becomes of this window
+    bool unsaved = false;  // no file has it
+    QString left = {};     // the journal that does, whatever becomes of this window
   };
   Aside leaveBehind();
+  static QString openedOver(const QString& what);  // what was opened, where work was unsaved
   void offerBack(const QString& text, const Aside& before);
   void offerWithoutModel(const SavedSession& session, const QString& path);
   void openModelAt(const QString& path);

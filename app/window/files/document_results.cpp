@@ -128,7 +128,6 @@ void Document::showKept(const KeptOpening& opening) {
   if (s.request.follow_ids.empty()) s.request.n_generate = m_model.controller.request().n_generate;
   s.selection = {.lane = static_cast<int>(s.request.lanes.size()) - 1};
   if (m.pages.shows(Page::welcome)) s.page = "inspect";
-  const bool lost = m_unsaved.any();
   const Aside before = leaveBehind();
   m_not_opened.clear();
   m.rows.notices().clear();
@@ -136,7 +135,7 @@ void Document::showKept(const KeptOpening& opening) {
   openSession(s, {});
   m.library.use(opening.path);
   const QString text = QString("opened %1: what another program kept, run here beside the full cache").arg(name);
-  lost ? offerBack(text + "; what was there before was not saved, and is kept to be recovered", before) : m.rows.notices().show(text, text);
+  before.unsaved ? offerBack(openedOver(text), before) : m.rows.notices().show(text, text);
   m.rows.notices().markNews();
 }
 

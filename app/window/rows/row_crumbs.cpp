@@ -305,16 +305,17 @@ void CrumbRow::refresh() {
                   : snapshot.follow == "file" ? " Every run is fed the given text."
                                               : " Every run is fed the full cache's text.";
     }
+    const qsizetype says = (qs(lane->title) + " says ").size();  // whose answer it is stands in the row already
     const viz::CauseWords causes = viz::cause_words(snapshot, m_workspace.causes());
     const viz::Finding& finding = m_finding.of(snapshot, *lane, m_workspace.step(), causes);
     if (finding.step >= 0) {
       sentence = qs(viz::finding_sentence(snapshot, *lane, finding, causes));
       foreseen = qs(viz::longest_finding_sentence(snapshot, *lane, finding));
-      brief = causes.sentence.empty() ? sentence.section(" says ", 1) : sentence.section(". ", 1);
+      brief = causes.sentence.empty() ? sentence.mid(says) : sentence.mid(sentence.indexOf(qs(causes.sentence)));
     }
     if (finding.step < 0 && s.lane > 0) {  // what a change of the run came to stands where the failure stood
       const std::string& same = m_agreement.of(snapshot, *lane, m_workspace.step());
-      if (!same.empty()) sentence = QString::fromStdString(same), brief = sentence.section(" says ", 1);
+      if (!same.empty()) sentence = QString::fromStdString(same), brief = sentence.mid(says);
     }
     const viz::Loss& loss = finding.loss;
     m_which->setVisible(finding.step >= 0 && !m_welcome);
@@ -358,13 +359,12 @@ void CrumbRow::refreshQuestions() {
   // What a click would set is said on the button, not in its help alone.
   QStringList saved_words{saved};
   if (point.marked() && lane && lane->slots_asked < point.slots)
-    saved_words << point.offer();
+    saved_words << point.offers();
   else if (asked || !budgeted)
-    saved_words << QString(saved).remove("answers ").remove(" slots");
+    for (const QString& words : {saved, saved.section(" (", 0, 0).section(':', 0, 0)})
+      saved_words << QString(words).remove("answers ").remove(" slots");
   QStringList which_words{which};
   if (causes.heads.size() == 2) which_words << "2 heads";
-  if (asked) saved_words << saved_words.back().section(" (", 0, 0).section(':', 0, 0);
-  if (asked) saved_words << QString(saved_words.back()).replace("saves it", "does");  // as an answer to the question
   m_sentence->questions = {{m_saved, saved_words, {"What saves it?", "99.9 % saves it: set it"}, {"What saves it?", "99.9 % saves it"}},
                            {m_which, which_words, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
                            {m_why, {"Why evicted?"}, {"Why evicted?"}, {"Why evicted?"}}};

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <QString>
+#include <QStringList>
 
 namespace kvscope {
 
@@ -19,16 +20,15 @@ struct BreakPoint {
     failed,
   };
   State state = State::unknown;
-  int slots = 0;    // per head, asked for
-  double held = 0;  // mean per head after the prompt, at that budget
-  QString words;    // "answers from 23.0 % (47 of 204 slots)"; empty where nobody asked
-  QString how;      // lines for who wants to know: how it was found, and what that does not say
+  int slots = 0;       // per head, asked for
+  double held = 0;     // mean per head after the prompt, at that budget
+  QString words;       // "answers from 23.0 % (47 of 204 slots)"; empty where nobody asked
+  QString how;         // lines for who wants to know: how it was found, and what that does not say
+  QString share = {};  // "23.0 %" of the prompt, where there is a budget to mark
   /// There is a budget to mark.
   bool marked() const { return state == State::found || state == State::always; }
-  /// As the answer to "what saves it?", with what a click does: "23.0 % saves it: set it"
-  QString offer() const {
-    return QString(words).remove("answers from ").remove("answers even at ").section(" (", 0, 0) + " saves it: set it";
-  }
+  /// As the answer to "what saves it?" with what a click does, and in fewer words: "23.0 % saves it: set it", "23.0 % does"
+  QStringList offers() const { return {share + " saves it: set it", share + " saves it", share + " does"}; }
   QString both() const { return how.isEmpty() ? words : words + '\n' + how; }
   bool operator==(const BreakPoint&) const = default;
 };

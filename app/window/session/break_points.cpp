@@ -38,10 +38,12 @@ std::string withSlots(const LaneSpec& spec, int n_slots, int n_prompt) {
   return with_param(spec, unit, unit == "slots" ? std::to_string(n_slots) : share.toStdString()).text;
 }
 
+QString shareWords(int n_slots, int n_prompt) { return qs(viz::format_percent(static_cast<double>(n_slots) / std::max(1, n_prompt))); }
+
 QString budgetWords(int n_slots, int n_prompt) {
-  const QString share = QString::fromStdString(viz::format_percent(static_cast<double>(n_slots) / std::max(1, n_prompt)));
   return QString("%1 (%2 of %3 slots)")
-      .arg(share, QString::fromStdString(viz::format_count(n_slots)), QString::fromStdString(viz::format_count(n_prompt)));
+      .arg(shareWords(n_slots, n_prompt), QString::fromStdString(viz::format_count(n_slots)),
+           QString::fromStdString(viz::format_count(n_prompt)));
 }
 
 /// The budgets below the border, which all differ; "none" where the least one answers.
@@ -251,6 +253,7 @@ BreakPoint BreakPoints::pointOf(std::size_t lane) const {
               "; below it the answer differs at the budgets tried (" + differing(bisection) +
               " slots). Others were not tried: more slots need not be better.";
   }
+  if (out.marked()) out.share = shareWords(bisection.slots(), known.n_prompt);
   const QString other = contradiction(lane, bisection);
   if (!other.isEmpty()) out.how += '\n' + other;
   return out;

@@ -25,7 +25,7 @@ class CausalHeads : public QObject {
  public:
   CausalHeads(Workspace& workspace, SessionController& controller, RunQueue& queue, QObject* parent = nullptr);
 
-  /// While a view shows it.
+  /// While a view is to show it; once asked it goes on behind another page.
   void want(bool on);
 
  private:

@@ -113,18 +113,11 @@ void SessionJournal::discard() {
   m_path.clear();
 }
 
-bool SessionJournal::leave() {
-  const bool left = writeNow();
+std::optional<QString> SessionJournal::leave() {
+  const bool written = writeNow();
   m_lock.reset();
-  m_path.clear();
-  return left;
-}
-
-QString SessionJournal::leaveBehind() {
-  const QString path = writeNow() ? m_path : QString();
-  m_lock.reset();
-  m_path.clear();
-  return path;
+  const QString path = std::exchange(m_path, {});
+  return written ? std::optional(path) : std::nullopt;
 }
 
 }  // namespace kvscope

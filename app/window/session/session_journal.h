@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include <QByteArray>
 #include <QDateTime>
@@ -36,9 +37,9 @@ class SessionJournal : public QObject {
   void touch();     // something changed
   bool writeNow();  // false: it should have been written, and cannot be
   void discard();   // saved or not worth keeping: no file stays
-  bool leave();     // writes a last time and leaves the file for the next start; false: it cannot
-  /// The same, and another file begins with the next change: path of the one that stays, empty where there is none.
-  QString leaveBehind();
+  /// Writes a last time and leaves the file for the next start; the next change begins another one. Its path, empty where there is no
+  /// journal; nothing: it cannot.
+  std::optional<QString> leave();
 
  Q_SIGNALS:
   /// Once, when the first write fails: one sentence.

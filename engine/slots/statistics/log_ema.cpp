@@ -12,6 +12,7 @@
 #include "core/vector_math.h"
 
 namespace kvscope {
+
 void log_ema::fold(std::span<double> lS, std::span<int> n, double alpha, int group, std::span<const double> z) {
   // kept by its thread: in a step an allocation would cost as much as the work
   thread_local std::vector<double> updated, news;

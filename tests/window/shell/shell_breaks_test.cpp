@@ -37,7 +37,9 @@ class BreaksTest : public WindowTest {
   std::size_t nRuns() const { return window->model().runs.runs().size(); }
   QPushButton* button(const QString& words) { return buttonOf(window->rows().crumbs(), words); }
   /// The answer where its question stood, in no more words than that had room for.
-  QPushButton* answer(const BreakPoint& point) { return button(point.marked() ? point.offer() : QString(point.words).remove(" slots")); }
+  QPushButton* answer(const BreakPoint& point) {
+    return button(point.marked() ? point.offers().front() : QString(point.words).remove(" slots"));
+  }
   void select(int run) {
     viz::Selection selection = window->workspace().selection();
     selection.lane = run;

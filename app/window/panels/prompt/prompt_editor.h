@@ -28,7 +28,7 @@ class PromptEditor : public QPlainTextEdit {
   QString exactText() const;
   /// What differs is replaced, as by hand. Emits edited().
   void setExactText(const QString& text);
-  /// Replaces the text by a file's: UTF-8, at most 8 MiB. On failure the text stays and the reason is returned.
+  /// Replaces the text by a file's: UTF-8, at most kMostPromptBytes. On failure the text stays and the reason is returned.
   QString loadFile(const QString& path);
 
   /// From line to line, px at 14 px text.

@@ -75,6 +75,7 @@ CategoryLegend::Entries CategoryLegend::lay() const {
   if (!selectedHead(m_workspace.snapshot(), selection.layer, selection.kv_head)) return out;
   QStringList words;
   const std::vector<Category> shown = shownIn(m_workspace.lane());
+  const std::optional<Category> meant = lit();
   for (const Category category : shown) words << wordOf(category);
   words << unreadWords();
   const int side = px(*this, 10), n_gaps = static_cast<int>(words.size()) - (words.back().isEmpty() ? 2 : 1);
@@ -87,7 +88,7 @@ CategoryLegend::Entries CategoryLegend::lay() const {
     total = 0;
     for (qsizetype i = 0; i < words.size(); ++i) {
       const auto place = static_cast<std::size_t>(i);
-      widths.push_back((place < shown.size() && shown[place] == lit() ? bold : metrics).horizontalAdvance(words[i]) +
+      widths.push_back((place < shown.size() && shown[place] == meant ? bold : metrics).horizontalAdvance(words[i]) +
                        (i + 1 < words.size() ? side + after_swatch : 0));
       total += widths.back();
     }
@@ -121,10 +122,11 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
     const Entries entries = lay();
     const Type type = entries.small ? Type::caption : Type::body;
     const std::vector<Category> shown = shownIn(m_workspace.lane());
+    const std::optional<Category> meant = lit();
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const QPoint at = entries.at[i];
-      const bool is_lit = shown[i] == lit();
-      painter.setOpacity(lit() && !is_lit ? kBesideLit : 1);  // as in the pictures
+      const bool is_lit = shown[i] == meant;
+      painter.setOpacity(meant && !is_lit ? kBesideLit : 1);  // as in the pictures
       paintSwatch(painter, QRectF(at.x(), at.y() + middle - side / 2, side, side), theme, shown[i]);
       painter.setOpacity(1);
       painter.setFont(typeFont(*this, type, is_lit));
