@@ -8,6 +8,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QChildEvent>
+#include <QDataStream>
 #include <QDockWidget>
 #include <QScreen>
 #include <QTabBar>
@@ -22,7 +23,8 @@ namespace {
 constexpr int kLeastOfAll = 80;  // px of a panel that gives way to another one's least height
 constexpr int kOff = 24;         // px that a floating panel stands off its old place
 constexpr int kTabs = 26;        // px of a row of tabs
-constexpr int kRounding = 3;     // px that a layout may differ from what it was asked for
+constexpr const char* kLayout = "kvscope layout 1";
+constexpr int kRounding = 3;  // px that a layout may differ from what it was asked for
 
 }  // namespace
 
@@ -108,6 +110,16 @@ void DockArea::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
   if (height() == m_height) return;
   m_height = -1;  // what follows is no choice of anybody
+  share();
+  QTimer::singleShot(0, this, [this] {
+    fold();
+    m_height = height();
+    if (m_heights.empty()) remember();
+  });
+}
+
+/// The height that there is, as the panels of each column had theirs last.
+void DockArea::share() {
   for (const auto& [x, docks] : columns()) {
     int before = 0, now = 0;
     for (QDockWidget* dock : docks) {
@@ -128,11 +140,38 @@ void DockArea::resizeEvent(QResizeEvent* event) {
     for (qsizetype i = 0; i < docks.size(); ++i) m_given[docks[i]] = heights[i];
     resizeDocks(docks, heights, Qt::Vertical);
   }
-  QTimer::singleShot(0, this, [this] {
-    fold();
-    m_height = height();
-    if (m_heights.empty()) remember();
-  });
+}
+
+QByteArray DockArea::layout() const {
+  QByteArray out;
+  QDataStream to(&out, QIODevice::WriteOnly);
+  QMap<QString, int> heights;
+  for (const auto& [dock, height] : m_heights) heights[dock->objectName()] = height;
+  QList<bool> folded;
+  for (const Column& column : m_columns) folded << column.folded;
+  to << QByteArray(kLayout) << saveState() << heights << folded;
+  return out;
+}
+
+void DockArea::setLayout(const QByteArray& layout) {
+  QDataStream from(layout);
+  QByteArray kind, state;
+  QMap<QString, int> heights;
+  QList<bool> folded;
+  from >> kind;
+  if (kind != kLayout) {
+    restoreState(layout);
+    return fold();
+  }
+  from >> state >> heights >> folded;
+  restoreState(state);
+  m_heights.clear();
+  for (QDockWidget* dock : findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly))
+    if (const auto known = heights.constFind(dock->objectName()); known != heights.cend()) m_heights[dock] = *known;
+  for (std::size_t i = 0; i < m_columns.size() && static_cast<qsizetype>(i) < folded.size(); ++i)
+    m_columns[i].folded = folded[static_cast<qsizetype>(i)];
+  share();
+  fold();
 }
 
 void DockArea::fold() {

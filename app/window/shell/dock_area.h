@@ -26,6 +26,10 @@ class DockArea final : public QMainWindow {
   void addColumn(const QList<QDockWidget*>& docks) { m_columns.push_back({docks}); }
   /// Makes tabs of panels, or panels of tabs, as the height asks for: after they were laid out anew.
   void fold();
+  /// Where the panels stand and their shares: not the pixels of the moment, which a row more above them changes.
+  QByteArray layout() const;
+  /// What layout() gave, or saveState() of an area without shares.
+  void setLayout(const QByteArray& layout);
 
  protected:
   void childEvent(QChildEvent* event) override;
@@ -35,6 +39,7 @@ class DockArea final : public QMainWindow {
  private:
   std::map<int, QList<QDockWidget*>> columns() const;  // by their left edges
   void remember();
+  void share();
   void showFloating(QDockWidget* dock, bool floating);
 
   struct Column {

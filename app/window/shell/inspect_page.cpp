@@ -196,12 +196,9 @@ void InspectPage::endVisits() {
   if (active) m_area->window()->activateWindow();  // what was its own window is none any more: keys and menus are this one's again
 }
 
-QByteArray InspectPage::state() const { return m_area->saveState(); }
+QByteArray InspectPage::state() const { return m_area->layout(); }
 
-void InspectPage::restore(const QByteArray& state) {
-  m_area->restoreState(state);
-  m_area->fold();
-}
+void InspectPage::restore(const QByteArray& state) { m_area->setLayout(state); }
 
 void InspectPage::resetLayout() {
   if (m_maximised) toggleMaximised(m_maximised);
@@ -221,7 +218,7 @@ void InspectPage::toggleMaximised(Panel* panel) {
     m_maximised = nullptr;
     return;
   }
-  m_before_maximise = m_area->saveState();
+  m_before_maximise = m_area->layout();
   if (QDockWidget* own = dock(panel->id()); own && own->isFloating()) {  // it fills this window, not one of its own, until it is put back
     own->setFloating(false);
     m_area->window()->activateWindow();

@@ -6,10 +6,13 @@
 #include <QLineEdit>
 #include <QMainWindow>
 #include <QScreen>
+#include <QSettings>
 #include <QTabBar>
+#include <QTemporaryDir>
 #include <QToolButton>
 
 #include "app/window/rows/search_bar.h"
+#include "app/window/shell/window_placement.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
@@ -126,6 +129,39 @@ TEST_F(DocksTest, PanelsThatStandOnEachOtherKeepTheirSharesOfTheHeight) {
   ASSERT_TRUE(settles([&] { return heights()[0] + heights()[1] + heights()[2] > before[0] + before[1] + before[2] + 100; }));
   expectShares(before, "in a higher window");
   EXPECT_GT(dock("atlas")->height(), before[0]);
+}
+
+/// A row above the panels (a search, an offer to recover) takes height from them while it is there, and nothing after it.
+TEST_F(DocksTest, ALayoutThatNobodyChangedIsTheSameAtEveryStart) {
+  const QTemporaryDir folder;
+  QSettings settings(folder.filePath("layout.ini"), QSettings::IniFormat);
+  const auto heights = [this] {
+    std::map<QString, int> out;
+    for (const QDockWidget* d : docks()) out[d->objectName()] = d->height();
+    return out;
+  };
+  window->resize(1280, 800);
+  window->inspect().resetLayout();
+  QTest::qWait(150);
+  const std::map<QString, int> before = heights();
+  ASSERT_EQ(before.size(), 7u);
+  for (int start = 0; start < 3; ++start) {
+    press(Qt::Key_F, Qt::ControlModifier);
+    ASSERT_TRUE(waitFor([&] { return heights() != before; }));
+    QTest::qWait(100);
+    keepPlacement(*window, window->inspect(), settings);
+    window = std::make_unique<MainWindow>(options, startState(options));
+    window->resize(1280, 800);
+    window->show();
+    restoreDocks(window->inspect(), settings);
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
+    window->activateWindow();
+    ASSERT_TRUE(settle());
+    QTest::qWait(150);
+    const std::map<QString, int> now = heights();
+    ASSERT_EQ(now.size(), before.size());
+    for (const auto& [name, height] : before) EXPECT_NEAR(now.at(name), height, 3) << name.toStdString() << " at start " << start + 2;
+  }
 }
 
 class DocksBehindTheWelcomeTest : public DocksTest {
