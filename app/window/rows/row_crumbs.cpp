@@ -74,15 +74,18 @@ class CrumbSentence final : public ElidedLabel {
   };
   std::vector<ShownChip> chips;
   std::vector<Question> questions;
-  QString latest,  // of the sentence: what it says anew, where all of it has no room
-      foreseen;    // a sentence that an answer may put in its place: it has room from the start, or the questions would move under the hand
+  QWidget* dispensable = nullptr;  // what a key and the chips' own crosses do as well: it goes when all others have few words
+  bool wanted = true;              // where there is room
+  QString latest,                  // of the sentence: what it says anew, where all of it has no room
+      foreseen;  // a sentence that an answer may put in its place: it has room from the start, or the questions would move under the hand
 
   explicit CrumbSentence(QWidget* row) : ElidedLabel(row) { row->installEventFilter(this); }
 
   void fit() {
     // A left-to-right mark keeps a chip's own order inside the mirrored button.
     QLayout& row = *parentWidget()->layout();
-    for (int brief = 0; brief < 4; ++brief) {
+    for (int brief = 0; brief < 5; ++brief) {
+      dispensable->setVisible(wanted && brief < 4);
       for (const auto& [of, full, words] : chips) of->setText(QChar(0x200E) + (brief > 0 ? words : full) + QChar(0x200E));
       for (const Question& question : questions)
         ask(question, brief < 2 ? question.full : brief < 3 ? question.brief : question.brief.first(1));
@@ -183,6 +186,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   m_why->setObjectName("chip");
   m_clear = new QPushButton("Clear", this);
   m_clear->setObjectName("flat");
+  m_sentence->dispensable = m_clear;
   m_clear->setToolTip("Select nothing: all heads, no tokens, all steps, the latest step");
 
   auto* row = new QHBoxLayout(this);
@@ -330,7 +334,7 @@ void CrumbRow::refresh() {
   m_sentence->latest = m_welcome ? QString() : brief;
   m_sentence->setText(m_welcome && lane ? welcomeWords(snapshot, *lane) : sentence);
   refreshQuestions();
-  m_clear->setVisible(!m_welcome);
+  m_sentence->wanted = !m_welcome;
   m_clear->setEnabled(s.layer || s.tokens || s.slot || s.step || s.steps);
   m_back->setEnabled(canGoBack());
   m_forward->setEnabled(canGoForward());

@@ -53,6 +53,8 @@ Transport::Transport(Panel& panel, Workspace& workspace, Playback& playback)
   refresh();
 }
 
+void Transport::offerSpeed(bool on) { m_speed->setVisible(on); }
+
 void Transport::refresh() {
   m_speed->setCurrentIndex(m_playback.speed());
   const QString clock = m_playback.clock();

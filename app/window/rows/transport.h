@@ -21,6 +21,8 @@ class Transport : public QWidget {
   Transport(Panel& panel, Workspace& workspace, Playback& playback);
 
   QComboBox* speedBox() const { return m_speed; }
+  /// Whether there is room for the list of speeds; its keys are always there.
+  void offerSpeed(bool on);
   QPushButton* clock() const { return m_clock; }
 
  private:

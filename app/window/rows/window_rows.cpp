@@ -18,20 +18,26 @@
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
 #include "app/window/session/window_model.h"
+#include "app/window/shell/panel.h"
 
 namespace kvscope {
 
 namespace {
 
-QString modelFacts(const Snapshot& snapshot, const viz::Theme& theme) {
+QString modelName(const Snapshot& snapshot, const viz::Theme& theme) {
+  if (snapshot.model.n_layers == 0) return snapshot.phase == RunPhase::loading ? "loading the model" : "no model";
+  return QString("model <b style='color:%2'>%1</b>")
+      .arg(QString::fromStdString(snapshot.model.name).toHtmlEscaped(), toColor(theme.text).name());
+}
+
+QString modelFacts(const Snapshot& snapshot) {
   const ModelConfig& m = snapshot.model;
-  if (m.n_layers == 0) return snapshot.phase == RunPhase::loading ? "loading the model" : "no model";
-  return QString("model <b style='color:%6'>%1</b>&nbsp; %2 layers · %3 query heads · %4 KV heads · %5")
-      .arg(QString::fromStdString(m.name).toHtmlEscaped())
+  if (m.n_layers == 0) return {};
+  return QString("%1 layers · %2 query heads · %3 KV heads · %4")
       .arg(m.n_layers)
       .arg(m.n_heads)
       .arg(m.n_kv_heads)
-      .arg(QString::fromStdString(snapshot.device).toHtmlEscaped(), toColor(theme.text).name());
+      .arg(QString::fromStdString(snapshot.device));
 }
 
 /// Calls when the widget is moved: the pages are by what happens to the rows above them.
@@ -67,11 +73,15 @@ WindowRows::WindowRows(QMainWindow& window, WindowModel& model, const std::share
   menu_line->setSpacing(8);
   auto* name = new QLabel("<b>kvscope</b>", m_menu_row);
   m_menus = new QMenuBar(m_menu_row);
-  m_model_facts = new QLabel(m_menu_row);
+  m_model_name = new QLabel(m_menu_row);
+  m_model_facts = new ElidedLabel(m_menu_row);
+  m_model_facts->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   m_model_facts->setObjectName("modelFacts");
-  m_model_facts->setFont(uiFont(12));
+  m_model_name->setObjectName("secondary");
+  for (QWidget* words : {static_cast<QWidget*>(m_model_name), static_cast<QWidget*>(m_model_facts)}) words->setFont(uiFont(12));
   menu_line->addWidget(name);
   menu_line->addWidget(m_menus, 1);
+  menu_line->addWidget(m_model_name);
   menu_line->addWidget(m_model_facts);
 
   m_tools = new ToolRow(model.workspace, model.controller, m_central);
@@ -97,8 +107,10 @@ WindowRows::WindowRows(QMainWindow& window, WindowModel& model, const std::share
   connect(m_messages, &MessageBar::said, m_notices, &MessageBar::takeBack);
   connect(m_notices, &MessageBar::said, m_messages, &MessageBar::takeBack);
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::themeChanged})
-    connect(&model.workspace, signal, this,
-            [this] { m_model_facts->setText(modelFacts(m_model.workspace.snapshot(), m_model.workspace.theme())); });
+    connect(&model.workspace, signal, this, [this] {
+      m_model_name->setText(modelName(m_model.workspace.snapshot(), m_model.workspace.theme()));
+      m_model_facts->setText(modelFacts(m_model.workspace.snapshot()));
+    });
 }
 
 /// Over the row of the state, if it is there: what is on the pages may be wanted next.

@@ -20,6 +20,7 @@ struct TokenWindow;
 }
 
 class CrumbRow;
+class ElidedLabel;
 class LoadingRow;
 class MessageBar;
 class PassingWords;
@@ -64,7 +65,8 @@ class WindowRows : public QObject {
   QBoxLayout* m_rows;
   QWidget* m_menu_row;
   QMenuBar* m_menus;
-  QLabel* m_model_facts;
+  QLabel* m_model_name;
+  ElidedLabel* m_model_facts;
   ToolRow* m_tools;
   CrumbRow* m_crumbs;
   SearchBar* m_search;

@@ -23,8 +23,9 @@ namespace kvscope {
 
 namespace {
 
-// px of a window whose timeline has a button for the next difference, and of a timeline by itself; F4 and the menu are always there
-constexpr int kWindowWithNext = 1140, kAloneWithNext = 560;
+// px of a window whose timeline has a button for the next difference and a list of speeds, and of a timeline by itself; keys and menus are
+// always there
+constexpr int kWindowWithNext = 1140, kWindowWithSpeed = 950, kAloneWithNext = 560;
 constexpr int kRoomForBadge = 330;  // px of a header that has a list, too
 
 }  // namespace
@@ -77,16 +78,18 @@ void ViewPanels::addCommands(viz::HeaderCommands commands, Panel& panel) {
 }
 
 void ViewPanels::addPlayback(Panel& panel) {
-  new Transport(panel, m_model.workspace, m_model.playback);  // its panel owns it
+  auto* const transport = new Transport(panel, m_model.workspace, m_model.playback);  // its panel owns it
   connect(panel.addButton(Icon::bookmark, "Bookmark this view (B, Ctrl+B)"), &QToolButton::clicked, this, &ViewPanels::bookmarkRequested);
   auto* const next = headerButton("Next difference", "The next step whose top choice is not the full cache's (F4)");
   connect(next, &QToolButton::clicked, &m_model.difference, &FirstDifference::next);
   panel.addControl(next);
   // By the window: the panel itself does not become narrower than what its header shows.
-  const auto offer = [this, next, &panel] {
+  const auto offer = [this, transport, next, &panel] {
     const LaneSnapshot* lane = m_model.workspace.lane();
     const QWidget* window = panel.header()->window();
-    const bool room = window->width() >= (qobject_cast<const QDockWidget*>(window) != nullptr ? kAloneWithNext : kWindowWithNext);
+    const bool alone = qobject_cast<const QDockWidget*>(window) != nullptr;
+    const bool room = window->width() >= (alone ? kAloneWithNext : kWindowWithNext);
+    transport->offerSpeed(alone || window->width() >= kWindowWithSpeed);
     next->setVisible(room && lane != nullptr && viz::next_changed_step(m_model.workspace.snapshot(), *lane, -1) >= 0);
   };
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&m_model.workspace, signal, next, offer);

@@ -12,6 +12,7 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/budget_box.h"
 #include "app/window/rows/rows.h"
+#include "app/window/shell/panel.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
@@ -97,7 +98,7 @@ TEST(SyntheticWindowTest, ShowsMadeUpRunsAndSaysSo) {
   EXPECT_TRUE(window.notices().isVisible());
   EXPECT_TRUE(window.notices().text().contains("no model has run")) << window.notices().text().toStdString();
   EXPECT_TRUE(window.windowTitle().contains("synthetic"));
-  EXPECT_TRUE(window.findChild<QLabel*>("modelFacts")->text().contains("synthetic"));
+  EXPECT_TRUE(window.findChild<ElidedLabel*>("modelFacts")->text().contains("synthetic"));
   EXPECT_EQ(window.work().prompt().editor().exactText().toStdString(), s.prompt);
   ASSERT_TRUE(waitFor([&] { return window.timing().latency().openMs().has_value(); }, 30000));
   const auto shown = window.workspace().snapshotPtr();

@@ -358,15 +358,20 @@ void HeadGrid::draw_legend(Painter& p, const Rect& strip, const Scale& scale) {
   legend.colours = is_damage(metric_) ? t.damage : t.sequential;
   legend.low = format_metric(metric_, 0);
   legend.high = format_metric(metric_, scale.highest);
-  legend.note = std::string(scale.root ? "√ scale · " : "") + unit_text(p.frame());
-  if (scale.floor) legend.note = "no more than rounding · " + unit_text(p.frame());
+  const std::string how = scale.floor ? "no more than rounding" : scale.root ? "√ scale" : "", unit = unit_text(p.frame());
+  const std::string whole = how.empty() ? unit : how + " · " + unit;
+  legend.note = whole;
   legend.width = 120;
   const float right = p.canvas().x1 - 12, room = right - 12;
   if (legend_width(p, legend) > room) legend.width = 72;
   if (habit_in(metric_) && legend_width(p, legend) > room) legend.note = legend.note.substr(0, legend.note.rfind(','));
   std::string below;  // what is too long for one line has one of its own: without its unit a colour says nothing
-  if (legend_width(p, legend) > room) below = std::exchange(legend.note, {});
-  if (legend_width(p, legend) > room) legend.width = 40;
+  if (legend_width(p, legend) > room) {
+    below = unit;
+    legend.note = how;
+    legend.width = 40;
+    if (legend_width(p, legend) > room) below = whole, legend.note.clear();
+  }
   const float x = std::max(12.0f, std::min(p.px(30), right - legend_width(p, legend)));
   draw_ramp_legend(p, x, below.empty() ? y : strip.y0 + p.px(9), legend);
   if (below.empty()) return;
