@@ -96,10 +96,9 @@ void InspectPage::arrange() {
   for (const std::size_t c : {0U, 2U}) {
     QList<QDockWidget*> docks;
     QList<int> heights;
-    const double low =
-        std::min(1.0, static_cast<double>(m_area->height()) / kColumnHeight);  // shares of a low window do not go below the least
+    const double grown = static_cast<double>(m_area->height()) / kColumnHeight;
     for (const auto& [dock, place] : m_columns[c])
-      docks << dock, heights << std::max(place.least_height, static_cast<int>(std::lround(place.share * kColumnHeight * low)));
+      docks << dock, heights << std::max(place.least_height, static_cast<int>(std::lround(place.share * kColumnHeight * grown)));
     if (c == 2) heights.back() = std::max(1, m_area->height() - kGutter - heights.front());  // the table has rows to give
     m_area->resizeDocks(docks, heights, Qt::Vertical);
   }

@@ -30,7 +30,6 @@ namespace kvscope::viz {
 
 namespace {
 
-constexpr float kStripHeight = 436;                       // beside the cards
 constexpr float kCardsLeast = 250, kCards = 280;          // least and good height of the cards
 constexpr float kStripLeast = 262, kStrip = 360;          // and of the strip above them
 constexpr double kAtOnceMs = 2000;                        // runs that compress within that do it again without a question
@@ -170,7 +169,7 @@ class Inspector final : public View {
     Rect cards = area;
     if (both) {
       // Short canvases take from both; the strip first, which has rows that can be lower.
-      const float good = std::clamp(0.5f * area.height(), p.px(kStrip), p.px(kStripHeight));
+      const float good = std::max(0.5f * area.height(), p.px(kStrip));
       const float strip = std::clamp(area.height() - p.px(kCards), p.px(kStripLeast), good);
       cards = area.cut_bottom(area.height() - strip);
     }

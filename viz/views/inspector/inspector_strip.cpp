@@ -355,7 +355,7 @@ StripRows strip_rows(const Painter& p, Rect area, StripContent has, bool agreeme
   out.legend = area.cut_bottom(p.px(30));
   const bool tall = area.height() > p.px(230);
   area.cut_bottom(p.px(4));
-  out.text = area.cut_bottom(tall ? p.px(std::clamp(0.14f * area.height() / p.frame().scale, 50.0f, 60.0f)) : 0);
+  out.text = area.cut_bottom(tall ? p.px(std::clamp(0.14f * area.height() / p.frame().scale, 50.0f, 96.0f)) : 0);
   area.cut_bottom(p.px(3));
   out.votes = area.cut_bottom(p.px(28));
   area.cut_bottom(p.px(4));
