@@ -178,6 +178,8 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   m_lane = chip({}, "× goes to the full cache", false);
   m_sentence = new CrumbSentence(this);
   m_sentence->setObjectName("facts");
+  m_elsewhere = new QPushButton(this);
+  m_elsewhere->setObjectName("chip");
   m_which = new QPushButton("Which head?", this);
   m_which->setObjectName("chip");
   m_saved = new QPushButton(this);
@@ -197,6 +199,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   for (QPushButton* b : {m_head, m_tokens, m_steps, m_step, m_lane}) row->addWidget(b);
   row->addSpacing(8);
   row->addWidget(m_sentence, 1);
+  row->addWidget(m_elsewhere);
   row->addWidget(m_saved);
   row->addWidget(m_which);
   row->addWidget(m_why);
@@ -216,6 +219,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   connect(m_steps, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.steps.reset(); }));
   connect(m_step, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.step.reset(); }));
   connect(m_lane, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.lane = 0; }));
+  connect(m_elsewhere, &QPushButton::clicked, this, &CrumbRow::differenceRequested);
   connect(m_which, &QPushButton::clicked, this, &CrumbRow::whichRequested);
   connect(m_saved, &QPushButton::clicked, this, &CrumbRow::savedRequested);
   connect(m_why, &QPushButton::clicked, this, &CrumbRow::askWhy);
@@ -349,6 +353,11 @@ void CrumbRow::refreshQuestions() {
   const viz::CauseWords causes = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
   const bool wrong = lane && m_finding.of(m_workspace.snapshot(), *lane, m_workspace.step(), causes).step >= 0;
   const bool budgeted = lane && lane->slots_asked >= 0;
+  // A step that is right must not pass for a run that is.
+  const int elsewhere = lane && !wrong && !m_welcome ? viz::next_changed_step(m_workspace.snapshot(), *lane, -1) : -1;
+  m_elsewhere->setVisible(elsewhere >= 0);
+  m_elsewhere->setToolTip("Goes to the next step whose top choice is not the full cache's (F4)");
+  const QString step = QString("Step %1 is wrong").arg(elsewhere);
   m_saved->setVisible(!m_welcome && lane && (wrong || (asked && m_workspace.selection().lane > 0)));
   m_saved->setEnabled(budgeted && !(point.marked() && lane->slots_asked == point.slots));
   const QString saved = !budgeted ? QString("no budget to lower") : asked ? point.words : QString("What saves it?");
@@ -369,7 +378,8 @@ void CrumbRow::refreshQuestions() {
       saved_words << QString(words).remove("answers ").remove(" slots");
   QStringList which_words{which};
   if (causes.heads.size() == 2) which_words << "2 heads";
-  m_sentence->questions = {{m_saved, saved_words, {"What saves it?", "99.9 % saves it: set it"}, {"What saves it?", "99.9 % saves it"}},
+  m_sentence->questions = {{m_elsewhere, {step + ": show it", step}, {step + ": show it"}, {step}},
+                           {m_saved, saved_words, {"What saves it?", "99.9 % saves it: set it"}, {"What saves it?", "99.9 % saves it"}},
                            {m_which, which_words, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
                            {m_why, {"Why evicted?"}, {"Why evicted?"}, {"Why evicted?"}}};
   m_saved->setAccessibleDescription(point.how);
@@ -446,9 +456,16 @@ void CrumbRow::lookAtZoom() {
   refresh();
 }
 
-void CrumbRow::back() { go(m_at - 1); }
+/// To the next place that looks otherwise than the present one: a run that is there no more is no place.
+void CrumbRow::travel(qsizetype by) {
+  const auto here = [this] { return Place{m_workspace.selection(), m_page, *m_zoom}; };
+  const Place left = here();
+  for (qsizetype to = m_at + by; to >= 0 && to < m_history.size() && here() == left; to += by) go(to);
+}
 
-void CrumbRow::forward() { go(m_at + 1); }
+void CrumbRow::back() { travel(-1); }
+
+void CrumbRow::forward() { travel(1); }
 
 void CrumbRow::askWhy() {
   const LaneSnapshot* lane = m_workspace.lane();

@@ -127,6 +127,8 @@ class CrumbRow : public QFrame {
   void savedRequested();
   /// Which head breaks the answer?
   void whichRequested();
+  /// Another step than the one that is shown is wrong: which?
+  void differenceRequested();
 
  private:
   struct Place {
@@ -140,12 +142,13 @@ class CrumbRow : public QFrame {
   void refreshQuestions();
   void remember();
   void go(qsizetype to);
+  void travel(qsizetype by);
   QPushButton* chip(const QString& text, const QString& help, bool active);
   void applyTheme();
 
   Workspace& m_workspace;
   QToolButton *m_back, *m_forward;
-  QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_saved, *m_which, *m_why, *m_clear;
+  QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_elsewhere, *m_saved, *m_which, *m_why, *m_clear;
   CrumbSentence* m_sentence;
   viz::FindingOnce m_finding;
   viz::AgreementOnce m_agreement;

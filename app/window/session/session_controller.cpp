@@ -209,7 +209,7 @@ void SessionController::adoptExtra(const SnapshotPtr& result) {
   m_workspace.setSnapshot(result);
 }
 
-bool SessionController::answersNewest(const Snapshot& snapshot) const { return snapshot.generation >= d->generation; }
+bool SessionController::answersNewest(const Snapshot& snapshot) const { return !d->unsent && snapshot.generation >= d->generation; }
 
 void SessionController::submit() {
   d->typing_pause.stop();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first picture of a fresh start is the failure, and the way from one difference to the next.
+#include <QTextCursor>
 #include <QToolButton>
 
 #include "app/window/help/welcome_page.h"
+#include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/rows/rows.h"
 #include "app/window/shell/panel.h"
 #include "viz/draw/format.h"
@@ -77,6 +79,64 @@ TEST_F(FreshStart, MovesToTheFirstDifferenceOfARunUnlessAStepWasChosen) {
   window->controller().setLaneSpec(selection().lane, "keepkv:ratio=0.1");
   ASSERT_TRUE(settle());
   EXPECT_EQ(selection().step, 5);
+}
+
+/// What came before is answered while the next letters are typed: the step of that answer is nobody's choice.
+TEST_F(FreshStart, IsShownWhereATextBreaksHoweverFastItWasTyped) {
+  auto& editor = *window->findChild<PromptEditor*>();
+  for (const int pause : {30, 60, 90}) {
+    const qsizetype at = editor.exactText().indexOf("Helen is ") + 9;
+    QTextCursor number = editor.textCursor();
+    number.setPosition(static_cast<int>(at));
+    number.setPosition(static_cast<int>(at) + 3, QTextCursor::KeepAnchor);
+    editor.setFocus();
+    editor.beginWriting();
+    editor.setTextCursor(number);
+    QTest::keyClick(&editor, Qt::Key_Backspace);
+    QTest::qWait(400);
+    for (const char* key : {"7", "3", "9"}) {
+      QTest::keyClicks(&editor, key);
+      QTest::qWait(pause);
+    }
+    ASSERT_TRUE(settle());
+    const int first = viz::next_changed_step(snapshot(), shown(), -1);
+    ASSERT_GE(first, 0);
+    EXPECT_EQ(window->workspace().step(), first) << pause << " ms a key";
+  }
+}
+
+TEST_F(FreshStart, ARightStepSaysThatAnotherIsWrongAndLeadsThere) {
+  const int wrong = window->workspace().step();
+  EXPECT_EQ(buttonOf(window->rows().crumbs(), "is wrong"), nullptr) << "the sentence says it";
+  window->model().playback.goTo(wrong - 1);
+  QPushButton* elsewhere = buttonOf(window->rows().crumbs(), QString("Step %1 is wrong").arg(wrong));
+  ASSERT_NE(elsewhere, nullptr);
+  QTest::mouseClick(elsewhere, Qt::LeftButton);
+  EXPECT_EQ(window->workspace().step(), wrong);
+}
+
+TEST_F(FreshStart, OneStepBackLeavesTheReasonAlsoAfterARescueThatWasUndone) {
+  QTest::mouseClick(buttonOf(window->rows().crumbs(), "Why"), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(window->page(), Page::inspector);
+  const std::size_t n_runs = snapshot().lanes.size();
+  CanvasWidget* inspector = window->canvas("inspector");
+  ASSERT_TRUE(waitUntilSettled(*window, 60000));
+  const auto& marks = inspector->view().marks();
+  const auto button = std::ranges::find_if(marks, [](const viz::Mark& m) { return m.kind == "button" && m.label == "Restore"; });
+  ASSERT_NE(button, marks.end());
+  const QPoint at(static_cast<int>((button->min.x + button->max.x) / 2), static_cast<int>((button->min.y + button->max.y) / 2));
+  QTest::mouseMove(inspector, at);
+  QTest::qWait(1200);
+  QTest::mouseClick(inspector, Qt::LeftButton, {}, at);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(snapshot().lanes.size(), n_runs + 1);
+  QTest::qWait(1200);
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(snapshot().lanes.size(), n_runs);
+  window->rows().crumbs().back();
+  EXPECT_EQ(window->page(), Page::inspect);
 }
 
 TEST_F(FreshStart, StaysAtTheLatestStepWhereThatWasChosen) {

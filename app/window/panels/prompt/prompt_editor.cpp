@@ -238,10 +238,11 @@ void PromptEditor::bringIntoSight(int token) {
   QTextCursor place(document());
   place.setPosition(std::min(position, document()->characterCount() - 1));
   const QRect rect = cursorRect(place);
-  if (rect.bottom() >= 0 && rect.top() < viewport()->height()) return;
+  const int room = viewport()->height();
+  if (rect.top() >= 0 && rect.bottom() <= room) return;
   // The scroll bar counts lines; the text cursor stays where the user left it.
   const int line = place.block().firstLineNumber() + place.block().layout()->lineForTextPosition(place.positionInBlock()).lineNumber();
-  verticalScrollBar()->setValue(line - 2);
+  verticalScrollBar()->setValue(line - std::min(2, (room / m_layout->pitch() - 1) / 2));
 }
 
 void PromptEditor::setHoveredToken(int token) {

@@ -24,6 +24,10 @@
 
 namespace kvscope {
 
+namespace {
+constexpr int kLowest = 340;  // px of a panel that says what to look for
+}
+
 PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QWidget* parent)
     : QWidget(parent),
       m_workspace(workspace),
@@ -82,7 +86,7 @@ PromptPanel::~PromptPanel() { m_editor->disconnect(this); }
 /// A sample says what it was made to show; a text of one's own says nothing, nor does the lecture, which has its captions.
 void PromptPanel::sayWhatToLookFor() {
   const SamplePrompt* sample = m_plain ? nullptr : samplePromptOf(m_editor->exactText());
-  m_look_for->setVisible(sample != nullptr);
+  m_look_for->setVisible(sample != nullptr && height() >= px(*this, kLowest));  // a low panel has its room for the text and the figures
   if (!sample) return;
   m_look_for->setText("Look for: " + sample->look_for);
   m_look_for->setToolTip("<p>" + sample->about.toHtmlEscaped() + "</p>");
@@ -111,6 +115,7 @@ bool PromptPanel::eventFilter(QObject* watched, QEvent* event) {
 
 void PromptPanel::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
+  sayWhatToLookFor();
   placeSamples();
 }
 
