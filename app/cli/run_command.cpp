@@ -95,6 +95,21 @@ class Decoder {
   bool begins_with_space_ = true;
 };
 
+std::vector<int> prompt_ids(const Snapshot& s) {
+  std::vector<int> ids;
+  for (int i = 0; i < s.n_prompt && i < static_cast<int>(s.tokens.size()); ++i) ids.push_back(s.tokens[static_cast<std::size_t>(i)].id);
+  return ids;
+}
+
+/// What the run says after the prompt, as it stands there: by itself its blank before the first word might be gone.
+std::string said_text(const Snapshot& s, const Decoder& decode, const LaneSnapshot& lane) {
+  std::vector<int> ids = prompt_ids(s);
+  const std::string prompt = decode(ids);
+  for (const int id : said_tokens(s, lane)) ids.push_back(id);
+  const std::string whole = decode(ids);
+  return whole.starts_with(prompt) ? whole.substr(prompt.size()) : decode(said_tokens(s, lane));
+}
+
 std::string run_json(const Snapshot& s, const Decoder& decode) {
   Json lanes = Json::array();
   for (const LaneSnapshot& lane : s.lanes) {
@@ -104,6 +119,7 @@ std::string run_json(const Snapshot& s, const Decoder& decode) {
     for (const LaneWarning& w : lane.warnings) warnings.push_back(text_of(w));
     lanes.push_back({{"spec", lane.spec},
                      {"policy", lane.policy},
+                     {"says", said_text(s, decode, lane)},
                      {"text", decode(ids)},
                      {"tokens", ids},
                      {"nll", number(f.nll.mean())},
@@ -117,7 +133,7 @@ std::string run_json(const Snapshot& s, const Decoder& decode) {
                      {"ended_after", lane.text_end < 0 ? Json(nullptr) : Json(lane.text_end)},
                      {"warnings", std::move(warnings)}});
   }
-  Json document{{"schema", "kvscope.run/1"}, {"prompt_tokens", s.n_prompt}, {"lanes", std::move(lanes)}};
+  Json document{{"schema", "kvscope.run/1"}, {"prompt_tokens", s.n_prompt}, {"follow", s.follow}, {"lanes", std::move(lanes)}};
   if (!s.notice.empty()) document["notice"] = s.notice;  // generation that ended early, say
   return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -146,9 +162,10 @@ std::string summary_table(const Snapshot& snapshot) {
                      parted ? "; KL and top-1 same: only before a run's text parts from the full cache's" : "");
 }
 
-/// A run's text; where it has ended and the run was fed more, the rest is marked as such.
+/// The prompt and what the run says to it; where its text has ended and it was fed more, the rest is marked as such.
 std::string shown_text(const Snapshot& s, const Decoder& decode, const LaneSnapshot& lane) {
-  const std::vector<int> ids = lane_tokens(s, lane);
+  std::vector<int> ids = prompt_ids(s);
+  for (const int id : said_tokens(s, lane)) ids.push_back(id);
   const auto n = static_cast<std::size_t>(s.n_prompt + lane.text_end);
   if (lane.text_end < 0 || n >= ids.size()) return decode(ids);
   const auto end = ids.begin() + static_cast<std::ptrdiff_t>(n);
@@ -163,6 +180,9 @@ std::string run_text(const Snapshot& s, const Decoder& decode, bool quiet) {
   out += fmt::format("{}, {}, {}; {} prompt tokens ({}), {} after it (follow: {})\n", s.model.name, s.device, s.precision, s.n_prompt,
                      s.prefill_mode ? "prefill" : "stream", n_after, s.follow);
   if (!s.notice.empty()) out += s.notice + "\n";
+  if (s.follow != "self" && n_after > 0)
+    out += fmt::format("after the prompt: what each run itself finds most likely at each place; fed was {} before it\n",
+                       s.follow == "reference" ? "the full cache's text" : "the given text");
   return out + summary_table(s);
 }
 

@@ -168,4 +168,13 @@ std::vector<int> lane_tokens(const Snapshot& snapshot, const LaneSnapshot& lane)
   return ids;
 }
 
+std::vector<int> said_tokens(const Snapshot& snapshot, const LaneSnapshot& lane) {
+  const bool reference = !snapshot.lanes.empty() && lane.spec == snapshot.lanes.front().spec;
+  const bool own = snapshot.follow == "self" || (reference && snapshot.follow == "reference");
+  std::vector<int> ids;
+  for (const StepPtr& step : lane.steps)
+    if (step->position + 1 >= snapshot.n_prompt && step->next_token >= 0) ids.push_back(own ? step->next_token : step->top1);
+  return ids;
+}
+
 }  // namespace kvscope

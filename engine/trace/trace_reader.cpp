@@ -187,7 +187,7 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
   if (l.has("stored_as")) lane.stored_as = l.at("stored_as").text();
   if (l.given("bytes")) lane.bytes = lane.kv_bytes = l.at("bytes").real();
   if (l.given("kv_bytes")) lane.kv_bytes = l.at("kv_bytes").real();
-  if (l.given("slots")) lane.slots = l.at("slots").real();
+  lane.slots = l.given("slots") ? l.at("slots").real() : kNotAvailable;
   if (l.has("warnings")) {
     const JsonCursor list = l.at("warnings");
     for (std::size_t i = 0; i < list.size(); ++i) {

@@ -267,12 +267,28 @@ class Run(CliTest):
         self.assertEqual((r["schema"], r["prompt_tokens"]), ("kvscope.run/1", 6))
         self.assertEqual([x["spec"] for x in r["lanes"]], ["full", "local:slots=4"])
         for lane in r["lanes"]:
-            self.assertEqual(list(lane), ["spec", "policy", "text", "tokens", "nll", "kl", "top1_same", "bytes", "kv_bytes", "read_bytes", "slots", "tokens_per_s", "ended_after", "warnings"])
+            self.assertEqual(list(lane), ["spec", "policy", "says", "text", "tokens", "nll", "kl", "top1_same", "bytes", "kv_bytes", "read_bytes", "slots", "tokens_per_s", "ended_after", "warnings"])
             self.assertEqual(len(lane["tokens"]), 11)
-            self.assertTrue(lane["text"].startswith("Once upon a time"))
+            self.assertEqual(lane["text"], "Once upon a time" + lane["says"], "fed is its own text")
         self.assertEqual(r["lanes"][0]["kl"], 0)
         self.assertEqual(r["lanes"][0]["slots"], 11)
         self.assertEqual(r["lanes"][1]["slots"], 4)
+
+    def test_what_a_run_says_is_its_own_choice_whatever_it_was_fed(self):
+        """Of a run that is fed the full cache's text, that text is no answer."""
+        asked = ["--prompt-file", os.path.join(os.path.dirname(__file__), "../../assets/prompts/needle.txt"), "--generate", "4", "--lane", "keepkv:ratio=0.1", "--follow", "reference"]
+        full, keepkv = json.loads(self.succeeds("run", *asked, "--json"))["lanes"]
+        self.assertEqual(full["text"], keepkv["text"])
+        self.assertTrue(full["text"].endswith(full["says"]))
+        wrong = sum(a != b for a, b in zip(full["says"], keepkv["says"]))
+        self.assertEqual(wrong, round(4 * (1 - keepkv["top1_same"])), "a token a letter here")
+        self.assertGreater(wrong, 0)
+        self.succeeds("trace", *asked, "--detail", "summary", "--out", self.path("t.json"))
+        for text in (self.succeeds("run", *asked), self.succeeds("run", self.path("t.json"))):
+            answer = text.split("--- keepkv")[1].split("\n\n")[0]
+            self.assertTrue(answer.endswith(keepkv["says"]), answer)
+            self.assertIn("fed was the full cache's text", text)
+        self.assertRegex(text, r"keepkv:ratio=0.1 +n/a +n/a", "a summary tells of no slots: none is not 0")
 
     def test_a_stored_run_has_the_figures_of_its_computation(self):
         computed = json.loads(self.succeeds("trace", "--json", "--prompt", "Once upon a time", "--generate", "5", "--lane", "local:slots=4", "--detail", "why", "--out", self.path("t.json")))

@@ -72,7 +72,7 @@ class Package(InFolder):
         said = json.loads(ask("run", "--prompt", PROMPT, "--generate", "4", "--follow", "reference", "--json",
                                                      *(word for name in RUNS for word in ("--lane", name))))["lanes"]
         for i, lane in enumerate(said):
-            for name in ("slots", "kv_bytes", "kl", "top1_same", "nll", "text"):
+            for name in ("slots", "kv_bytes", "kl", "top1_same", "nll", "says"):
                 self.assertEqual(figures[name][i], lane[name], name)
         self.assertEqual(self.result.trace["lanes"][1]["kv_bytes"], figures["kv_bytes"][1])
 
@@ -81,7 +81,7 @@ class Package(InFolder):
         np.testing.assert_array_equal(again.steps()["nll"], self.result.steps()["nll"])
         for name in FIGURES:
             np.testing.assert_array_equal(again.figures()[name], self.result.figures()[name], name)
-        self.assertEqual(again.figures()["text"].tolist(), self.result.figures()["text"].tolist())
+        self.assertEqual(again.figures()["says"].tolist(), self.result.figures()["says"].tolist())
         self.assertTrue(np.isnan(again.figures()["tokens_per_s"]).all(), "a file holds no times, which is not 0")
 
     def test_a_session_of_the_window_is_read(self):

@@ -113,11 +113,11 @@ class Run:
 
     def figures(self):
         """A row per run: slots, kv_bytes (of its keys and values), bytes (allocated), kl (mean, nats), top1_same (share), nll (mean, nats),
-        tokens_per_s, text. They are defined in one place (POLICIES.md section 6), which is not this package: of a file kvscope-cli says them. NaN: n/a."""
+        tokens_per_s, says (after the prompt: its own choices, whatever was fed). They are defined in one place (POLICIES.md section 6), which is not this package: of a file kvscope-cli says them. NaN: n/a."""
         if self._figures is None:
             from .program import figures_of
             self._figures = figures_of(self.trace)
-        keys = ("spec", "slots", "kv_bytes", "bytes", "kl", "top1_same", "nll", "tokens_per_s", "text")
+        keys = ("spec", "slots", "kv_bytes", "bytes", "kl", "top1_same", "nll", "tokens_per_s", "says")
         return Table([tuple(lane[k] for k in keys) for lane in self._figures], ("run", *keys[1:]))
 
     def page(self):
