@@ -21,6 +21,18 @@ const StepRecord* record_at(const LaneSnapshot& lane, int step) {
 
 }  // namespace
 
+std::size_t first_word(const Snapshot& snapshot, const std::vector<AnswerToken>& answer) {
+  constexpr std::string_view kBlank = "·";  // as token texts are shown
+  bool begun = false;
+  for (std::size_t i = 0; i < answer.size(); ++i) {
+    const std::string text = text_of_id(snapshot, answer[i].id);
+    const bool ends = text.starts_with(kBlank) || text.find_first_of(".,;:?!") == 0 || text.starts_with("↵") || text.starts_with("⟨");
+    if (begun && ends) return i;
+    begun = begun || text != kBlank;
+  }
+  return answer.size();
+}
+
 void fit_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most) {
   const auto blank = [&snapshot](const LaneMetrics& lane) {
     if (lane.answer.size() < 2 || !lane.answer.front().same) return false;

@@ -49,6 +49,11 @@ struct LaneMetrics {
 LaneMetrics lane_metrics(const Snapshot& snapshot, const LaneSnapshot& lane, int wanted, int max_answer,
                          const std::optional<StepRange>& range = {});
 
+inline constexpr int kAnswerOfOneWord = 6;  // tokens, at most
+
+/// How many tokens of an answer make its first word or number, the blank before it included: what was asked for, mostly.
+std::size_t first_word(const Snapshot& snapshot, const std::vector<AnswerToken>& answer);
+
 /// At most `most` tokens of every answer stay, among them the first at which a run differs, as far as the answers hold it. Where the full
 /// cache's answer begins with a blank and all lanes agree on it, every answer begins behind it.
 void fit_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most);

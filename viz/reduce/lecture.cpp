@@ -171,17 +171,11 @@ std::string apart_words(double kl) {
 
 /// What follows the text, without the blank before it: one word or number.
 std::string answer_text(const Snapshot& s, const LaneSnapshot& lane) {
-  constexpr int kTokens = 6;
   constexpr std::string_view kBlank = "·";  // as token texts are shown
+  const std::vector<AnswerToken> answer = lane_metrics(s, lane, -1, kAnswerOfOneWord).answer;
   std::string out;
-  for (const AnswerToken& token : lane_metrics(s, lane, -1, kTokens).answer) {
-    std::string text = text_of_id(s, token.id);
-    const bool begins_word = text.starts_with(kBlank);
-    if (begins_word && out.empty()) text.erase(0, kBlank.size());
-    const bool ends = begins_word || text.find_first_of(".,;:?!") == 0 || text.starts_with("↵") || text.starts_with("⟨");
-    if (ends && !out.empty()) break;
-    out += text;
-  }
+  for (std::size_t i = 0; i < first_word(s, answer); ++i) out += text_of_id(s, answer[i].id);
+  if (out.starts_with(kBlank)) out.erase(0, kBlank.size());
   return out.empty() ? out : quoted(out);
 }
 

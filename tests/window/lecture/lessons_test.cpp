@@ -65,6 +65,15 @@ std::string without_bar(const QString& words, LectureMode& mode, const viz::Fact
   return missing;
 }
 
+/// Text of one token that is said by itself or in a frame, in the order of the steps.
+std::string answer_in_row(const viz::View& view, int lane) {
+  const std::string row = "lane " + std::to_string(lane) + " ";
+  std::string out;
+  for (const viz::Mark& m : view.marks())
+    if (m.kind.starts_with("answer") && m.label.starts_with(row)) out += m.value;
+  return out;
+}
+
 class BuiltInLesson : public LessonTest, public ::testing::WithParamInterface<int> {};
 
 /// Paged through without touching anything else, every scene has its point on the embedded model, and its caption fits.
@@ -88,6 +97,13 @@ TEST_P(BuiltInLesson, PagedThroughShowsEveryScene) {
     EXPECT_EQ(window->page(), scene.compare ? MainWindow::Page::compare : MainWindow::Page::lecture) << where;
     EXPECT_LE(mode().caption().lines(), 2) << where;
     EXPECT_EQ(without_bar(mode().caption().text(), mode(), viz::lecture_facts(snapshot(), selection())), "") << where;
+    for (int lane = 0; scene.compare && lane < static_cast<int>(snapshot().lanes.size()); ++lane) {
+      viz::Selection of = selection();
+      of.lane = lane;
+      const std::string row = answer_in_row(window->canvas("compare")->view(), lane);
+      const std::string says = viz::lecture_facts(snapshot(), of).at("says").text;
+      EXPECT_EQ(viz::quoted(row.starts_with("·") ? row.substr(2) : row), says) << where;
+    }
     if (qEnvironmentVariableIsSet("KVSCOPE_STORY_PICTURES")) std::printf("%s\n", where.c_str());
     picture(QString("%1-%2-%3").arg(name).arg(i + 1).arg(qs(scene.id)));
     press(Qt::Key_PageDown);

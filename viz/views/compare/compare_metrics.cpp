@@ -17,7 +17,8 @@ namespace kvscope::viz {
 namespace {
 
 using Kind = MetricColumn::Kind;
-constexpr float kAnswerBox = 25;
+constexpr float kAnswerBox = 25, kAnswerGap = 4, kAnswerInside = 10;
+constexpr float kPlainBox = 13, kPlainGap = 2, kPlainInside = 6;  // of a lecture, where a whole number stands in large type
 
 /// Of a wall time that other work on the machine takes part in: whole percents.
 std::string rough_percent(double share) {
@@ -196,13 +197,15 @@ namespace {
 void draw_answer(Painter& p, float x, float width, float y, float row, int lane, const LaneMetrics& m) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
-  const float side = p.px(kAnswerBox), gap = p.px(4), end = x + width - p.px(6);
+  const bool plain = p.frame().plain;
+  const float least = p.px(plain ? kPlainBox : kAnswerBox), gap = p.px(plain ? kPlainGap : kAnswerGap), end = x + width - p.px(6);
+  const float inside = p.px(plain ? kPlainInside : kAnswerInside), side = p.px(kAnswerBox);
   if (m.answer.empty()) p.text({x, y}, "–", Face::body, t.disabled);
   if (m.answer_before > 0) x += p.text({x, y}, "…", Face::caption, t.secondary) + p.px(3);
   int left = static_cast<int>(m.answer.size());
   for (const AnswerToken& token : m.answer) {
     const std::string text = p.elide(text_of_id(snapshot, token.id), Face::mono, p.px(44));
-    const float w = std::max(side, p.width_of(Face::mono, text) + p.px(10));
+    const float w = std::max(least, p.width_of(Face::mono, text) + inside);
     if (x + w > end) {
       p.text({x, y}, fmt::format("+{}", left), Face::caption, t.disabled);
       return;
@@ -231,7 +234,9 @@ void draw_metrics(Painter& p, float right, float y, float row, const std::vector
     if (c.kind == Kind::answer) {
       draw_answer(p, x, width, y, row, lane, metrics);
     } else {
-      const std::string text = metric_text(snapshot, metrics, c.kind);
+      // Nobody reads powers of ten from the last row.
+      const bool little = p.frame().plain && c.kind == Kind::mean_kl && metrics.means.kl.mean() < kSameNats && lane > 0;
+      const std::string text = little ? "<0.001" : metric_text(snapshot, metrics, c.kind);
       const bool main = c.kind == Kind::kl;
       const bool number = text != kNotAvailableText && text != "–";
       p.text({end, y}, text, main ? Face::strong : Face::mono, number ? (c.kind == Kind::bytes ? t.secondary : t.text) : t.disabled,

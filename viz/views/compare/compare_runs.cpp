@@ -18,16 +18,20 @@ const std::vector<LaneMetrics>& RunMetrics::of(const Frame& frame) {
     now.push_back(lane.steps.empty() ? nullptr : lane.steps.back());
     now.push_back(step < 0 ? nullptr : lane.steps[static_cast<std::size_t>(step)]);
   }
-  if (sequence_ == s.sequence && range_ == frame.selection.steps && of_ == now) return metrics_;
+  if (sequence_ == s.sequence && range_ == frame.selection.steps && plain_ == frame.plain && of_ == now) return metrics_;
   sequence_ = s.sequence;
   range_ = frame.selection.steps;
+  plain_ = frame.plain;
   of_ = std::move(now);
   metrics_.clear();
   for (const LaneSnapshot& lane : s.lanes) {
     metrics_.push_back(lane_metrics(s, lane, step_of(lane, frame.selection), kLookedAt, frame.selection.steps));
     metrics_.back().split = first_text_difference(s, static_cast<int>(metrics_.size()) - 1);
   }
-  fit_answers(metrics_, s, kAnswerTokens);
+  // A lecture speaks of the word or number that was asked for: all of it, and nothing of what a model goes on to say.
+  if (plain_)
+    for (LaneMetrics& m : metrics_) m.answer.resize(first_word(s, m.answer));
+  fit_answers(metrics_, s, plain_ ? kAnswerOfOneWord : kAnswerTokens);
   return metrics_;
 }
 

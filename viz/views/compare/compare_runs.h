@@ -21,6 +21,7 @@ class RunMetrics {
   std::vector<StepPtr> of_;  // newest and shown step of each run; kept: their addresses then name the runs
   std::optional<StepRange> range_;
   std::uint64_t sequence_ = 0;
+  bool plain_ = false;
 };
 
 /// Which two runs are looked at: the one that is selected, and another.
