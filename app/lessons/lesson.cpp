@@ -244,7 +244,9 @@ Caption caption_of(const Scene& scene, const viz::Facts& facts) {
   const auto filled = [&facts](const std::string& text) {
     std::string out = viz::fill_in(text, facts);
     // a sentence may begin with a fact
-    if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (i == 0 || (i > 1 && out[i - 1] == ' ' && out[i - 2] == '.'))
+        out[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[i])));
     return out;
   };
   return {filled(it->message), filled(it->text)};

@@ -238,8 +238,34 @@ TEST(AttentionPairsTest, OfMergedTokensTheFirstRowIsTheSlotWithItsVotes) {
   for (const int t : slot_facts(pick, merged.slot).members)
     wanted += static_cast<double>(pick.values->reference_attention[static_cast<std::size_t>(t)]);
   EXPECT_DOUBLE_EQ(rows[0].reference, wanted);
-  const HeadColumns columns = head_columns(s, pick);
   for (const PairRow& row : attention_pairs(s, pick, 8)) EXPECT_FALSE(row.whole);
+}
+
+/// A token alone beside a slot that speaks for six would be two quantities under one name.
+TEST(AttentionPairsTest, ASlotCountsForAllItsTokensOnBothSides) {
+  const Snapshot s = synthetic::make_snapshot();
+  const HeadPick pick = pick_head(s, at(3, 3));
+  const std::vector<float>& wanted = pick.values->reference_attention;
+  std::multiset<double> sums;
+  for (const int pos : pick.values->pos) {
+    const std::vector<int> members = slot_facts(pick, pos).members;
+    double sum = 0;
+    for (const int t : members) sum += static_cast<double>(wanted[static_cast<std::size_t>(t)]);
+    if (members.size() > 1) sums.insert(sum);
+  }
+  ASSERT_FALSE(sums.empty());
+  int n_slots = 0;
+  for (const auto& about : {std::optional<Category>(), std::optional(Category::merged)}) {
+    std::set<std::string> labels;
+    for (const PairRow& row : attention_pairs(s, pick, 40, {}, about)) {
+      EXPECT_TRUE(labels.insert(row.label).second) << row.label;
+      EXPECT_NE(row.state, PairRow::State::merged) << row.label << " stands in the row of its slot";
+      if (row.votes < 2) continue;
+      ++n_slots;
+      EXPECT_TRUE(std::ranges::any_of(sums, [&](double sum) { return std::abs(sum - row.reference) < 1e-9; })) << row.label;
+    }
+  }
+  EXPECT_EQ(n_slots, 2 * static_cast<int>(sums.size()));
 }
 
 TEST(LectureFactsTest, TheFramedTokenHasTheSharesOfItsRow) {

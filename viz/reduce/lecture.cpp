@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <sstream>
@@ -29,7 +30,7 @@ constexpr std::string_view kNames =
     "evicted_attention new_attention sinks_wanted heavy_wanted recent_wanted merged_wanted evicted_wanted new_wanted "
     "first_attention framed framed_attention framed_wanted lost lost_token lost_most votes votes_token votes_attention votes_wanted "
     "votes_bias weighed member_token policy asked bytes full_bytes compared tokens prompt "
-    "ratio limited kl apart mean_apart says reference_says fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
+    "ratio limited kl apart mean_apart says reference_says held fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
     "choice_p reference_choice reference_p reference_p_here after differ runs closest worst best_kl worst_kl several tie alike "
     "unlike heads layers kv_heads model";
 
@@ -78,6 +79,27 @@ std::vector<double> wanted(const HeadPick& pick, int n_tokens) {
   std::vector<double> out(static_cast<std::size_t>(n_tokens), 0);
   for (std::size_t t = 0; t < std::min(out.size(), head.reference_attention.size()); ++t)
     out[t] = static_cast<double>(head.reference_attention[t]);
+  return out;
+}
+
+/// What the query pays to each token. A slot that speaks for others counts for them, too; `spoken_for`: those others.
+struct Shares {
+  std::vector<double> here, all;  // in the lane's cache; with every token in place, empty: not captured
+  std::vector<char> spoken_for;
+};
+Shares shares_by_slot(const HeadPick& pick, const HeadColumns& columns) {
+  const int n = columns.size();
+  Shares out{paid(*pick.values, n), wanted(pick, n), std::vector<char>(static_cast<std::size_t>(n), 0)};
+  const std::vector<double> here = out.here, all = out.all;
+  for (int token = 0; token < n; ++token) {
+    const auto t = static_cast<std::size_t>(token);
+    if (columns.category[t] != Category::merged) continue;
+    const int slot = slot_of(*pick.run->fates, *pick.record, pick.head, token);
+    if (slot < 0 || slot >= n || slot == token) continue;
+    out.here[static_cast<std::size_t>(slot)] += here[t];
+    if (!all.empty()) out.all[static_cast<std::size_t>(slot)] += all[t];
+    out.spoken_for[t] = 1;
+  }
   return out;
 }
 
@@ -148,9 +170,9 @@ void framed_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick, const Se
   if (!selection.tokens || selection.tokens->first < 0 || selection.tokens->first >= n) return;
   const auto t = static_cast<std::size_t>(selection.tokens->first);
   f["framed"] = word(numbered(s, quoted(token_text(s, selection.tokens->first)), selection.tokens->first, n));
-  f["framed_attention"] = share(pick.values->attention.empty() ? kNotAvailable : paid(*pick.values, n)[t]);
-  const std::vector<double> reference = wanted(pick, n);
-  f["framed_wanted"] = share(reference.empty() ? kNotAvailable : reference[t]);
+  const Shares shares = shares_by_slot(pick, head_columns(s, pick));
+  f["framed_attention"] = share(pick.values->attention.empty() ? kNotAvailable : shares.here[t]);
+  f["framed_wanted"] = share(shares.all.empty() ? kNotAvailable : shares.all[t]);
 }
 
 void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int lane_idx, int step) {
@@ -215,14 +237,10 @@ void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const 
   f["mean_apart"] = word(apart_words(figures.kl.mean()));
   f["says"] = word(answer_text(s, lane));
   f["reference_says"] = word(answer_text(s, s.lanes.front()));
-  std::size_t fewest = 0, most = 0;
-  for (const HeadRecord& head : step.heads) {
-    const std::size_t n = head.pos.size();
-    fewest = fewest == 0 ? n : std::min(fewest, n);
-    most = std::max(most, n);
-  }
-  f["fewest_slots"] = count(static_cast<std::int64_t>(fewest));
-  f["most_slots"] = count(static_cast<std::int64_t>(most));
+  const HeldSlots held = held_slots(step);
+  f["held"] = {format_mean(held.mean), held.mean};
+  f["fewest_slots"] = count(held.fewest);
+  f["most_slots"] = count(held.most);
 }
 
 struct ComparedRun {
@@ -278,6 +296,15 @@ void comparison_facts_of(Facts& f, const Snapshot& s, int step) {
 }
 
 }  // namespace
+
+HeldSlots held_slots(const StepRecord& step) {
+  HeldSlots out;
+  if (step.heads.empty()) return out;
+  const auto [fewest, most] = std::ranges::minmax(step.heads, {}, &HeadRecord::n_slots);
+  const double sum = std::transform_reduce(step.heads.begin(), step.heads.end(), 0.0, std::plus<>(),
+                                           [](const HeadRecord& head) { return static_cast<double>(head.n_slots); });
+  return {sum / static_cast<double>(step.heads.size()), fewest.n_slots, most.n_slots};
+}
 
 Facts lecture_facts(const Snapshot& s, const Selection& selection) {
   Facts f;
@@ -337,20 +364,10 @@ std::string fill_in(std::string_view text, const Facts& facts) {
 namespace {
 
 /// All that a scene is about as one row, in the numbers of its caption.
-std::optional<PairRow> whole_row(const Snapshot& s, const HeadPick& pick, const HeadColumns& columns, Category about) {
+std::optional<PairRow> whole_row(const HeadPick& pick, const HeadColumns& columns, Category about) {
   PairRow row;
   row.whole = true;
   const std::vector<double> here = paid(*pick.values, columns.size()), all = wanted(pick, columns.size());
-  if (about == Category::merged) {
-    const MergedSlot merged = telling_merge(s, pick);
-    if (merged.slot < 0) return std::nullopt;
-    row.label = numbered(s, token_text(s, merged.slot), merged.slot, columns.size());
-    row.votes = merged.votes;
-    const std::vector<int> members = slot_facts(pick, merged.slot).members;
-    row.reference = sum_over(members, all);
-    row.lane = sum_over(members, here);
-    return row;
-  }
   const auto n = std::ranges::count(columns.category, about);
   if (n == 0) return std::nullopt;
   row.label = format_count(n) + " " + category_word(*pick.run, about) + (about == Category::sink && n > 1 ? "s" : "");
@@ -362,15 +379,18 @@ std::optional<PairRow> whole_row(const Snapshot& s, const HeadPick& pick, const 
   return row;
 }
 
-/// The `n` tokens that draw most, and the one that is asked for in the last place.
-std::vector<std::size_t> most_read(const std::vector<double>& here, const std::vector<double>& all, std::size_t n, int asked) {
-  std::vector<std::size_t> order(here.size());
+/// The `n` tokens that draw most, `first` before all others, and the one that is asked for in the last place.
+std::vector<std::size_t> most_read(const Shares& shares, std::size_t n, int first, int asked) {
+  std::vector<std::size_t> order(shares.here.size());
   std::iota(order.begin(), order.end(), 0);
-  const auto most = [&](std::size_t t) { return std::max(here[t], t < all.size() ? all[t] : 0); };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return most(a) > most(b); });
+  std::erase_if(order, [&](std::size_t t) { return shares.spoken_for[t] != 0; });
+  const auto most = [&](std::size_t t) { return std::max(shares.here[t], t < shares.all.size() ? shares.all[t] : 0); };
+  const auto leads = [first](std::size_t t) { return first >= 0 && t == static_cast<std::size_t>(first); };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return leads(a) != leads(b) ? leads(a) : most(a) > most(b); });
   order.resize(std::min(order.size(), n));
   const auto meant = static_cast<std::size_t>(asked);
-  if (meant < here.size() && most(meant) >= kMissed && !order.empty() && std::ranges::find(order, meant) == order.end())
+  if (meant < shares.here.size() && most(meant) >= kMissed && !order.empty() && std::ranges::find(order, meant) == order.end())
     order.back() = meant;
   return order;
 }
@@ -382,14 +402,15 @@ std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, in
   std::vector<PairRow> rows;
   if (n < 1 || pick.values == nullptr || pick.run->fates == nullptr || pick.values->attention.empty()) return rows;
   const HeadColumns columns = head_columns(s, pick);
-  const std::vector<double> here = paid(*pick.values, columns.size());
-  // The full cache is its own reference.
-  const std::vector<double> all = pick.lane == 0 ? here : wanted(pick, columns.size());
-  if (about)
-    if (std::optional<PairRow> whole = whole_row(s, pick, columns, *about)) rows.push_back(std::move(*whole));
-  const bool named = !rows.empty() && about == Category::merged;  // its slot is the token that is meant
-  for (const std::size_t t : most_read(here, all, static_cast<std::size_t>(n) - rows.size(), named ? -1 : also.value_or(-1))) {
+  Shares shares = shares_by_slot(pick, columns);
+  if (pick.lane == 0) shares.all = shares.here;  // the full cache is its own reference
+  const std::vector<double>&here = shares.here, &all = shares.all;
+  const int slot = about == Category::merged ? telling_merge(s, pick).slot : -1;  // it is the token that is meant
+  if (about && about != Category::merged)
+    if (std::optional<PairRow> whole = whole_row(pick, columns, *about)) rows.push_back(std::move(*whole));
+  for (const std::size_t t : most_read(shares, static_cast<std::size_t>(n) - rows.size(), slot, slot >= 0 ? -1 : also.value_or(-1))) {
     PairRow row;
+    row.whole = slot >= 0 && t == static_cast<std::size_t>(slot);
     row.label = numbered(s, token_text(s, static_cast<int>(t)), static_cast<int>(t), columns.size());
     row.reference = t < all.size() ? all[t] : kNotAvailable;
     row.lane = here[t];

@@ -22,6 +22,14 @@ struct Fact {
 };
 using Facts = std::map<std::string, Fact, std::less<>>;
 
+/// Slots of the heads after a step, tokens of the answer included: what a budget that was asked for has come to.
+struct HeldSlots {
+  double mean = kNotAvailable;
+  int fewest = 0, most = 0;
+  bool alike() const { return fewest == most; }
+};
+HeldSlots held_slots(const StepRecord& step);
+
 /// Everything that captions may name at the selected lane, step and head. The same names for every snapshot; without a run they are empty.
 Facts lecture_facts(const Snapshot& snapshot, const Selection& selection);
 
@@ -42,11 +50,11 @@ struct PairRow {
   bool whole = false;  // the sum of what the scene is about
 };
 
-/// Where the head of `pick` looks: the `n` tokens that get most of the attention, with every token in place or in the lane's cache.
-/// Tokens whose text stands there more than once have their position behind it. `also`: a token that is meant; it takes the last place
-/// where it gets a share worth speaking of. `about`: the category of which a scene speaks; the first row is then the sum that its caption
-/// names, of all tokens of the category, or of those that live on in the slot that tells most of merging. Empty where attention was not
-/// captured.
+/// Where the head of `pick` looks: the `n` tokens that get most of the attention, with every token in place or in the lane's cache. A slot
+/// that speaks for several counts for all of them, on both sides; those that live on in it have no row unless one is meant. Tokens whose
+/// text stands there more than once have their position behind it. `also`: a token that is meant; it takes the last place where it gets a
+/// share worth speaking of. `about`: the category of which a scene speaks; the first row is then the sum that its caption names, of all
+/// tokens of the category, or of those that live on in the slot that tells most of merging. Empty where attention was not captured.
 std::vector<PairRow> attention_pairs(const Snapshot& snapshot, const HeadPick& pick, int n, const std::optional<int>& also = {},
                                      const std::optional<Category>& about = {});
 

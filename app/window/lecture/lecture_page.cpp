@@ -16,6 +16,7 @@
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel.h"
 #include "app/window/shell/panel_paint.h"
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/lecture.h"
 
@@ -137,13 +138,18 @@ void LecturePage::refresh() {
   const viz::Selection& s = m_workspace.selection();
   const Snapshot& snapshot = m_workspace.snapshot();
   const bool head = selectedHead(snapshot, s.layer, s.kv_head).has_value();
-  m_text_panel->setTitle(head ? "The text, as this head remembers it" : "The text, in all heads together");
+  m_text_panel->setTitle(head ? "What this head remembers" : "The text, in all heads together");
+  m_atlas_panel->setTitle(QString("All %1 heads").arg(viz::n_heads_total(snapshot)));
   const LaneSnapshot* lane = m_workspace.lane();
   const QString by_hand = lane ? handWords(snapshot, edits_of(lane->spec)) : QString();
   m_text_panel->setFacts(by_hand.isEmpty() ? QString() : "by hand: " + by_hand);
   m_next_panel->setFacts(nextFacts());
   const int group = snapshot.model.n_kv_heads > 0 ? snapshot.model.group() : 1;
-  m_attention_panel->setFacts(group > 1 ? QString("mean of its %1 query heads").arg(group) : QString("share of its attention"));
+  const int first = s.kv_head.value_or(0) * group;  // captions speak of one of them
+  m_attention_panel->setFacts(group == 1                ? QString("share of its attention")
+                              : group == 2 && s.kv_head ? QString("mean of query heads %1 and %2").arg(first).arg(first + 1)
+                              : s.kv_head               ? QString("mean of query heads %1–%2").arg(first).arg(first + group - 1)
+                                                        : QString("mean of its %1 query heads").arg(group));
   QStringList framed;
   if (head && m_head_before)
     framed << QString("%1 (before: %2)")
@@ -160,15 +166,14 @@ void LecturePage::refresh() {
                                            : QString("Where layer %1, head %2 looks").arg(pick.values->layer).arg(pick.values->kv_head));
 }
 
-/// How far apart both distributions are, and what an edit by hand did to that.
+/// How far apart both distributions are, in this step and on average, and what an edit by hand did to that.
 QString LecturePage::nextFacts() const {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
   const StepRecord* step = m_workspace.stepRecord();
   if (!lane || !step || m_workspace.selection().lane == 0 || std::isnan(step->kl)) return "probability";
   // Nobody reads powers of ten from the last row.
-  const auto nats = [](double v) { return qs(viz::nats_for_people(v)); };
-  if (lane->fork_of < 0 && step->kl < viz::kSameNats) return "probability · practically the same, < 0.001 nats";
+  const auto nats = [](double v) { return v < viz::kSameNats ? QString("<0.001") : qs(viz::format_number(v)); };
   const QString kl = nats(step->kl);
   const auto i = static_cast<std::size_t>(m_workspace.step());
   if (lane->fork_of >= 0) {
@@ -176,7 +181,9 @@ QString LecturePage::nextFacts() const {
     const bool differs = m_workspace.step() > common_steps(edits_of(lane->spec), edits_of(base.spec));
     if (differs && i < base.steps.size()) return QString("probability · KL %1 → %2 nats, by hand").arg(nats(base.steps[i]->kl), kl);
   }
-  return QString("probability · KL %1 nats").arg(kl);
+  const RunFigures all = run_figures(snapshot, *lane, false);
+  if (all.compared < 2) return QString("probability · KL %1 nats").arg(kl);
+  return QString("KL %1 nats · mean of %2 steps %3").arg(kl, qs(viz::format_count(all.compared)), nats(all.kl.mean()));
 }
 
 }  // namespace kvscope

@@ -24,7 +24,8 @@
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
-#include "viz/reduce/head.h"
+#include "viz/reduce/compare.h"
+#include "viz/reduce/lecture.h"
 
 namespace kvscope {
 
@@ -35,13 +36,11 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
       m_tools(tools),
       m_name(new QLabel("<b>kvscope</b>", this)),
       m_slots(new QLabel(this)),
-      m_head(new QLabel(this)),
       m_policy(new QComboBox(this)),
       m_slider(new BudgetSlider(workspace, this)),
       m_step(new QPushButton(this)) {
   setObjectName("lectureRow");
   m_slots->setObjectName("lectureFacts");
-  m_head->setObjectName("lectureFacts");
   m_step->setObjectName("chipActive");
   m_policy->setAccessibleName("Policy of the selected run");
   m_policy->setToolTip("Policy of the selected run");
@@ -66,8 +65,8 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
     row->addWidget(w);
   row->addStretch(1);
   for (QWidget* w :
-       {static_cast<QWidget*>(m_head), static_cast<QWidget*>(m_step), static_cast<QWidget*>(m_back), static_cast<QWidget*>(m_play),
-        static_cast<QWidget*>(m_forward), static_cast<QWidget*>(m_ghosts), static_cast<QWidget*>(m_menu), static_cast<QWidget*>(m_leave)})
+       {static_cast<QWidget*>(m_step), static_cast<QWidget*>(m_back), static_cast<QWidget*>(m_play), static_cast<QWidget*>(m_forward),
+        static_cast<QWidget*>(m_ghosts), static_cast<QWidget*>(m_menu), static_cast<QWidget*>(m_leave)})
     row->addWidget(w);
 
   follow(tools);
@@ -136,14 +135,9 @@ void LectureRow::fitSlots() {
   const QFontMetrics metrics = m_slots->fontMetrics();
   const int least = m_slot_words.isEmpty() ? 0 : metrics.horizontalAdvance(m_slot_words.back());
   m_slots->setMinimumWidth(least);
-  const auto longest_with = [&](bool head) {  // without the head its panel says it, too
-    m_head->setVisible(head && !m_head->text().isEmpty());
-    layout()->invalidate();
-    const int room = width() - layout()->minimumSize().width() + least;
-    return std::ranges::find_if(m_slot_words, [&](const QString& words) { return metrics.horizontalAdvance(words) <= room; });
-  };
-  auto it = longest_with(true);
-  if (m_slot_words.end() - it <= 1) it = longest_with(false);
+  layout()->invalidate();
+  const int room = width() - layout()->minimumSize().width() + least;
+  auto it = std::ranges::find_if(m_slot_words, [&](const QString& words) { return metrics.horizontalAdvance(words) <= room; });
   // The rest of the row may take more than its least: what is too long after all gives way, and is not cut.
   for (; m_slot_words.end() - it > 1; ++it) {
     m_slots->setText(*it);
@@ -183,38 +177,60 @@ void LectureRow::applyTheme() {
   m_play->setAccessibleName(play);
 }
 
-void LectureRow::refresh() {
+/// One figure for one run and step, which captions and the comparison have, too: what was asked for, and what is held where that is
+/// something else. While the slider moves, only what it asks for.
+void LectureRow::wordSlots() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
+  const StepRecord* step = m_workspace.stepRecord();
+  QString help;
+  m_slot_words.clear();
+  const viz::HeldSlots held = step ? viz::held_slots(*step) : viz::HeldSlots{};
+  const QString holds = qs(viz::format_mean(held.mean));
+  QString bytes = step ? " · " + qs(viz::format_bytes(viz::lane_metrics(snapshot, *lane, m_workspace.step(), 0).bytes)) : QString();
+  if (lane && lane->slots_asked >= 0) {
+    const int asked = std::min(m_slider->value(), snapshot.n_prompt);  // of a text that became shorter, the newest answer
+    const QString share = qs(viz::format_percent(static_cast<double>(asked) / std::max(1, snapshot.n_prompt)));
+    const bool settled = !m_slider->isSliderDown() && m_slider->value() == lane->slots_asked && step;
+    help = QString("%1 of the tokens of the text; those of the answer need slots, too").arg(share);
+    if (settled) help += QString("\nheld after step %1: %2 on average over the heads").arg(m_workspace.step()).arg(holds);
+    QString raise;
+    int wanted = asked;
+    const auto raised = std::ranges::find(lane->warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
+    if (raised != lane->warnings.end() && settled) {
+      // What a policy protects may be a share of what was asked for: less can still be had then.
+      wanted = static_cast<int>(std::lround(raised->asked));
+      bytes.clear();  // this is of more interest
+      raise = wanted <= m_slider->minimum() ? QString(", the least") : QString(", asked %1").arg(wanted);
+      help += "\n" + qs(text_of(*raised));
+    }
+    if (settled && !(std::abs(held.mean - asked) < 0.05 && held.alike())) {
+      const QString words = QString("asked %1, holds ").arg(qs(viz::format_count(wanted)));
+      const QString range = QString("%1–%2").arg(qs(viz::format_count(held.fewest)), qs(viz::format_count(held.most)));
+      m_slot_words = held.alike()
+                         ? QStringList{words + holds + " slots" + bytes, words + holds + " slots", words + holds}
+                         : QStringList{words + range + ", mean " + holds + bytes, words + range + ", mean " + holds, words + holds};
+    } else {
+      const QString words = QString("%1 of %2 slots").arg(qs(viz::format_count(asked)), qs(viz::format_count(snapshot.n_prompt)));
+      m_slot_words = {words + " · " + share + " of the text" + raise + bytes, words + " · " + share + raise + bytes,
+                      words + " · " + share + raise, words, counted(asked, "slot", "slots")};
+    }
+  } else if (lane) {
+    m_slot_words = {"no limit"};
+    if (step && held.alike() && held.most == viz::tokens_seen(*step)) {
+      const QString all = QString("no limit · all %1 tokens").arg(holds);
+      m_slot_words = {all + bytes, all, "no limit"};
+    }
+  }
+  m_slots->setToolTip(help);
+}
+
+void LectureRow::refresh() {
   m_policy->setEnabled(m_tools.policyBox()->isEnabled());
   m_policy->setCurrentIndex(m_tools.policyBox()->currentIndex());
   m_slider->setEnabled(m_tools.budgetSlider()->isEnabled());
   m_ghosts->setChecked(m_workspace.ghostSteps() > 0);
-  QString help;
-  m_slot_words.clear();
-  if (lane && lane->slots_asked >= 0) {
-    const int asked = std::min(m_slider->value(), snapshot.n_prompt);  // of a text that became shorter, the newest answer
-    const QString share = qs(viz::format_percent(static_cast<double>(asked) / std::max(1, snapshot.n_prompt)));
-    const QString words = QString("%1 of %2 slots · %3").arg(qs(viz::format_count(asked)), qs(viz::format_count(snapshot.n_prompt)), share);
-    help = QString("%1 of the tokens of the text; those of the answer need slots, too").arg(share);
-    QString raise;
-    const auto raised = std::ranges::find(lane->warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
-    if (raised != lane->warnings.end() && !m_slider->isSliderDown() && m_slider->value() == lane->slots_asked) {
-      // What a policy protects may be a share of what was asked for: less can still be had then.
-      const int wanted = static_cast<int>(std::lround(raised->asked));
-      raise = wanted <= m_slider->minimum() ? QString(", the least") : QString(", asked %1").arg(wanted);
-      help += "\n" + qs(text_of(*raised));
-    }
-    m_slot_words = {words + " of the text" + raise, words + raise, words.section(" · ", 0, 0), counted(asked, "slot", "slots")};
-  } else if (lane) {
-    m_slot_words = {"no limit"};
-    if (m_slider->value() == snapshot.n_prompt)
-      m_slot_words.prepend(QString("no limit · all %1 tokens of the text").arg(qs(viz::format_count(snapshot.n_prompt))));
-  }
-  m_slots->setToolTip(help);
-  const viz::Selection& s = m_workspace.selection();
-  const bool head = selectedHead(snapshot, s.layer, s.kv_head).has_value();
-  m_head->setText(head ? QString("layer %1, head %2").arg(*s.layer).arg(*s.kv_head) : QString("all heads"));
+  wordSlots();
   const QString clock = m_workspace.stepRecord() ? QString("step %1 of %2")
                                                        .arg(qs(viz::format_count(m_workspace.step())),
                                                             qs(viz::format_count(static_cast<int>(m_workspace.lane()->steps.size()) - 1)))

@@ -23,8 +23,8 @@ class Playback;
 class ToolRow;
 class Workspace;
 
-/// The one row above a lecture: policy and budget (the toolbar's own, larger), the head, the step with its transport, and all menus behind
-/// one button.
+/// The one row above a lecture: policy and budget (the toolbar's own, larger), what the run holds of it, the step with its transport, and
+/// all menus behind one button.
 class LectureRow : public QFrame {
   Q_OBJECT
 
@@ -45,6 +45,7 @@ class LectureRow : public QFrame {
 
  private:
   void refresh();
+  void wordSlots();
   void fitSlots();
   void applyType();
   void applyTheme();
@@ -54,7 +55,7 @@ class LectureRow : public QFrame {
   Workspace& m_workspace;
   Playback& m_playback;
   ToolRow& m_tools;
-  QLabel *m_name, *m_slots, *m_head;
+  QLabel *m_name, *m_slots;
   QComboBox* m_policy;
   QSlider* m_slider;
   QPushButton* m_step;

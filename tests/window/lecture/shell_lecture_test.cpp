@@ -149,7 +149,7 @@ TEST_F(LectureTest, TheSampleBeginsAtTheEndOfItsTextWithNothingTakenAway) {
     const auto now = viz::categories_of(snapshot(), *window->workspace().lane(), window->workspace().step(), h);
     EXPECT_EQ(std::ranges::count(now, Category::evicted), 0) << h;
   }
-  EXPECT_TRUE(slotWords().endsWith("52 of 52 slots · 100 % of the text")) << slotWords().toStdString();
+  EXPECT_EQ(slotWords(), "52 of 52 slots · 100 % of the text · 312.0 KiB") << slotWords().toStdString();
   window->resize(1280, 780);
   ASSERT_TRUE(settle());
   EXPECT_EQ(slotWords(), "52 of 52 slots · 100 %") << "no room";
