@@ -128,6 +128,7 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
       m_lesson(new ElidedLabel(this)),
       m_lessons(new QToolButton(this)),
       m_back(new QPushButton("Back to mine", this)),
+      m_next(new QPushButton(this)),
       m_dots(new SceneDots(guide, workspace, this)) {
   setObjectName("lectureCaption");
   m_words->setWordWrap(true);
@@ -145,6 +146,10 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   m_back->setToolTip("End the lesson: your own text, runs and place come back");
   m_back->hide();
   connect(m_back, &QPushButton::clicked, this, &LectureCaption::backRequested);
+  m_next->setObjectName("link");
+  m_next->setCursor(Qt::PointingHandCursor);
+  m_next->hide();
+  connect(m_next, &QPushButton::clicked, this, &LectureCaption::nextRequested);
   m_keys->setObjectName("lectureSmall");
   m_keys->setTextFormat(Qt::RichText);
   auto* right = new QVBoxLayout;
@@ -154,6 +159,7 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   right->addWidget(m_dots, 0, Qt::AlignLeft);
   auto* scene = new QHBoxLayout;
   scene->addWidget(m_where);
+  scene->addWidget(m_next);
   scene->addWidget(m_keys);
   scene->addStretch(1);
   right->addLayout(scene);
@@ -177,6 +183,11 @@ int LectureCaption::lines() const {
 }
 
 void LectureCaption::setLessons(QMenu* menu) { m_lessons->setMenu(menu); }
+
+void LectureCaption::setNext(const QString& lesson) {
+  m_next_name = lesson;
+  refresh();
+}
 
 void LectureCaption::setAside(bool on) { m_back->setVisible(on); }
 
@@ -226,8 +237,19 @@ void LectureCaption::refresh() {
   m_lesson->setText(qs(m_guide.lesson().name));
   m_where->setAccessibleName(QString("%1, %2").arg(qs(m_guide.lesson().name), where));
   const bool last = m_guide.scene() + 1 >= m_guide.nScenes();
-  m_keys->setText(keyCap(theme, last ? "Page Up" : "Page Down", small));
-  m_keys->setAccessibleName(last ? "Page Up: the scene before" : "Page Down: the next scene");
+  const bool on = last && !m_next_name.isEmpty();
+  m_next->setVisible(on);
+  m_where->setVisible(!on);  // the dots say that it is the last one
+  if (on) {
+    const QFontMetrics metrics = m_next->fontMetrics();
+    const int key = QFontMetrics(m_keys->font()).horizontalAdvance("   N   ");
+    const int room = layout()->itemAt(1)->geometry().width() - key;
+    m_next->setText(metrics.elidedText("Next: " + m_next_name, Qt::ElideRight, room));
+    m_next->setToolTip(QString("Next lesson: %1 (N)").arg(m_next_name));
+    m_next->setAccessibleName(m_next->toolTip());
+  }
+  m_keys->setText(keyCap(theme, on ? "N" : last ? "Page Up" : "Page Down", small));
+  m_keys->setAccessibleName(on ? "N: the next lesson" : last ? "Page Up: the scene before" : "Page Down: the next scene");
 }
 
 }  // namespace kvscope

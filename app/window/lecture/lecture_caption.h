@@ -48,9 +48,13 @@ class LectureCaption : public QFrame {
   void setLessons(QMenu* menu);
   /// What the user had waits: a button brings it back.
   void setAside(bool on);
+  /// Name of the lesson that the last scene leads to; empty: there is none.
+  void setNext(const QString& lesson);
+  QPushButton& nextButton() { return *m_next; }
 
  Q_SIGNALS:
   void backRequested();
+  void nextRequested();
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -65,7 +69,8 @@ class LectureCaption : public QFrame {
   QLabel *m_words, *m_where, *m_keys;
   ElidedLabel* m_lesson;
   QToolButton* m_lessons;
-  QPushButton* m_back;
+  QPushButton *m_back, *m_next;
+  QString m_next_name;
   SceneDots* m_dots;
   bool m_applying = false;
 };

@@ -9,6 +9,7 @@
 #include "app/window/lecture/lesson_stage.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
+#include "viz/reduce/why/why_kept.h"
 
 namespace kvscope {
 
@@ -40,6 +41,12 @@ std::optional<Caption> caption_of_something_else(const Scene& scene, const Works
     return Caption{scene.name + ": not any more.",
                    "What this scene showed has changed under your hands. Its dot brings it back as it was."};
   return std::nullopt;
+}
+
+viz::Reason reason_of(const Workspace& workspace) {
+  const viz::Selection& at = workspace.selection();
+  const viz::HeadPick pick = viz::pick_head(workspace.snapshot(), at);
+  return at.tokens && pick.values != nullptr ? viz::why_sentence(workspace.snapshot(), pick, at.tokens->first) : viz::Reason{};
 }
 
 }  // namespace
@@ -76,6 +83,10 @@ Caption LectureGuide::caption() const {
   if (m_running && m_stage.waiting()) return {at(m_scene).name + " …", "What this scene shows is being computed."};
   if (m_running && !m_arrived && m_workspace.snapshot().phase == RunPhase::failed)
     return {at(m_scene).name + ": not here.", "What this scene brings cannot be computed; the words above say why."};
+  if (m_asked && *m_asked == m_workspace.selection()) {
+    const viz::Reason why = reason_of(m_workspace);
+    if (!why.question.empty()) return {why.question, why.answer};
+  }
   const viz::Facts facts = viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection());
   if (m_running && m_arrived && m_lesson.staged())
     if (const std::optional<Caption> other = caption_of_something_else(at(m_scene), m_workspace, m_shown, facts)) return *other;
@@ -104,6 +115,15 @@ std::optional<viz::Selection> LectureGuide::headBefore() const {
   return m_former;
 }
 
+bool LectureGuide::askWhy() {
+  const bool asked = m_asked && *m_asked == m_workspace.selection();
+  m_asked.reset();
+  if (!asked && reason_of(m_workspace).question.empty()) return false;
+  if (!asked) m_asked = m_workspace.selection();
+  Q_EMIT captionChanged();
+  return true;
+}
+
 void LectureGuide::goTo(int scene) {
   m_left_out.clear();
   enter(scene, 0);
@@ -123,6 +143,7 @@ void LectureGuide::page(int by) {
 void LectureGuide::enter(int scene, int direction) {
   if (m_running && m_arrived && m_left_out.isEmpty()) m_former = m_workspace.selection();
   comeBack();
+  m_asked.reset();
   m_scene = std::clamp(scene, 0, std::max(0, nScenes() - 1));
   m_direction = direction;
   m_arrived = false;

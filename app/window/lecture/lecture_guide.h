@@ -34,6 +34,9 @@ class LectureGuide : public QObject {
   Caption caption() const;
   /// The head that the scene before looked at, where this scene has led to another one and that is still on the screen.
   std::optional<viz::Selection> headBefore() const;
+  /// In place of the caption: why the selected token is gone from the head, or still there; as long as nothing else is selected. Asked
+  /// again: the caption. False: no token is selected.
+  bool askWhy();
   /// The scene is not on the screen yet.
   bool waiting() const { return m_running && !m_arrived; }
 
@@ -69,6 +72,7 @@ class LectureGuide : public QObject {
   int m_scene = 0, m_direction = 0;
   bool m_running = false, m_arrived = false;
   QStringList m_left_out;
+  std::optional<viz::Selection> m_asked;            // of what it is said why
   std::string m_text;                               // that was looked at
   std::optional<viz::Selection> m_former, m_led;    // what was on the screen of the scene before, and where this one began
   std::optional<viz::Selection> m_before, m_shown;  // what was looked at before this scene led elsewhere, and where it led

@@ -30,8 +30,8 @@
 #include "app/window/lecture/handout.h"
 #include "app/window/lecture/lecture_caption.h"
 #include "app/window/lecture/lecture_dialogs.h"
-#include "app/window/lecture/lecture_evict.h"
 #include "app/window/lecture/lecture_guide.h"
+#include "app/window/lecture/lecture_hand.h"
 #include "app/window/lecture/lecture_page.h"
 #include "app/window/lecture/lecture_row.h"
 #include "app/window/lecture/lesson_stage.h"
@@ -137,10 +137,14 @@ void LectureMode::build() {
   m_atlas->setAccessibleName("All heads");
   m_page = new LecturePage(m_model.workspace, m_model.controller, m_atlas, &m_rows.pages());
   m_pages.add(Page::lecture, m_page, {"lecture", m_atlas, "&Lecture", "Alt+5"});
-  auto* evict = new LectureEvict(m_model.workspace, m_model.hand, m_page->prompt().editor(), m_page);
-  m_page->textPanel().addControl(evict);
-  QWidget::setTabOrder(&m_page->prompt().editor(), evict);
-  connect(evict, &QPushButton::clicked, m_atlas, [this] { m_atlas->setFocus(); });  // where Ctrl+Z is about the edit
+  auto* hand = new LectureHand(m_model.workspace, m_model.hand, m_page->prompt().editor(), m_page);
+  m_page->textPanel().addControl(hand);
+  QWidget::setTabOrder(&m_page->prompt().editor(), hand);
+  connect(hand, &LectureHand::edited, m_atlas, [this] { m_atlas->setFocus(); });  // where Ctrl+Z is about the edit
+  connect(hand, &LectureHand::whyAsked, this, [this] {
+    m_atlas->setFocus();  // whose keys are named beside the answer
+    askWhy();
+  });
   m_row = new LectureRow(m_model.workspace, m_model.playback, m_rows.tools(), m_rows.central());
   m_caption = new LectureCaption(*m_guide, m_model.workspace, m_rows.central());
   m_row->hide();
@@ -187,6 +191,9 @@ void LectureMode::setAside(bool on) {
 
 void LectureMode::connectGuide() {
   connect(m_caption, &LectureCaption::backRequested, this, &LectureMode::backRequested);
+  connect(m_caption, &LectureCaption::nextRequested, this, [this] { openLesson(m_next_path); });
+  connect(m_guide, &LectureGuide::lessonChanged, this, &LectureMode::followLesson);
+  followLesson();
   for (auto signal : {&LectureGuide::captionChanged, &LectureGuide::sceneChanged})
     connect(m_guide, signal, m_page, [this] { m_page->setHeadBefore(m_guide->headBefore()); });
   followHandout();
@@ -256,6 +263,7 @@ void LectureMode::set(bool on) {
   m_rows.replaceBy(on ? m_row : nullptr);
   m_caption->setVisible(on);
   for (QAction* a : m_actions) a->setEnabled(on);
+  if (m_next_lesson != nullptr) m_next_lesson->setEnabled(on && !m_next_path.isEmpty());
   putToolsAway(on, m_panels, {&m_rows.notices(), &m_rows.messages()});
   applyScale(true);
   m_model.playback.setRest(-1);
@@ -331,7 +339,8 @@ void LectureMode::applyScale(bool anew) {
   const QString sheet = m_on ? kvscope::styleSheet(m_model.workspace.theme(), scale) : QString();
   for (QWidget* w : m_enlarged) w->setStyleSheet(m_on && w == m_page ? kvscope::styleSheet(m_model.workspace.theme(), stage) : sheet);
   m_dialogs->setSheet(sheet, scale);
-  QApplication::setFont(uiFont(px(13)), "QMenu");
+  QApplication::setFont(uiFont(px(13)), "QMenu");  // of those to come
+  for (QMenu* menu : m_rows.central()->window()->findChildren<QMenu*>()) menu->setFont(uiFont(px(13)));
   QToolTip::setFont(uiFont(px(12)));
   m_atlas->setLook(stage, true);
   for (const viz::ViewEntry& view : viz::view_entries()) {
@@ -354,6 +363,12 @@ void LectureMode::fillMenu(Commands& commands, QMenu* menu) {
                           {},
                           [this] { writeHandout(); },
                           "Every scene of the lesson: on A4 sheets with picture, caption, notes, or as a web page with its results"}));
+  m_actions.push_back(commands.add(menu, {"&Why the selected token is gone",
+                                          {Qt::Key_W},
+                                          [this] { askWhy(); },
+                                          "Or why it is still there: in place of the caption, until something else is selected"}));
+  m_next_lesson = commands.add(menu, {"Ne&xt lesson", {Qt::Key_N}, [this] { openLesson(m_next_path); }});
+  m_actions.push_back(m_next_lesson);
   for (QAction* a : m_actions) a->setEnabled(false);
   fillLessonMenu(commands, menu->addMenu("L&essons"));
   menu->addSeparator();
@@ -393,6 +408,25 @@ void LectureMode::fillLessonMenu(Commands& commands, QMenu* menu) {
                       },
                       "A text file with scenes, as app/README.md describes it; a drop on the window does the same"});
   m_caption->setLessons(menu);
+}
+
+void LectureMode::askWhy() {
+  if (!m_guide->askWhy()) m_rows.say("Click a word first: W then says why it is gone, or still there.");
+}
+
+/// What comes after this lesson among those of the program.
+void LectureMode::followLesson() {
+  const std::vector<std::string>& all = built_in_lessons();
+  const auto it = std::ranges::find(all, m_guide->lesson().path);
+  m_next_path = it == all.end() || it + 1 == all.end() ? QString() : qs(*(it + 1));
+  QString name;
+  try {
+    if (!m_next_path.isEmpty()) name = qs(read_lesson(m_next_path.toStdString()).name);
+  } catch (const Error&) {
+    m_next_path.clear();  // the menu has said so
+  }
+  m_caption->setNext(name);
+  if (m_next_lesson != nullptr) m_next_lesson->setEnabled(m_on && !m_next_path.isEmpty());
 }
 
 void LectureMode::showNotes() {

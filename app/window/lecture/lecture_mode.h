@@ -89,6 +89,8 @@ class LectureMode : public QObject {
   void connectGuide();
   void takeLesson(const QString& path);
   void fillLessonMenu(Commands& commands, QMenu* menu);
+  void askWhy();
+  void followLesson();
   void showNotes();
   void writeHandout();
   void followHandout();
@@ -118,9 +120,11 @@ class LectureMode : public QObject {
   BlackScreen* m_black = nullptr;        // made when it is first asked for
   QProgressDialog* m_writing = nullptr;  // while a handout is written
   std::vector<QWidget*> m_enlarged;
-  std::vector<QAction*> m_actions;  // enabled there only
-  std::string m_text;               // whose end has been shown
-  QString m_folder;                 // of the user's own lesson that was opened last; files beside it are meant
+  std::vector<QAction*> m_actions;   // enabled there only
+  QAction* m_next_lesson = nullptr;  // one of them
+  QString m_next_path;               // its file; empty: this is the last one, or one's own
+  std::string m_text;                // whose end has been shown
+  QString m_folder;                  // of the user's own lesson that was opened last; files beside it are meant
   bool m_on = false, m_aside = false;
   double m_scale = 1;
   int m_ghost_choice = 8, m_ghosts_before = 0, m_scene_before_compare = 0;

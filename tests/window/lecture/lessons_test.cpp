@@ -8,6 +8,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLabel>
+#include <QMenu>
 #include <QProgressDialog>
 #include <QPushButton>
 #include <QRegularExpression>
@@ -57,11 +58,45 @@ class LessonTest : public LectureTest {
 /// have no bar.
 std::string without_bar(const QString& words, LectureMode& mode, const viz::Facts& facts) {
   QString bars = mode.page().attention().accessibleDescription() + "; " + mode.page().next().accessibleDescription() + "; 100 %; ";
-  for (const char* name : {"ratio", "habit_share", "habit_besides"}) bars += qs(facts.at(name).text) + "; ";
+  for (const char* name : {"ratio", "habit_share"}) bars += qs(facts.at(name).text) + "; ";
   static const QRegularExpression share("[<>]?[0-9.]+ %");
   std::string missing;
   for (auto it = share.globalMatch(words); it.hasNext();)
     if (const QString figure = it.next().captured(); !bars.contains(figure)) missing += figure.toStdString() + " ";
+  return missing;
+}
+
+/// Numbers of a caption that nothing else on the screen has, so that they can only be believed. Left out are texts in «», and the sizes of
+/// models that are not on the screen.
+std::string only_in_words(QString words, MainWindow& window) {
+  LectureMode& mode = window.lectureMode();
+  QStringList seen;
+  for (const QLabel* label : mode.row().findChildren<QLabel*>()) seen << label->text();
+  for (const QPushButton* button : mode.row().findChildren<QPushButton*>()) seen << button->text();
+  if (window.page() == MainWindow::Page::compare) {
+    for (const viz::Mark& m : window.canvas("compare")->view().marks()) seen << qs(m.value);
+  } else {
+    LecturePage& page = mode.page();
+    for (LecturePanel* panel : {&page.textPanel(), &page.atlasPanel(), &page.attentionPanel(), &page.nextPanel()})
+      seen << panel->title() << panel->facts();
+    seen << page.attention().accessibleDescription() << page.next().accessibleDescription();
+    for (const viz::Mark& m : mode.atlas().view().marks()) seen << qs(m.value);
+  }
+  words.remove(QRegularExpression("«[^»]*»( #[0-9]+)?"));
+  const viz::Facts facts = viz::lecture_facts(window.workspace().snapshot(), window.workspace().selection());
+  for (const auto& [name, fact] : facts)
+    if (name.starts_with("llama_")) words.remove(QRegularExpression(QRegularExpression::escape(qs(fact.text)) + "( for [0-9]+K)?"));
+  words.remove(QRegularExpression("Llama 3 8B| 70B|8K tokens|128K"));
+  static const QRegularExpression number("(?<![A-Za-z])[0-9]+(?:[\\x{2009}\\x{202f}\\x{a0} ][0-9]{3}\\b)*(?:\\.[0-9]+)?");
+  const auto numbers = [](const QString& text) {
+    QStringList out;
+    for (auto it = number.globalMatch(text); it.hasNext();) out << it.next().captured();
+    return out;
+  };
+  const QStringList there = numbers(seen.join(" | "));
+  std::string missing;
+  for (const QString& figure : numbers(words))
+    if (!there.contains(figure)) missing += figure.toStdString() + " ";
   return missing;
 }
 
@@ -97,6 +132,7 @@ TEST_P(BuiltInLesson, PagedThroughShowsEveryScene) {
     EXPECT_EQ(window->page(), scene.compare ? MainWindow::Page::compare : MainWindow::Page::lecture) << where;
     EXPECT_LE(mode().caption().lines(), 2) << where;
     EXPECT_EQ(without_bar(mode().caption().text(), mode(), viz::lecture_facts(snapshot(), selection())), "") << where;
+    EXPECT_EQ(only_in_words(mode().caption().text(), *window), "") << where;
     for (int lane = 0; scene.compare && lane < static_cast<int>(snapshot().lanes.size()); ++lane) {
       viz::Selection of = selection();
       of.lane = lane;
@@ -437,6 +473,79 @@ TEST_F(LessonTest, NoReasonIsGivenForWhatASceneDoesNotShow) {
   ASSERT_TRUE(waitFor([this] { return window->workspace().lane()->fork_of >= 0 && snapshot().phase == RunPhase::idle; }, 30000));
   EXPECT_TRUE(said().startsWith("Changed by hand: it says «422».")) << said().toStdString();
   EXPECT_FALSE(said().contains("answers")) << said().toStdString();
+}
+
+/// In one head it is gone, in others it is there: what is offered is about the one that is looked at.
+TEST_F(LessonTest, OfATokenThatIsGoneItIsAskedWhyAndItCanComeBack) {
+  window->resize(1280, 800);
+  open(builtInLesson(1));
+  guide().goTo(QString("missed"));
+  ASSERT_TRUE(arrived());
+  const viz::Selection shown = selection();
+  const QString before = mode().caption().text();
+  EXPECT_EQ(buttonOf(*window, "Evict by hand"), nullptr) << "it is gone from this head";
+  ASSERT_NE(buttonOf(*window, "Restore (R)"), nullptr);
+  QPushButton* why = buttonOf(*window, "Why? (W)");
+  ASSERT_NE(why, nullptr);
+  QTest::mouseClick(why, Qt::LeftButton);
+  EXPECT_TRUE(mode().caption().text().startsWith("Why is «8» gone? It left layer 4, head 3 in step 0: by its score it was number "))
+      << mode().caption().text().toStdString();
+  EXPECT_LE(mode().caption().lines(), 2);
+  viz::Selection other = shown;
+  other.kv_head = 1;
+  window->workspace().setSelection(other);
+  EXPECT_FALSE(mode().caption().text().startsWith("Why")) << "asked of the other head";
+  window->workspace().setSelection(shown);
+  EXPECT_TRUE(mode().caption().text().startsWith("Why"));
+  press(Qt::Key_W);
+  EXPECT_EQ(mode().caption().text(), before);
+  viz::Selection kept = shown;
+  kept.select({0, 0});
+  window->workspace().setSelection(kept);
+  EXPECT_NE(buttonOf(*window, "Evict by hand (E)"), nullptr);
+  EXPECT_EQ(buttonOf(*window, "Restore"), nullptr);
+  press(Qt::Key_W);
+  EXPECT_TRUE(mode().caption().text().contains("still there? In layer 4, head 3 the policy may not remove it (sink)."))
+      << mode().caption().text().toStdString();
+  window->workspace().setSelection(shown);
+  press(Qt::Key_R);
+  EXPECT_TRUE(waitFor([this] { return window->workspace().lane()->fork_of >= 0 && snapshot().phase == RunPhase::idle; }, 30000))
+      << window->rows().passing().text().toStdString() << " focus " << QApplication::focusWidget()->objectName().toStdString();
+}
+
+TEST_F(LessonTest, TheLastSceneLeadsToTheNextLesson) {
+  window->resize(1280, 800);
+  open(builtInLesson(5));
+  QPushButton& next = mode().caption().nextButton();
+  EXPECT_FALSE(next.isVisible()) << "at its beginning";
+  guide().goTo(guide().nScenes() - 1);
+  ASSERT_TRUE(arrived());
+  ASSERT_TRUE(next.isVisible());
+  EXPECT_EQ(next.text(), "Next: Merge or evict");
+  QTest::mouseClick(&next, Qt::LeftButton);
+  ASSERT_TRUE(arrived());
+  EXPECT_EQ(guide().lesson().name, "Merge or evict");
+  EXPECT_EQ(guide().scene(), 0);
+  guide().goTo(guide().nScenes() - 1);
+  ASSERT_TRUE(arrived());
+  press(Qt::Key_N);
+  ASSERT_TRUE(arrived());
+  EXPECT_EQ(guide().lesson().path, builtInLesson(7).toStdString());
+  open(builtInLesson(9));
+  guide().goTo(guide().nScenes() - 1);
+  ASSERT_TRUE(arrived());
+  EXPECT_FALSE(next.isVisible()) << "there is no other";
+}
+
+/// A list of lessons is read from where the captions are.
+TEST_F(LessonTest, TheMenuOfLessonsHasTheTypeOfTheLecture) {
+  window->resize(1280, 800);
+  open(builtInLesson(1));
+  QMenu* menu = mode().caption().findChildren<QToolButton*>()[0]->menu();
+  menu->ensurePolished();
+  EXPECT_GE(QFontInfo(menu->font()).pixelSize(), 18);
+  window->showPage(MainWindow::Page::inspect);
+  EXPECT_LT(QFontInfo(menu->font()).pixelSize(), 15);
 }
 
 /// The text has room for a few lines, and most scenes end at its question.

@@ -45,4 +45,10 @@ WhyStep other_runs_step(const Snapshot& snapshot, const HeadPick& pick, int toke
 /// of any run.
 std::string verdict_text(const HeadPick& pick, int token);
 
+/// The same for people who have not met ranks and cut-offs: a question and its answer. Empty: the token has not been read yet.
+struct Reason {
+  std::string question, answer;
+};
+Reason why_sentence(const Snapshot& snapshot, const HeadPick& pick, int token);
+
 }  // namespace kvscope::viz

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+
+class QPushButton;
+
+namespace kvscope {
+
+class HandEdits;
+class PromptEditor;
+class Workspace;
+
+/// In a lecture, beside the title of the text: what to do with the selected tokens, as the head that is looked at has them. One that is
+/// there can be evicted; of one that is gone it can be asked why, and it can be brought back. The keys are letters while the text is
+/// written, so the buttons say which work now. Hidden where there is nothing to do.
+class LectureHand : public QWidget {
+  Q_OBJECT
+
+ public:
+  LectureHand(Workspace& workspace, HandEdits& hand, PromptEditor& editor, QWidget* parent = nullptr);
+
+ Q_SIGNALS:
+  /// Why the token is gone, or still there.
+  void whyAsked();
+  /// An edit was made: keys are about its run from now on.
+  void edited();
+
+ private:
+  QPushButton* button();
+  void refresh();
+  bool gone() const;
+
+  Workspace& m_workspace;
+  HandEdits& m_hand;
+  PromptEditor& m_editor;
+  QPushButton *m_evict, *m_why, *m_restore;
+};
+
+}  // namespace kvscope

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "viz/draw/format.h"
+#include "viz/reduce/why/why_kept.h"
+
+namespace kvscope::viz {
+
+namespace {
+
+std::string place_of_score(int rank, int n_ranked, int places) {
+  return fmt::format("by its score it was number {} of {}, and {} had a place", format_count(rank), format_count(n_ranked),
+                     format_count(places));
+}
+
+std::string gone_because(const Why& why) {
+  if (why.event.by_hand) return "that was done by hand";
+  if (why.rank >= 0) return place_of_score(why.rank, why.n_ranked, why.places);
+  if (why.protected_sinks > 0 || why.protected_recent > 0)
+    return fmt::format("it was none of the first {} and none of the newest {}", format_count(why.protected_sinks),
+                       format_count(why.protected_recent));
+  return "the policy chose without a score";
+}
+
+std::string kept_because(const HeadPick& pick, int token) {
+  if (pick.lane == 0 && pick.values->budget < 0) return "the full cache keeps every token";
+  const WhyKept kept = why_kept(pick, token);
+  if (kept.step < 0) return "nothing had to go yet";
+  if (kept.newer) return fmt::format("it came after the last selection, that of step {}", kept.step);
+  if (!kept.protection.empty()) return fmt::format("the policy may not remove it ({})", kept.protection);
+  if (std::isfinite(kept.score)) return fmt::format("in step {} {}", kept.step, place_of_score(kept.rank, kept.n_ranked, kept.places));
+  return "the policy chose without a score";
+}
+
+}  // namespace
+
+Reason why_sentence(const Snapshot& snapshot, const HeadPick& pick, int token) {
+  const SlotFacts slot = slot_facts(pick, token);
+  if (slot.token < 0) return {};
+  const std::string who = quoted(token_text(snapshot, token));
+  const std::string where = fmt::format("layer {}, head {}", pick.values->layer, pick.values->kv_head);
+  if (slot.pos == token) return {fmt::format("Why is {} still there?", who), fmt::format("In {} {}.", where, kept_because(pick, token))};
+  const Why why = why_of(pick, token);
+  if (why.step < 0 || why.event.pos != token) return {fmt::format("Why is {} gone?", who), "What happened to it is not known."};
+  const std::string how = why.event.kind == Event::Kind::merge ? fmt::format("It was merged into {} in step {} of {}",
+                                                                             quoted(token_text(snapshot, why.event.into)), why.step, where)
+                                                               : fmt::format("It left {} in step {}", where, why.step);
+  return {fmt::format("Why is {} gone?", who), fmt::format("{}: {}.", how, gone_because(why))};
+}
+
+}  // namespace kvscope::viz
