@@ -61,7 +61,7 @@ void add_share(CLI::App& app, Arguments& a) {
       ->type_name("FILE");
   app.add_option("--out", a.out, "page to write")->type_name("FILE.html");
   app.add_option("--scenes", a.scenes,
-                 "a lesson (app/README.md) whose scenes lead through the page; those with text and runs of their own need no prompt")
+                 "a lesson (assets/lessons/WRITING.md) whose scenes lead through the page; those with text and runs of their own need no prompt")
       ->type_name("FILE.json");
 }
 

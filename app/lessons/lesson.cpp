@@ -25,6 +25,13 @@ constexpr int kMostGenerated = 256;
 constexpr std::size_t kMostRuns = 8, kMostScenes = 1000, kMostVariants = 100, kMostBytes = 1u << 20;
 constexpr std::size_t kMostName = 255, kMostCaption = 4096;  // bytes
 
+/// A word that nobody reads is a mistake, mostly a slip of the pen: it is said, not passed over.
+void only_keys(const JsonCursor& o, std::initializer_list<std::string_view> keys) {
+  for (std::size_t i = 0; i < o.n_members(); ++i)
+    if (const std::string_view name = o.member_name(i); std::ranges::find(keys, name) == keys.end())
+      throw Error(fmt::format("{}: expected one of the keys {}, got \"{}\"", o.member(i).where(), fmt::join(keys, ", "), name));
+}
+
 /// The place of the text under `key` among `names`.
 template <std::size_t n>
 std::size_t place_of(const JsonCursor& name, std::string_view prefix, const std::array<const char*, n>& names) {
@@ -83,6 +90,7 @@ std::string text_of_file(const JsonCursor& name, const std::string& lesson) {
 Stage stage_of(const JsonCursor& scene, Stage before, const std::string& lesson) {
   if (!scene.given("stage")) return before;
   const JsonCursor o = scene.at("stage");
+  only_keys(o, {"text", "prompt", "runs", "mode", "generate"});
   Stage s = std::move(before);
   if (o.given("text") && o.given("prompt")) o.fail("\"text\" (a file) or \"prompt\" (the text itself), not both");
   if (o.given("text")) s.text = text_of_file(o.at("text"), lesson);
@@ -122,22 +130,30 @@ void check_facts(const Scene& scene, const JsonCursor& where) {
     const Snapshot nothing;
     return viz::lecture_facts(nothing, viz::Selection{});
   }();
-  const auto check = [&where](std::string name) {
+  const auto check = [&where](std::string name, const std::string& key) {
     if (name.starts_with('!')) name.erase(0, 1);
-    if (!known.contains(name)) throw Error(fmt::format("{}: there is no fact called \"{}\"", where.where(), name));
+    if (known.contains(name)) return;
+    std::vector<std::string> alike;
+    for (const auto& [other, fact] : known)
+      if (other.starts_with(name.substr(0, 3))) alike.push_back(other);
+    throw Error(fmt::format("{}.{}: expected a fact, got \"{}\": there is no fact called \"{}\"{}", where.where(), key, name, name,
+                            alike.empty() ? std::string() : fmt::format("; alike are {}", fmt::join(alike, ", "))));
   };
-  std::ranges::for_each(scene.needs, check);
-  for (const Scene::Variant& v : scene.variants) {
-    std::ranges::for_each(v.conditions, check);
-    std::ranges::for_each(facts_named(v.message), check);
-    std::ranges::for_each(facts_named(v.text), check);
+  for (const std::string& name : scene.needs) check(name, "needs");
+  for (std::size_t i = 0; i < scene.variants.size(); ++i) {
+    const Scene::Variant& v = scene.variants[i];
+    const std::string variant = fmt::format("variants[{}].", i);
+    for (const std::string& name : v.conditions) check(name, variant + "if");
+    for (const std::string& name : facts_named(v.message)) check(name, variant + "message");
+    for (const std::string& name : facts_named(v.text)) check(name, variant + "text");
   }
 }
 
 Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesson) {
+  only_keys(o, {"id", "name", "stage", "run", "answer", "look", "emphasis", "needs", "page", "variants", "notes"});
   Scene s;
   s.id = o.text_or("id", "", kMostName);
-  if (s.id.empty()) o.fail("a scene with an \"id\"");
+  if (s.id.empty()) throw Error(fmt::format("{}.id: expected a scene with an \"id\", got none", o.where()));
   s.name = o.text_or("name", s.id, kMostName);
   s.stage = stage_of(o, stage, lesson);
   s.run = run_of(o);
@@ -150,8 +166,10 @@ Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesso
   const JsonCursor variants = o.at("variants");
   for (std::size_t i = 0; i < variants.size(kMostVariants); ++i) {
     const JsonCursor v = variants.at(i);
+    only_keys(v, {"if", "message", "text"});
     s.variants.push_back({texts_under(v, "if"), v.text_or("message", "", kMostCaption), v.text_or("text", "", kMostCaption)});
-    if (s.variants.back().message.empty()) v.fail("a variant with a \"message\"");
+    if (s.variants.back().message.empty())
+      throw Error(fmt::format("{}.message: expected a variant with a \"message\", got none", v.where()));
   }
   if (s.variants.empty() || !s.variants.back().conditions.empty()) variants.fail("a last variant that holds always, without \"if\"");
   check_facts(s, o);
@@ -174,6 +192,18 @@ std::string name_of_file(const std::string& path) {
   return name.substr(0, name.find_last_of('.'));
 }
 
+/// With the name of the scene beside its place, which nobody counts, and where help is.
+Error complaint(const std::string& why, const JsonCursor& lesson) {
+  std::string out = why;
+  const std::string list = lesson.where() + ": scenes[";
+  if (out.starts_with(list)) {
+    const JsonCursor scenes = lesson.at("scenes"), scene = scenes.at(std::stoul(out.substr(list.size())));
+    if (scene.is_object() && scene.given("id") && scene.at("id").is_string())
+      out.insert(out.find(']', list.size()) + 1, fmt::format(" (scene \"{}\")", scene.at("id").text()));
+  }
+  return Error(out + ". Lessons > How to write a lesson has all keys and facts.");
+}
+
 }  // namespace
 
 bool Scene::has_point(const viz::Facts& facts) const {
@@ -187,16 +217,21 @@ bool Lesson::staged() const {
 Lesson read_lesson(const std::string& path) {
   const JsonDocument document = read_json_asset(path, "scenes", "a file of scenes");
   const JsonCursor o(document);
-  Lesson lesson{path, o.text_or("name", name_of_file(path)), o.text_or("about", ""), {}};
-  const Stage stage = stage_of(o, {}, path);
-  const JsonCursor scenes = o.at("scenes");
-  for (std::size_t i = 0; i < scenes.size(kMostScenes); ++i) {
-    Scene scene = scene_of(scenes.at(i), stage, path);
-    if (std::ranges::find(lesson.scenes, scene.id, &Scene::id) != lesson.scenes.end()) scenes.at(i).at("id").fail("an id of its own");
-    lesson.scenes.push_back(std::move(scene));
+  try {
+    only_keys(o, {"kvscope", "version", "name", "about", "stage", "scenes"});
+    Lesson lesson{path, o.text_or("name", name_of_file(path)), o.text_or("about", ""), {}};
+    const Stage stage = stage_of(o, {}, path);
+    const JsonCursor scenes = o.at("scenes");
+    for (std::size_t i = 0; i < scenes.size(kMostScenes); ++i) {
+      Scene scene = scene_of(scenes.at(i), stage, path);
+      if (std::ranges::find(lesson.scenes, scene.id, &Scene::id) != lesson.scenes.end()) scenes.at(i).at("id").fail("an id of its own");
+      lesson.scenes.push_back(std::move(scene));
+    }
+    if (lesson.scenes.empty()) scenes.fail("at least one scene");
+    return lesson;
+  } catch (const Error& error) {
+    throw complaint(error.what(), o);
   }
-  if (lesson.scenes.empty()) scenes.fail("at least one scene");
-  return lesson;
 }
 
 const std::vector<std::string>& built_in_lessons() {

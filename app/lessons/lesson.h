@@ -51,7 +51,7 @@ struct Scene {
   bool has_point(const viz::Facts& facts) const;
 };
 
-/// Scenes that belong together. Read from a file, so that a teacher can write others (app/README.md, "Lessons").
+/// Scenes that belong together. Read from a file, so that a teacher can write others (assets/lessons/WRITING.md).
 struct Lesson {
   std::string path, name, about;
   std::vector<Scene> scenes;

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include "core/assets.h"
 #include "core/error.h"
+#include "io/files.h"
 #include "io/temp_folder.h"
 #include "runtime/session/run_request.h"
 
@@ -34,13 +38,14 @@ TEST(LessonFiles, WhatIsWrongIsSaidWithItsPlace) {
   expect_said("{", "s.json");
   expect_said(R"({"kvscope":"session","version":1})", "expected a file of scenes");
   expect_said(R"({"kvscope":"scenes","version":1,"scenes":[]})", "at least one scene");
-  expect_said(R"({"kvscope":"scenes","version":1,"scenes":[{}]})", "scenes[0]: expected a scene with an \"id\"");
-  expect_said(with_scene(R"("emphasis":"blue",)"), "scenes[0].emphasis: expected the name of a category");
+  expect_said(R"({"kvscope":"scenes","version":1,"scenes":[{}]})", "scenes[0].id: expected a scene with an \"id\"");
+  expect_said(with_scene(R"("emphasis":"blue",)"), "scenes[0] (scene \"a\").emphasis: expected the name of a category");
   expect_said(with_scene(R"("look":"up",)"), "expected stay, loss, changed, merging, sink, reads, got \"up\"");
   expect_said(with_scene(R"("look":"habit:old",)"), "induction");
   expect_said(with_scene(R"("needs":["nonsense"],)"), "no fact called \"nonsense\"");
-  expect_said(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"message":"{tokens|a|b} {evictedd|a|b}"}]}]})",
-              "no fact called \"evictedd\"");
+  expect_said(
+      R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"message":"{tokens|a|b} {evictedd|a|b}"}]}]})",
+      "(scene \"a\").variants[0].message: expected a fact, got \"evictedd\": there is no fact called \"evictedd\"; alike are evicted,");
   expect_said(with_scene(R"("run":"Z",)"), "run: expected a letter");
   expect_said(with_scene(R"("answer":0,)"), "answer: expected a whole number");
   expect_said(with_scene(R"("answer":1e99,)"), "answer: expected a whole number");
@@ -56,13 +61,42 @@ TEST(LessonFiles, WhatIsWrongIsSaidWithItsPlace) {
   expect_said(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"if":["sinks"],"message":"m"}]}]})", "always");
   expect_said(
       R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"message":"m"}]},{"id":"a","variants":[{"message":"m"}]}]})",
-      "scenes[1].id: expected an id of its own");
+      "scenes[1] (scene \"a\").id: expected an id of its own");
   expect_said(with_scene("\"name\":\"" + std::string(1000, 'W') + "\","), "name: expected a text of at most 255 bytes");
   expect_said(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"message":")" + std::string(5000, 'W') + R"("}]}]})",
               "message: expected a text of at most 4096 bytes");
   EXPECT_EQ(
       reading_fails(with_scene(R"("look":"habit:retrieval","run":"B","answer":2,"notes":"n","needs":["sinks"],"stage":{"prompt":"x"},)")),
       "");
+}
+
+/// A word that nobody reads is mostly a slip of the pen: the scene would be shown without what it means.
+TEST(LessonFiles, AKeyThatIsNotThereIsSaidWithThoseThatAre) {
+  expect_said(with_scene(R"("emphasys":"sink",)"),
+              "s.json: scenes[0] (scene \"a\").emphasys: expected one of the keys id, name, stage, run,");
+  expect_said(with_scene(R"("emphasys":"sink",)"), "got \"emphasys\". Lessons > How to write a lesson has all keys and facts.");
+  expect_said(with_scene(R"("stage":{"txt":"x"},)"), "scenes[0] (scene \"a\").stage.txt: expected one of the keys text, prompt,");
+  expect_said(R"({"kvscope":"scenes","version":1,"scene":[]})", "s.json: scene: expected one of the keys kvscope, version,");
+  expect_said(R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"when":["lost"],"message":"m"}]}]})",
+              "variants[0].when: expected one of the keys if, message, text");
+}
+
+/// Whoever writes a lesson finds every key of one in the text that tells of them.
+TEST(LessonFiles, TheGuideHasEveryKey) {
+  const std::string guide = read_text(asset("lessons/WRITING.md"), 1u << 20);
+  const std::string said = reading_fails(with_scene(R"("nonsense":1,)")) + reading_fails(with_scene(R"("stage":{"nonsense":1},)")) +
+                           reading_fails(R"({"kvscope":"scenes","version":1,"nonsense":1})");
+  std::istringstream words(said);
+  int n_keys = 0;
+  for (std::string word; words >> word;) {
+    if (!word.ends_with(',') || word == "nonsense,") continue;
+    word.pop_back();
+    ++n_keys;
+    EXPECT_NE(guide.find("`" + word + "`"), std::string::npos) << word;
+  }
+  EXPECT_GE(n_keys, 20);
+  const std::size_t begin = guide.find("```json") + 8;
+  EXPECT_EQ(reading_fails(guide.substr(begin, guide.find("```", begin) - begin)), "") << "its example is one";
 }
 
 TEST(LessonFiles, ATextBesideTheLessonComesBeforeASample) {

@@ -19,7 +19,6 @@
 #include <QProgressDialog>
 #include <QPushButton>
 #include <QStackedWidget>
-#include <QStandardPaths>
 #include <QToolButton>
 #include <QToolTip>
 
@@ -34,6 +33,7 @@
 #include "app/window/lecture/lecture_hand.h"
 #include "app/window/lecture/lecture_page.h"
 #include "app/window/lecture/lecture_row.h"
+#include "app/window/lecture/lesson_files.h"
 #include "app/window/lecture/lesson_stage.h"
 #include "app/window/lecture/speaker_notes.h"
 #include "app/window/look/style.h"
@@ -117,6 +117,7 @@ LectureMode::LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvase
       m_place(place),
       m_stage(new LessonStage(model.workspace, model.controller, this)),
       m_guide(new LectureGuide(model.workspace, *m_stage, this)),
+      m_files(new LessonFiles(*m_guide, model.workspace, this)),
       m_dialogs(new LectureDialogs(this)),
       m_handout(new Handout(
           *m_guide, model, [this] { return picture(); }, this)) {
@@ -164,8 +165,7 @@ void LectureMode::takeLesson(const QString& path) {
 void LectureMode::openLesson(const QString& path) {
   try {
     const Lesson lesson = read_lesson(path.toStdString());
-    const std::vector<std::string>& own = built_in_lessons();
-    if (std::ranges::find(own, path.toStdString()) == own.end()) m_folder = QFileInfo(path).absolutePath();
+    m_files->setShown(path);
     m_rows.notices().clear();
     if (lesson.staged()) Q_EMIT lessonBegins();  // while the page is still the user's
     m_pages.show(Page::lecture);
@@ -191,9 +191,10 @@ void LectureMode::setAside(bool on) {
 
 void LectureMode::connectGuide() {
   connect(m_caption, &LectureCaption::backRequested, this, &LectureMode::backRequested);
-  connect(m_caption, &LectureCaption::nextRequested, this, [this] { openLesson(m_next_path); });
-  connect(m_guide, &LectureGuide::lessonChanged, this, &LectureMode::followLesson);
-  followLesson();
+  connect(m_caption, &LectureCaption::nextRequested, this, [this] { openLesson(m_files->next()); });
+  connect(m_files, &LessonFiles::openRequested, this, &LectureMode::openLesson);
+  connect(m_files, &LessonFiles::said, this, [this](const QString& words) { m_rows.say(words); });
+  connect(m_files, &LessonFiles::failed, this, [this](const QString& why) { m_rows.notices().show(why, why); });
   for (auto signal : {&LectureGuide::captionChanged, &LectureGuide::sceneChanged})
     connect(m_guide, signal, m_page, [this] { m_page->setHeadBefore(m_guide->headBefore()); });
   followHandout();
@@ -263,7 +264,7 @@ void LectureMode::set(bool on) {
   m_rows.replaceBy(on ? m_row : nullptr);
   m_caption->setVisible(on);
   for (QAction* a : m_actions) a->setEnabled(on);
-  if (m_next_lesson != nullptr) m_next_lesson->setEnabled(on && !m_next_path.isEmpty());
+  if (m_next_lesson != nullptr) m_next_lesson->setEnabled(on && !m_files->next().isEmpty());
   putToolsAway(on, m_panels, {&m_rows.notices(), &m_rows.messages()});
   applyScale(true);
   m_model.playback.setRest(-1);
@@ -367,10 +368,14 @@ void LectureMode::fillMenu(Commands& commands, QMenu* menu) {
                                           {Qt::Key_W},
                                           [this] { askWhy(); },
                                           "Or why it is still there: in place of the caption, until something else is selected"}));
-  m_next_lesson = commands.add(menu, {"Ne&xt lesson", {Qt::Key_N}, [this] { openLesson(m_next_path); }});
+  m_next_lesson = commands.add(menu, {"Ne&xt lesson", {Qt::Key_N}, [this] { openLesson(m_files->next()); }});
   m_actions.push_back(m_next_lesson);
   for (QAction* a : m_actions) a->setEnabled(false);
-  fillLessonMenu(commands, menu->addMenu("L&essons"));
+  QMenu* lessons = menu->addMenu("L&essons");
+  m_files->fillMenu(commands, lessons);
+  m_caption->setLessons(lessons);
+  followLesson();
+  connect(m_guide, &LectureGuide::lessonChanged, this, &LectureMode::followLesson);
   menu->addSeparator();
   QMenu* ghosts = menu->addMenu("&Hatch what leaves next");
   QAction* toggle = commands.add(ghosts, {"Hatch what leaves within the next steps (G)", {}, [this] { toggleGhosts(); }});
@@ -389,44 +394,20 @@ void LectureMode::fillMenu(Commands& commands, QMenu* menu) {
                       }});
 }
 
-void LectureMode::fillLessonMenu(Commands& commands, QMenu* menu) {
-  for (const std::string& path : built_in_lessons()) {
-    try {
-      const Lesson lesson = read_lesson(path);
-      commands.add(menu, {qs(lesson.name), {}, [this, path = qs(path)] { openLesson(path); }, qs(lesson.about)});
-    } catch (const Error& error) {
-      qWarning("%s", error.what());
-    }
-  }
-  menu->addSeparator();
-  commands.add(menu, {"&Open lesson…",
-                      {},
-                      [this] {
-                        const QString path = QFileDialog::getOpenFileName(m_rows.central()->window(), "Open lesson", m_folder,
-                                                                          "Lessons (*.json);;All files (*)");
-                        if (!path.isEmpty()) openLesson(path);
-                      },
-                      "A text file with scenes, as app/README.md describes it; a drop on the window does the same"});
-  m_caption->setLessons(menu);
-}
-
 void LectureMode::askWhy() {
   if (!m_guide->askWhy()) m_rows.say("Click a word first: W then says why it is gone, or still there.");
 }
 
 /// What comes after this lesson among those of the program.
 void LectureMode::followLesson() {
-  const std::vector<std::string>& all = built_in_lessons();
-  const auto it = std::ranges::find(all, m_guide->lesson().path);
-  m_next_path = it == all.end() || it + 1 == all.end() ? QString() : qs(*(it + 1));
   QString name;
   try {
-    if (!m_next_path.isEmpty()) name = qs(read_lesson(m_next_path.toStdString()).name);
+    if (const QString next = m_files->next(); !next.isEmpty()) name = qs(read_lesson(next.toStdString()).name);
   } catch (const Error&) {
-    m_next_path.clear();  // the menu has said so
+    name.clear();  // the menu has said so
   }
   m_caption->setNext(name);
-  if (m_next_lesson != nullptr) m_next_lesson->setEnabled(m_on && !m_next_path.isEmpty());
+  m_next_lesson->setEnabled(m_on && !name.isEmpty());
 }
 
 void LectureMode::showNotes() {
@@ -436,11 +417,10 @@ void LectureMode::showNotes() {
 }
 
 void LectureMode::writeHandout() {
-  const QString folder = m_folder.isEmpty() ? QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation) : m_folder;
   const QString sheets = "PDF, A4 sheets (*.pdf)", page = "Web page that moves (*.html)";
   QString filter;
-  QString path =
-      QFileDialog::getSaveFileName(m_rows.central()->window(), "Write handout", folder + "/handout.pdf", sheets + ";;" + page, &filter);
+  QString path = QFileDialog::getSaveFileName(m_rows.central()->window(), "Write handout", m_files->folder() + "/handout.pdf",
+                                              sheets + ";;" + page, &filter);
   if (path.isEmpty()) return;
   if (QFileInfo(path).suffix().isEmpty()) path += filter == page ? ".html" : ".pdf";
   if (path.endsWith(".html", Qt::CaseInsensitive)) {

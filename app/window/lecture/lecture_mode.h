@@ -26,6 +26,7 @@ class LectureDialogs;
 class LectureGuide;
 class LecturePage;
 class LectureRow;
+class LessonFiles;
 class LessonStage;
 class SpeakerNotes;
 class Pages;
@@ -88,7 +89,6 @@ class LectureMode : public QObject {
   void build();
   void connectGuide();
   void takeLesson(const QString& path);
-  void fillLessonMenu(Commands& commands, QMenu* menu);
   void askWhy();
   void followLesson();
   void showNotes();
@@ -110,6 +110,7 @@ class LectureMode : public QObject {
   const StartPlace& m_place;
   LessonStage* m_stage;
   LectureGuide* m_guide;
+  LessonFiles* m_files;
   LectureDialogs* m_dialogs;
   Handout* m_handout;
   CanvasWidget* m_atlas = nullptr;
@@ -122,9 +123,7 @@ class LectureMode : public QObject {
   std::vector<QWidget*> m_enlarged;
   std::vector<QAction*> m_actions;   // enabled there only
   QAction* m_next_lesson = nullptr;  // one of them
-  QString m_next_path;               // its file; empty: this is the last one, or one's own
   std::string m_text;                // whose end has been shown
-  QString m_folder;                  // of the user's own lesson that was opened last; files beside it are meant
   bool m_on = false, m_aside = false;
   double m_scale = 1;
   int m_ghost_choice = 8, m_ghosts_before = 0, m_scene_before_compare = 0;

@@ -12,8 +12,10 @@
 #include <QProgressDialog>
 #include <QPushButton>
 #include <QRegularExpression>
+#include <QTextBrowser>
 #include <QToolButton>
 
+#include "app/window/commands/commands.h"
 #include "app/window/help/welcome_page.h"
 #include "app/window/lecture/handout.h"
 #include "app/window/lecture/lecture_bars.h"
@@ -29,6 +31,7 @@
 #include "core/error.h"
 #include "viz/draw/draw.h"
 #include "window/lecture/lecture_fixture.h"
+#include "window/support/file_dialog.h"
 #include "window/support/patience.h"
 
 namespace kvscope {
@@ -756,6 +759,46 @@ TEST_F(LessonTest, AHandoutThatMovesSaysWhatTheScreenSaid) {
   EXPECT_EQ(page.count("x-kvscope-page\" id"), n_parts);
 }
 
+QAction* actionOf(const QWidget& in, const QString& words) {
+  for (QAction* action : in.findChildren<QAction*>())
+    if (commandText(action->text()) == words) return action;
+  return nullptr;
+}
+
+TEST_F(LessonTest, ACopyOfALessonIsTheBeginningOfAnother) {
+  QTemporaryDir folder;
+  open(builtInLesson(6));
+  QAction* save = actionOf(*window, "Save a copy of this lesson…");
+  ASSERT_NE(save, nullptr);
+  const QString path = folder.filePath("mine.json");
+  FileDialogAnswer answer(path);
+  save->trigger();
+  EXPECT_TRUE(answer.answered());
+  EXPECT_TRUE(window->rows().passing().text().contains("mine.json")) << window->rows().passing().text().toStdString();
+  const Lesson copy = read_lesson(path.toStdString()), original = read_lesson(builtInLesson(6).toStdString());
+  EXPECT_EQ(copy.name, original.name);
+  EXPECT_EQ(copy.scenes.front().stage.text, original.scenes.front().stage.text) << "the program's sample is found from there, too";
+  open(path);
+  EXPECT_EQ(guide().lesson().path, path.toStdString());
+}
+
+TEST_F(LessonTest, TheProgramTellsHowALessonIsWritten) {
+  window->resize(1280, 800);
+  open(builtInLesson(6));
+  QAction* help = actionOf(*window, "How to write a lesson");
+  ASSERT_NE(help, nullptr);
+  help->trigger();
+  const auto* page = window->findChild<QTextBrowser*>();
+  ASSERT_NE(page, nullptr);
+  EXPECT_TRUE(page->isVisible());
+  const QString text = page->toPlainText();
+  for (const char* key : {"emphasis", "variants", "stage", "{fact|token|tokens}"}) EXPECT_TRUE(text.contains(key)) << key;
+  for (const auto& [name, fact] : viz::lecture_facts(snapshot(), selection())) {
+    EXPECT_TRUE(text.contains(qs(name))) << name;
+    EXPECT_TRUE(text.contains(qs(fact.text))) << name << " " << fact.text;
+  }
+}
+
 TEST_F(LessonTest, ALessonOfOnesOwnOpensByFileWithItsNotes) {
   QTemporaryDir folder;
   const auto write = [&](const char* name, const QByteArray& text) {
@@ -772,6 +815,7 @@ TEST_F(LessonTest, ALessonOfOnesOwnOpensByFileWithItsNotes) {
   EXPECT_TRUE(mode().caption().text().contains("H2O keeps 6.")) << mode().caption().text().toStdString();
   SpeakerNotes notes(guide());
   EXPECT_EQ(notes.text(), "say hello");
+  EXPECT_TRUE(mode().caption().nextButton().text().isEmpty()) << "no lesson of the program's follows one's own";
   write("bad.json", R"({"kvscope":"scenes","version":1,"scenes":[]})");
   window->openFile(folder.filePath("bad.json"));
   EXPECT_TRUE(window->notices().text().contains("at least one scene")) << window->notices().text().toStdString();

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/lecture/lesson_files.h"
+
+#include <algorithm>
+
+#include <QDialog>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QStandardPaths>
+#include <QTextBrowser>
+#include <QVBoxLayout>
+
+#include "app/lessons/lesson.h"
+#include "app/window/commands/command_table.h"
+#include "app/window/lecture/lecture_guide.h"
+#include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
+#include "core/assets.h"
+#include "core/error.h"
+#include "io/files.h"
+#include "viz/reduce/lecture.h"
+
+namespace kvscope {
+
+namespace {
+constexpr const char* kKinds = "Lessons (*.json);;All files (*)";
+constexpr std::size_t kMostBytes = 1u << 20;
+}  // namespace
+
+LessonFiles::LessonFiles(const LectureGuide& guide, const Workspace& workspace, QObject* parent)
+    : QObject(parent), m_guide(guide), m_workspace(workspace) {}
+
+void LessonFiles::fillMenu(Commands& commands, QMenu* menu) {
+  for (const std::string& path : built_in_lessons()) {
+    try {
+      const Lesson lesson = read_lesson(path);
+      commands.add(menu, {qs(lesson.name), {}, [this, path = qs(path)] { Q_EMIT openRequested(path); }, qs(lesson.about)});
+    } catch (const Error& error) {
+      qWarning("%s", error.what());
+    }
+  }
+  menu->addSeparator();
+  QWidget* over = &commands.window();
+  commands.add(menu, {"&Open lesson…", {}, [this, over] { open(over); }, "A text file with scenes; a drop on the window does the same"});
+  commands.add(menu, {"&Save a copy of this lesson…", {}, [this, over] { saveCopy(over); }, "A beginning for one of your own"});
+  commands.add(menu, {"&How to write a lesson", {}, [this, over] { showGuide(over); }, "The format, and every fact with its value now"});
+}
+
+QString LessonFiles::folder() const {
+  return m_folder.isEmpty() ? QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation) : m_folder;
+}
+
+void LessonFiles::setShown(const QString& path) {
+  const std::vector<std::string>& all = built_in_lessons();
+  if (std::ranges::find(all, path.toStdString()) == all.end()) m_folder = QFileInfo(path).absolutePath();
+}
+
+QString LessonFiles::next() const {
+  const std::vector<std::string>& all = built_in_lessons();
+  const auto it = std::ranges::find(all, m_guide.lesson().path);
+  return it == all.end() || it + 1 == all.end() ? QString() : qs(*(it + 1));
+}
+
+void LessonFiles::open(QWidget* over) {
+  const QString path = QFileDialog::getOpenFileName(over, "Open lesson", folder(), kKinds);
+  if (!path.isEmpty()) Q_EMIT openRequested(path);
+}
+
+/// Texts that the program brings are found from anywhere; those beside the lesson stay there.
+void LessonFiles::saveCopy(QWidget* over) {
+  const QString from = qs(m_guide.lesson().path);
+  QString path = QFileDialog::getSaveFileName(over, "Save a copy of this lesson", folder() + "/" + QFileInfo(from).fileName(), kKinds);
+  if (path.isEmpty()) return;
+  if (QFileInfo(path).suffix().isEmpty()) path += ".json";
+  try {
+    write_atomically(path.toStdString(), read_text(from.toStdString(), kMostBytes));
+    m_folder = QFileInfo(path).absolutePath();
+    Q_EMIT said(QString("Saved as %1. Change it in a text editor, then drop it on the window.").arg(path));
+  } catch (const Error& error) {
+    Q_EMIT failed(error.what());
+  }
+}
+
+QString LessonFiles::guideText() const {
+  QString out;
+  try {
+    out = qs(read_text(asset("lessons/WRITING.md"), kMostBytes));
+  } catch (const Error& error) {
+    out = QString("The page did not come with this program: %1").arg(error.what());
+  }
+  out += "\n## Facts, and what they are on the screen now\n\n| fact | now |\n|---|---|\n";
+  for (const auto& [name, fact] : viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection())) {
+    QString value = qs(fact.text).toHtmlEscaped();
+    for (const char* mark : {"|", "*", "_", "`", "#"}) value.replace(mark, QString("\\") + mark);
+    out += QString("| `%1` | %2 |\n").arg(qs(name), value.isEmpty() ? QString("–") : value);
+  }
+  return out;
+}
+
+void LessonFiles::showGuide(QWidget* over) {
+  auto* dialog = new QDialog(over);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle("How to write a lesson");
+  dialog->resize(px(*dialog, 980), px(*dialog, 680));
+  auto* column = new QVBoxLayout(dialog);
+  column->setContentsMargins(0, 0, 0, 0);
+  auto* page = new QTextBrowser(dialog);
+  page->setFrameShape(QFrame::NoFrame);
+  page->document()->setDocumentMargin(px(*dialog, 16));
+  page->setMarkdown(guideText());
+  page->setAccessibleName("how to write a lesson");
+  column->addWidget(page);
+  dialog->show();
+}
+
+}  // namespace kvscope

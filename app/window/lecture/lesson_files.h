@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QObject>
+#include <QString>
+
+class QMenu;
+
+namespace kvscope {
+
+class Commands;
+class LectureGuide;
+class Workspace;
+
+/// The lessons as files: those of the program, one's own, a copy to begin one with, and how they are written.
+class LessonFiles : public QObject {
+  Q_OBJECT
+
+ public:
+  LessonFiles(const LectureGuide& guide, const Workspace& workspace, QObject* parent);
+  void fillMenu(Commands& commands, QMenu* menu);
+  /// Where the user's own lessons are: that of the last one, else their documents.
+  QString folder() const;
+  /// This one is shown now; own: it is none of the program's.
+  void setShown(const QString& path);
+  /// The lesson that comes after the one shown among those of the program; empty: there is none.
+  QString next() const;
+  /// How a lesson is written, with every fact and its value on the screen now, as Markdown.
+  QString guideText() const;
+
+ Q_SIGNALS:
+  void openRequested(const QString& path);
+  void said(const QString& words);
+  void failed(const QString& why);
+
+ private:
+  void open(QWidget* over);
+  void saveCopy(QWidget* over);
+  void showGuide(QWidget* over);
+
+  const LectureGuide& m_guide;
+  const Workspace& m_workspace;
+  QString m_folder;
+};
+
+}  // namespace kvscope
