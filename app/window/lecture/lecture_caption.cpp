@@ -235,6 +235,7 @@ void LectureCaption::refresh() {
   const QString where = QString("Scene %1 of %2").arg(m_guide.scene() + 1).arg(m_guide.nScenes());
   m_where->setText(where);
   m_lesson->setText(qs(m_guide.lesson().name));
+  m_lesson->setMinimumWidth(std::min(m_lesson->fontMetrics().horizontalAdvance(qs(m_guide.lesson().name)) + 2, px(*this, 170)));
   m_where->setAccessibleName(QString("%1, %2").arg(qs(m_guide.lesson().name), where));
   const bool last = m_guide.scene() + 1 >= m_guide.nScenes();
   const bool on = last && !m_next_name.isEmpty();

@@ -156,12 +156,14 @@ void LecturePage::refresh() {
                   .arg(qs(viz::head_name(*s.layer, *s.kv_head)), qs(viz::head_name(*m_head_before->layer, *m_head_before->kv_head)));
   else if (head)
     framed << "this head";
+  const viz::HeadPick pick = viz::pick_head(snapshot, s);
+  if (head && !m_head_before && pick.lane > 0 && pick.record != nullptr && !viz::held_slots(*pick.record).alike())
+    framed << counted(pick.values->n_slots, "slot", "slots");  // of which other heads have more or fewer
   if (s.tokens) {
     const QString words = qs(viz::quoted(viz::token_range_text(snapshot.tokens, s.tokens->first, s.tokens->last, 16)));
     framed << words;
   }
   m_atlas_panel->setFacts(framed.isEmpty() ? QString() : "framed: " + framed.join(", "));
-  const viz::HeadPick pick = viz::pick_head(snapshot, s);
   m_attention_panel->setTitle(!pick.values ? QString("Where a head looks")
                                            : QString("Where layer %1, head %2 looks").arg(pick.values->layer).arg(pick.values->kv_head));
 }

@@ -26,6 +26,12 @@ namespace kvscope {
 namespace {
 constexpr const char* kKinds = "Lessons (*.json);;All files (*)";
 constexpr std::size_t kMostBytes = 1u << 20;
+
+/// Among those of the program, by whatever path the file was named.
+std::vector<std::string>::const_iterator place_of(const std::string& path) {
+  const QString file = QFileInfo(qs(path)).canonicalFilePath();
+  return std::ranges::find_if(built_in_lessons(), [&](const std::string& one) { return QFileInfo(qs(one)).canonicalFilePath() == file; });
+}
 }  // namespace
 
 LessonFiles::LessonFiles(const LectureGuide& guide, const Workspace& workspace, QObject* parent)
@@ -52,13 +58,12 @@ QString LessonFiles::folder() const {
 }
 
 void LessonFiles::setShown(const QString& path) {
-  const std::vector<std::string>& all = built_in_lessons();
-  if (std::ranges::find(all, path.toStdString()) == all.end()) m_folder = QFileInfo(path).absolutePath();
+  if (place_of(path.toStdString()) == built_in_lessons().end()) m_folder = QFileInfo(path).absolutePath();
 }
 
 QString LessonFiles::next() const {
   const std::vector<std::string>& all = built_in_lessons();
-  const auto it = std::ranges::find(all, m_guide.lesson().path);
+  const auto it = place_of(m_guide.lesson().path);
   return it == all.end() || it + 1 == all.end() ? QString() : qs(*(it + 1));
 }
 
