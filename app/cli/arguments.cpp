@@ -60,8 +60,9 @@ void add_share(CLI::App& app, Arguments& a) {
   app.add_option("RUN", a.results, "a trace of kvscope (--detail why), or a session with results; without it a prompt is run")
       ->type_name("FILE");
   app.add_option("--out", a.out, "page to write")->type_name("FILE.html");
-  app.add_option("--scenes", a.scenes,
-                 "a lesson (assets/lessons/WRITING.md) whose scenes lead through the page; those with text and runs of their own need no prompt")
+  app.add_option(
+         "--scenes", a.scenes,
+         "a lesson (assets/lessons/WRITING.md) whose scenes lead through the page; those with text and runs of their own need no prompt")
       ->type_name("FILE.json");
 }
 
