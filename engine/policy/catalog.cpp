@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <utility>
 
 #include "core/error.h"
 #include "policy/catalog/keys.h"
@@ -48,6 +51,28 @@ std::vector<PolicyInfo> make_infos() {
   return infos;
 }
 
+/// Letters to put in, take out or change to make one word of the other, small and capital ones alike.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t before = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const bool same = std::tolower(static_cast<unsigned char>(a[i])) == std::tolower(static_cast<unsigned char>(b[j]));
+      before = std::exchange(row[j + 1], std::min({row[j + 1] + 1, row[j] + 1, before + (same ? 0U : 1U)}));
+    }
+  }
+  return row.back();
+}
+
+/// The known name that a mistyped one was probably meant to be; empty: none.
+std::string meant_by(std::string_view name, const std::vector<std::string>& known) {
+  constexpr std::size_t kMost = 2, kLongest = 64;
+  if (name.size() > kLongest) return {};
+  const auto nearest = std::ranges::min_element(known, {}, [name](const std::string& k) { return distance(name, k); });
+  return distance(name, *nearest) <= std::min(kMost, name.size() / 2) ? *nearest : std::string();
+}
+
 }  // namespace
 
 ParamInfo group_param() {
@@ -64,7 +89,10 @@ const PolicyRow& find_row(std::string_view name, bool with_bases) {
     if (row.info.name == name && (row.listed || with_bases)) return row;
   std::vector<std::string> known;
   for (const PolicyInfo& info : policies()) known.push_back(info.name);
-  throw UsageError(fmt::format("unknown policy {}; known: {}", quoted(name), fmt::join(known, " ")));
+  known.push_back(given_policy().name);
+  const std::string meant = meant_by(name, known);
+  throw UsageError(fmt::format("unknown policy {}{}; known: {}", quoted(name),
+                               meant.empty() ? "" : fmt::format(", did you mean {}?", meant), fmt::join(known, " ")));
 }
 
 std::span<const PolicyInfo> policies() {

@@ -52,7 +52,10 @@ TEST(Spec, AnUnknownNameListsTheKnownOnes) {
   EXPECT_THAT(refusal("h20:slots=4"),
               AllOf(HasSubstr("unknown policy 'h20'"), HasSubstr("known: full local random "), HasSubstr(" h2o "), HasSubstr(" keepkv")));
   EXPECT_THAT(refusal("window:slots=4"), HasSubstr("unknown policy")) << "a base of others is no policy of its own";
-  EXPECT_THAT(refusal("H2O:slots=4"), HasSubstr("unknown policy 'H2O'"));
+  EXPECT_THAT(refusal("H2O:slots=4"), HasSubstr("unknown policy 'H2O', did you mean h2o?"));
+  EXPECT_THAT(refusal("snapvk:slots=4"), HasSubstr("did you mean snapkv?"));
+  EXPECT_THAT(refusal("nonsense:slots=4"), Not(HasSubstr("did you mean")));
+  EXPECT_THAT(refusal("givn:slots=4"), HasSubstr("did you mean given?"));
 }
 
 TEST(Spec, AnUnknownKeyListsTheKnownOnes) {

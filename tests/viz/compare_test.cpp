@@ -96,6 +96,25 @@ TEST_F(CompareTest, AnAnswerThatDiffersIsMarked) {
   EXPECT_NE(find_mark(*view, "answer", "lane 0 step 0"), nullptr);
 }
 
+TEST_F(CompareTest, OfLongWordsTheFirstThatDiffersIsShown) {
+  auto words = std::make_shared<std::vector<TokenInfo>>(951);
+  for (const int id : {900, 901, 902, 903, 904, 905, 950})
+    (*words)[static_cast<std::size_t>(id)] = {.id = id, .bytes = " Diazepam" + std::to_string(id)};
+  snapshot.vocabulary = words;
+  for (LaneSnapshot& lane : snapshot.lanes)
+    for (int s = 0; s < 6; ++s) {
+      auto step = std::make_shared<StepRecord>(*lane.steps[static_cast<std::size_t>(s)]);
+      const bool other = &lane == &snapshot.lanes[1] && s == 4;
+      step->top1_reference = 900 + s;
+      step->top1 = other ? 950 : 900 + s;
+      step->top1_same = !other;
+      lane.steps[static_cast<std::size_t>(s)] = step;
+    }
+  canvas.draw(*view);
+  EXPECT_EQ(find_mark(*view, "answer", "lane 1 step 0"), nullptr) << "all of them have no room, or this shows nothing";
+  EXPECT_NE(find_mark(*view, "answer.changed", "lane 1 step 4"), nullptr);
+}
+
 TEST_F(CompareTest, ClickingAStripSelectsLaneHeadAndToken) {
   canvas.draw(*view);
   const Mark strip = mark("strip", "lane 2");

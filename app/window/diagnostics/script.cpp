@@ -151,7 +151,9 @@ int writePicture(MainWindow& window, const Options& options) {
       std::string names;
       for (const CanvasWidget* c : window.views().all())
         if (c->isVisible()) names += (names.empty() ? "" : ", ") + std::string(c->view().id());
-      error = QString::fromStdString("--canvas: this page shows " + names + ", not \"" + options.canvas + "\"; --view chooses the page");
+      error = options.canvas.empty() ? path + ": numbers are written of a canvas, and this page has none; --view inspect or compare has"
+                                     : QString::fromStdString("--canvas: this page shows " + (names.empty() ? "none" : names) + ", not \"" +
+                                                              options.canvas + "\"; --view chooses the page");
       return failed(2);
     }
     if (Film::isOne(path)) return writeFilm(window, canvas, path, options.scale, &error) ? 0 : failed(1);

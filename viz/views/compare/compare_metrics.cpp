@@ -201,16 +201,33 @@ void draw_answer(Painter& p, float x, float width, float y, float row, int lane,
   const float least = p.px(plain ? kPlainBox : kAnswerBox), gap = p.px(plain ? kPlainGap : kAnswerGap), end = x + width - p.px(6);
   const float inside = p.px(plain ? kPlainInside : kAnswerInside), side = p.px(kAnswerBox);
   if (m.answer.empty()) p.text({x, y}, "–", Face::body, t.disabled);
-  if (m.answer_before > 0) x += p.text({x, y}, "…", Face::caption, t.secondary) + p.px(3);
-  int left = static_cast<int>(m.answer.size());
+  std::vector<std::string> texts;
+  std::vector<float> widths;
   for (const AnswerToken& token : m.answer) {
-    const std::string text = p.elide(text_of_id(snapshot, token.id), Face::mono, p.px(44));
-    const float w = std::max(least, p.width_of(Face::mono, text) + inside);
+    texts.push_back(p.elide(text_of_id(snapshot, token.id), Face::mono, p.px(44)));
+    widths.push_back(std::max(least, p.width_of(Face::mono, texts.back()) + inside));
+  }
+  // Long words leave no room for all: the first that the run says otherwise is the one to show.
+  const auto changed = static_cast<std::size_t>(std::ranges::find(m.answer, false, &AnswerToken::same) - m.answer.begin());
+  std::size_t first = 0;
+  const auto shows = [&](std::size_t i) {
+    const float dots = first > 0 || m.answer_before > 0 ? p.width_of(Face::caption, "…") + p.px(3) : 0;
+    return x + dots +
+               std::reduce(widths.begin() + static_cast<std::ptrdiff_t>(first), widths.begin() + static_cast<std::ptrdiff_t>(i) + 1) +
+               gap * static_cast<float>(i - first) <=
+           end;
+  };
+  if (changed < m.answer.size())
+    while (first < changed && !shows(changed)) ++first;
+  if (first > 0 || m.answer_before > 0) x += p.text({x, y}, "…", Face::caption, t.secondary) + p.px(3);
+  for (std::size_t i = first; i < m.answer.size(); ++i) {
+    const AnswerToken& token = m.answer[i];
+    const std::string& text = texts[i];
+    const float w = widths[i];
     if (x + w > end) {
-      p.text({x, y}, fmt::format("+{}", left), Face::caption, t.disabled);
+      p.text({x, y}, fmt::format("+{}", m.answer.size() - i), Face::caption, t.disabled);
       return;
     }
-    --left;
     const float high = std::min(side, std::max(4.0f, row - 2));  // of a low row
     const Rect box{x, std::round(y - high / 2), x + w, std::round(y - high / 2) + high};
     p.fill(box, t.raised, 1, 4);
