@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -49,11 +50,11 @@ TEST(PeerWords, PressesAreReadAsPoliciesWithTheirDefaults) {
       {"CompactorPress:compression_ratio=0.8,sketch_dimension=0,blending=0.7", "compactor:ratio=0.2,round=down,sketch=0,blend=0.7"},
       {"AdaKVPress(SnapKVPress):ratio=0.5", "adakv:window=64,kernel=5,pool=padded,whole_window=1,alpha=0.2,safeguard=floor,ratio=0.5"},
       {"adakv_expected_attention:compression_ratio=0.8,alpha_safeguard=0.3",
-       "custom:stat=expected,recent=0,alloc=ada,ada_alpha=0.3,safeguard=floor,ratio=0.2,round=down"},
+       "custom:stat=expected,alloc=ada,ada_alpha=0.3,safeguard=floor,ratio=0.2,round=down"},
       {"AdaKVPress(CompactorPress(sink_size_start=8, compression_ratio=0.5), alpha_safeguard=0.1)",
-       "custom:stat=compactor,sinks=8,recent=4,ratio=0.5,round=down,alloc=ada,ada_alpha=0.1,safeguard=floor"},
+       "custom:stat=compactor,sinks=8,ratio=0.5,round=down,alloc=ada,ada_alpha=0.1,safeguard=floor"},
       {"critical_expected_attention:ratio=0.5",
-       "custom:stat=expected,recent=0,vnorm=0,reweight=critical,critical_alpha=0.5,eps=1e-4,first_of=all,ratio=0.5"},
+       "custom:stat=expected,vnorm=0,reweight=critical,critical_alpha=0.5,eps=1e-4,first_of=all,ratio=0.5"},
       {"ChunkKVPress(KnormPress):compression_ratio=0.8,chunk_length=8",
        "custom:stat=knorm,sinks=0,recent=0,select=chunks,ratio=0.2,round=down,chunk=8"},
       {"KVzipPress:compression_ratio=0.5,chunk_size=512,kvzip_plus_normalization=True,n_sink=2",
@@ -67,7 +68,7 @@ TEST(PeerWords, PressesAreReadAsPoliciesWithTheirDefaults) {
       {"FinchPress:compression_ratio=0.5,window_size=9,normalize_scores=False", "finch:ratio=0.5,round=down,window=9,norm=0"},
       {"DropKVPress:compression_ratio=0.5,window_size=16,epsilon=0.001", "dropkv:ratio=0.5,round=down,window=16,eps=0.001"},
       {"DecodingPress(LagKVPress):compression_interval=16,target_size=40,lag_size=8",
-       "custom:stat=lagkv,recent=0,lag=8,cadence=every,every=16,after_prompt=0,slots=40"},
+       "custom:stat=lagkv,lag=8,cadence=every,every=16,after_prompt=0,slots=40"},
       {"PrefillDecodingPress(prefilling_press=ExpectedAttentionPress(compression_ratio=0.5), decoding_press=DecodingPress(KnormPress(), "
        "compression_interval=8, target_size=40))",
        "prefill_decode:prefill=\"expected:ratio=0.5,round=down\",decode=\"custom:stat=knorm,sinks=0,recent=0,cadence=every,every=8,"
@@ -80,6 +81,33 @@ TEST(PeerWords, PressesAreReadAsPoliciesWithTheirDefaults) {
     EXPECT_EQ(in_own_words(ours), std::nullopt);
     EXPECT_EQ(parse_lane_spec(theirs), parse_lane_spec(ours));
   }
+}
+
+TEST(PeerWords, WhatIsComposedByHandDecidesAsThePress) {
+  constexpr std::pair<const char*, const char*> cases[] = {{"ExpectedAttentionPress", "expected"},
+                                                           {"CURPress", "cur"},
+                                                           {"LagKVPress", "lagkv"},
+                                                           {"LeverageScorePress", "leverage"},
+                                                           {"NonCausalAttnPress", "noncausal"},
+                                                           {"CompactorPress", "compactor"}};
+  for (const auto& [press, stat] : cases) {
+    SCOPED_TRACE(press);
+    const LaneSpec theirs = parse_lane_spec(fmt::format("AdaKVPress({}):slots=9", press));
+    const LaneSpec by_hand = parse_lane_spec(fmt::format("custom:stat={},alloc=ada,slots=9", stat));
+    std::map<std::string, std::string> ours;
+    for (const ParamInfo& param : params_of(by_hand)) ours[param.key] = param.default_text;
+    for (const auto& [key, value] : by_hand.given) ours[key] = value;
+    for (const auto& [key, value] : theirs.given) {
+      EXPECT_EQ(ours[key], value) << key;
+    }
+    EXPECT_EQ(params_of(by_hand), params_of(theirs)) << "and what the press does not say";
+  }
+  const auto names_theirs = [](const LaneSpec& spec) {
+    const std::vector<ParamInfo> keys = params_of(spec);
+    return std::ranges::find(keys, "safeguard", &ParamInfo::key)->default_text;
+  };
+  EXPECT_EQ(names_theirs(parse_lane_spec("adakv:slots=9")), "blend") << "the policy of this name follows its authors";
+  EXPECT_EQ(names_theirs(parse_lane_spec("criticalkv:base=adakv,slots=9")), "blend");
 }
 
 TEST(PeerWords, EveryPressMakesARunThatIsTaken) {
@@ -122,6 +150,25 @@ TEST(PeerWords, EveryPressMakesARunThatIsTaken) {
     EXPECT_NO_THROW(parse_lane_spec(std::string(press) + ":compression_ratio=0.5")) << press;
 }
 
+// Names that kvpress 0.5.5 exports and no policy here answers to.
+TEST(PeerWords, EveryPressThatIsNotHereSaysWhyAndWhatToTake) {
+  for (const char* press :
+       {"BlockPress(KnormPress(compression_ratio=0.5), block_size=64)", "ChunkPress(SnapKVPress(0.5))", "CapPress:compression_ratio=0.5",
+        "CAMPress(base_press=StreamingLLMPress())", "CompressionRatioDecodingPress(KnormPress(), target_compression_ratio=0.5)",
+        "ComposedPress([SnapKVPress(compression_ratio=0.3), ThinKPress(0.2)])", "EntropyGatedChunkKVPress(KnormPress):ratio=0.5",
+        "ExpectedAttentionStatsPress", "FastKVzipPress", "KVComposePress(structured=False)", "KVgradPress", "KVzapPress", "LUKVPress",
+        "MergingPress(KnormPress)", "PerLayerCompressionPress(KnormPress(), compression_ratios=[0.1, 0.2])", "RestoreKVPress",
+        "SimLayerKVPress(lazy_threshold=0.9)", "AdaKVPress(ChunkPress(KnormPress))"}) {
+    SCOPED_TRACE(press);
+    try {
+      parse_lane_spec(press);
+      ADD_FAILURE() << "is taken";
+    } catch (const UsageError& e) {
+      EXPECT_THAT(e.what(), AllOf(HasSubstr(" is not here: it "), HasSubstr("; ")));
+    }
+  }
+}
+
 TEST(PeerWords, WhatHasNoCounterpartIsRefusedWithWhatHas) {
   const auto refusal = [](const char* spec) -> std::string {
     try {
@@ -150,7 +197,7 @@ TEST(PeerWords, WhatHasNoCounterpartIsRefusedWithWhatHas) {
   EXPECT_THAT(refusal("AdaKVPress:compression_ratio=0.5"), HasSubstr("around one press, as in AdaKVPress(SnapKVPress), got 'AdaKVPress'"));
   EXPECT_THAT(refusal("AdaKVPress(TOVAPress):compression_ratio=0.5"), HasSubstr("unit")) << "as custom says what does not go together";
   EXPECT_THAT(refusal("AdaKVPress(DuoAttentionPress):ratio=0.5"), HasSubstr("alloc"));
-  EXPECT_THAT(refusal("ComposedPress:compression_ratio=0.5"),
+  EXPECT_THAT(refusal("UnheardOfPress:compression_ratio=0.5"),
               AllOf(HasSubstr("KnormPress"), HasSubstr("ThinKPress"), HasSubstr("AdaKVPress(...)")));
   EXPECT_THAT(refusal("LagKVPress(lag_size=16, ratio=0.5"), HasSubstr("expected ')'"));
   EXPECT_THAT(refusal("LagKVPress(lag_size=16"), HasSubstr("')'"));

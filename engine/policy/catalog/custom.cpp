@@ -98,10 +98,11 @@ PolicyRow compose(const LaneSpec& given, const std::string& where) {
   if (parts.is("reweight", "critical")) row.info.ranking += "; " + parts.choice(part_keys()[place_of("reweight")]).help;
   row.info.merging = parts.choice(part_keys()[place_of("merge")]).help;
 
-  params.push_back(sinks("4"));
+  const Protects& protects = parts.choice(part_keys()[place_of("stat")]).protects;
+  params.push_back(sinks(protects.sinks));
   // positions keep the newest by themselves, exactly as many as there is room for; an observation window is kept anyway
   const bool by_position_alone = parts.is("stat", "none") && !parts.is("alloc", "duo") && !parts.is("select", "random");
-  if (!by_position_alone && !row.observes) params.push_back(recent(parts.is("select", "threshold") ? "128" : "0.5"));
+  if (!by_position_alone && !row.observes) params.push_back(recent(parts.is("select", "threshold") ? "128" : protects.recent));
   if (parts.is("stat", "score")) {
     params.push_back(score_key());
     const std::string text(parts.given("score"));

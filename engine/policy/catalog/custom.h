@@ -13,12 +13,18 @@ namespace kvscope {
 
 // A policy of a user's own: its keys choose the parts, and the chosen parts bring keys (POLICIES.md section 3).
 
+/// What a ranking never removes where nothing is said: as its own policy has it.
+struct Protects {
+  std::string sinks = "4", recent = "0.5";
+};
+
 /// One value of a key that chooses a part.
 struct PartChoice {
   std::string value;
   std::string help;                       // one line; of a ranking and of a merger also the words of the policy card
   void (*put)(PolicyRow& row) = nullptr;  // makes it part of a composition; none: nothing to do
   std::vector<ParamInfo> params = {};
+  Protects protects = {};
 };
 
 struct PartKey {

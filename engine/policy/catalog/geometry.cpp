@@ -11,56 +11,56 @@ std::vector<PolicyRow> geometry_rows() {
                          .title = "LagKV",
                          .paper = "LagKV: Lag-Relative Information of the KV Cache Tells Which Tokens Are Important, arXiv:2504.04704",
                          .idea = "Keeps what stands out against the text that follows it."},
-                        "stat=lagkv", "sinks=4 lag cross refresh recent=0"));
+                        "stat=lagkv", "sinks lag cross refresh recent"));
   rows.push_back(
       preset({.name = "leverage",
               .title = "Leverage scores",
               .paper = "Compactor: Calibrated Query-Agnostic KV Cache Compression with Approximate Leverage Scores, arXiv:2507.08143",
               .idea = "Keeps keys that no mix of others replaces."},
-             "stat=leverage", "sinks=0 recent=0 sketch seed refresh"));
+             "stat=leverage", "sinks recent sketch seed refresh"));
   rows.push_back(
       preset({.name = "noncausal",
               .title = "Non-causal attention",
               .paper = "Compactor: Calibrated Query-Agnostic KV Cache Compression with Approximate Leverage Scores, arXiv:2507.08143",
               .idea = "Neighbours on both sides vote by attention."},
-             "stat=noncausal", "sinks=0 recent=0 chunk<attention_chunk"));
+             "stat=noncausal", "sinks recent chunk<attention_chunk"));
   rows.push_back(
       preset({.name = "compactor",
               .title = "Compactor",
               .paper = "Compactor: Calibrated Query-Agnostic KV Cache Compression with Approximate Leverage Scores, arXiv:2507.08143",
               .idea = "Leverage and non-causal attention, blended."},
-             "stat=compactor", "sinks=8 recent=4 blend sketch chunk<attention_chunk seed"));
+             "stat=compactor", "sinks recent blend sketch chunk<attention_chunk seed"));
   rows.push_back(preset({.name = "cur",
                          .title = "CurDKV",
                          .paper = "Value-Guided KV Compression for LLMs via Approximated CUR Decomposition, arXiv:2509.15038",
                          .idea = "Keeps large keys with large values."},
-                        "stat=cur", "sinks=4 recent=0 window refresh"));
+                        "stat=cur", "sinks recent window refresh"));
   rows.push_back(preset({.name = "expected",
                          .title = "Expected Attention",
                          .paper = "Expected Attention: KV Cache Compression by Estimating Attention from Future Queries Distribution, "
                                   "arXiv:2510.00636",
                          .idea = "Expects later queries to be like the prompt's."},
-                        "stat=expected", "sinks=4 recent=0 future cov vnorm eps<expected_eps"));
+                        "stat=expected", "sinks recent future cov vnorm eps<expected_eps"));
   rows.push_back(preset({.name = "qfilter",
                          .title = "Q-Filters",
                          .paper = "Q-Filters: Leveraging QK Geometry for Efficient KV Cache Compression, arXiv:2503.02812",
                          .idea = "One direction per head, measured once, tells which keys are attended to."},
-                        "stat=qfilter", "sinks=0 recent=0 file refresh"));
+                        "stat=qfilter", "sinks recent file refresh"));
   rows.push_back(preset({.name = "dropkv",
                          .title = "DropKV",
                          .paper = "DropKV: KV Cache Eviction via Decoupled Residual-Output Perturbation, openreview MqfNzH3TVH",
                          .idea = "Drops what changes the output least if it alone goes."},
-                        "stat=dropkv", "sinks=0 window kernel eps<removal_eps refresh"));
+                        "stat=dropkv", "sinks window kernel eps<removal_eps refresh"));
   rows.push_back(preset({.name = "tri",
                          .title = "TriAttention",
                          .paper = "TriAttention: Efficient Long Reasoning with Trigonometric KV Compression, arXiv:2604.04921",
                          .idea = "Each head likes some distances: keeps keys that come to lie there."},
-                        "stat=tri", "sinks=0 recent=0 zscore every"));
+                        "stat=tri", "sinks recent zscore every"));
   rows.push_back(preset({.name = "rkv",
                          .title = "R-KV",
                          .paper = "R-KV: Redundancy-aware KV Cache Compression for Reasoning Models, arXiv:2505.24133",
                          .idea = "Drops what other keys say as well."},
-                        "stat=rkv", "sinks=0 window kernel lambda<mix similar every"));
+                        "stat=rkv", "sinks window kernel lambda<mix similar every"));
   rows.push_back(
       preset({.name = "chunkkv",
               .title = "ChunkKV",

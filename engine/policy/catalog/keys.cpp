@@ -40,9 +40,9 @@ ParamInfo window(std::string default_text, std::string help, int min) {
   return share_or_count("window", std::move(default_text), std::move(help), min, 65536);
 }
 ParamInfo safeguard() {
-  ParamInfo key = choice("safeguard", {"blend", "floor"}, "what the share that every head is sure of does");
-  key.described = {{"blend", "it is split evenly, the rest by the joint ranking (the authors' code)"},
-                   {"floor", "no head falls below it, then the joint ranking cuts once (kvpress)"}};
+  ParamInfo key = choice("safeguard", {"floor", "blend"}, "what the share that every head is sure of does");
+  key.described = {{"floor", "no head falls below it, then the joint ranking cuts once (AdaKV in kvpress)"},
+                   {"blend", "it is split evenly, the rest by the joint ranking (the authors' code)"}};
   return key;
 }
 ParamInfo first_of() {

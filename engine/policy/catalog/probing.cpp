@@ -45,7 +45,8 @@ PartChoice probe_ranking() {
             .min = 1,
             .max = 1'000'000,
             .help = "tokens of the prompt that are repeated in one go"},
-           choice("plus", {"0", "1"}, "1: times the norm of the projected value, over that of what the probe's token brings in (KVzip+)")}};
+           choice("plus", {"0", "1"}, "1: times the norm of the projected value, over that of what the probe's token brings in (KVzip+)")},
+          {"4", "0"}};
 }
 
 PartChoice flat_allocation() {
@@ -72,7 +73,7 @@ std::vector<PolicyRow> probing_rows() {
                          .title = "KVzip",
                          .paper = "KVzip: Query-Agnostic KV Cache Compression with Context Reconstruction, arXiv:2505.23416",
                          .idea = "Lets the model repeat the prompt, and keeps what it looks at for that; all heads share one budget."},
-                        "stat=probe,alloc=flat", "sinks=4 recent=0 repeat plus layerwise"));
+                        "stat=probe,alloc=flat", "sinks recent repeat plus layerwise"));
   rows.push_back(preset({.name = "dms",
                          .title = "DMS",
                          .paper = "Inference-Time Hyper-Scaling with KV Cache Compression, arXiv:2506.05345",

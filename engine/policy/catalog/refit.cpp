@@ -58,7 +58,8 @@ PartChoice reference_ranking() {
             r.ranking = by_reference;
             r.reads_attention = false;
           },
-          {queries(), choice("strength", {"rms", "max"}, "over the queries: root mean square, or the largest"), references()}};
+          {queries(), choice("strength", {"rms", "max"}, "over the queries: root mean square, or the largest"), references()},
+          {"4", "0"}};
 }
 
 PartChoice refit_merger() {
@@ -77,7 +78,7 @@ std::vector<PolicyRow> refit_rows() {
               .title = "Attention Matching",
               .paper = "Fast KV Compaction via Attention Matching, arXiv:2602.16284",
               .idea = "Gives what stays other weights and values, so that it answers the prompt's queries as the whole cache did."},
-             "stat=reference,alloc=flat,merge=refit", "sinks=4 recent=0 alloc queries strength ridge limit references",
+             "stat=reference,alloc=flat,merge=refit", "sinks recent alloc queries strength ridge limit references",
              {choice("alloc", {"flat", "uniform"}, "slots of the heads: all heads of all layers compete, or equal")}));
   rows.back().allocation = flat_or_uniform;
   return rows;
