@@ -132,13 +132,39 @@ constexpr Named kShortNames[] = {
     {"decoding_keydiff", "DecodingPress(KeyDiffPress)"},
 };
 
-/// Presses that are not here, and why.
-constexpr Named kNotHere[] = {
-    {"KVzapPress", "scores by a network over hidden states that is trained for one model"},
-    {"FastKVzipPress", "scores by gates over hidden states that are trained for one model"},
-    {"LUKVPress", "divides its budget by figures that are measured for one model and published with it"},
-    {"KVgradPress", "scores by gradients, and this runtime goes forward only"},
-    {"RestoreKVPress", "compresses into tokens that are trained for one model"},
+/// Presses that are not here, why, and what comes closest.
+struct Absent {
+  std::string_view name, why, instead;
+};
+constexpr Absent kNotHere[] = {
+    {"KVzapPress", "scores by a network over hidden states that is trained for one model", "take kvzip, which it learns from"},
+    {"FastKVzipPress", "scores by gates over hidden states that are trained for one model", "take kvzip, which they learn from"},
+    {"LUKVPress", "divides its budget by figures that are measured for one model and published with it",
+     "take another split: alloc=ada, flat or pyramid"},
+    {"KVgradPress", "scores by gradients, and this runtime goes forward only", "take kvzip or dropkv"},
+    {"RestoreKVPress", "compresses into tokens that are trained for one model",
+     "take refit, which fits what stays to the prompt's queries"},
+    {"ExpectedAttentionStatsPress", "expects the queries of a set of books, from a file that is published for one model",
+     "take expected, which measures them on the prompt"},
+    {"BlockPress", "ranks the prompt block by block, as if it had come in blocks",
+     "let it come in: --prompt-mode stream with the press inside, and cadence=every,every=128 for blocks of 128"},
+    {"ChunkPress", "ranks every stretch of the prompt by itself, and here the slots of a head are ranked together",
+     "take lagkv, which ranks inside stretches, or ChunkKVPress, which keeps or drops whole ones"},
+    {"EntropyGatedChunkKVPress", "keeps some chunks whole and of others a few tokens",
+     "take ChunkKVPress, which keeps or drops whole ones"},
+    {"ComposedPress", "lets one press rank what another one left",
+     "for fewer slots with thinner keys, as SnapKVPress with ThinKPress, take custom:stat=pooled,storage=pruned"},
+    {"PerLayerCompressionPress", "takes a list with a share for every layer",
+     "take alloc=pyramid or alloc=decay, or set a layer's budget by hand behind @"},
+    {"SimLayerKVPress", "keeps everything in some layers, and in others the first and newest tokens",
+     "take duo, which chooses so between heads"},
+    {"KVComposePress", "puts tokens of different heads together, and splits one budget over the layers by their scores",
+     "take alloc=flat, which splits it over layers and heads"},
+    {"CapPress", "scores values by how much they add to the others, weighted by expected attention",
+     "take leverage, which does so for keys, or expected"},
+    {"CAMPress", "merges in rounds, many tokens at once", "take cam, which merges in every step, as published"},
+    {"MergingPress", "adds the value of what goes to the nearest key's", "take d2o, which merges keys and values so"},
+    {"CompressionRatioDecodingPress", "lets the cache grow with the text", "take DecodingPress, which holds it at one size"},
 };
 
 /// `Name(Inner(key=value), key=value)` as kvpress writes it.
@@ -167,10 +193,17 @@ std::string take_word(std::string_view& text) {
   return word;
 }
 
+/// Whatever its arguments are.
+void refuse_absent(std::string_view press, const std::string& where) {
+  for (const auto& [name, why, instead] : kNotHere)
+    if (press == name) throw UsageError(fmt::format("{}: {} is not here: it {}; {}", where, name, why, instead));
+}
+
 /// Takes one call from the front of the text.
 Call take_call(std::string_view& text, const std::string& where, int depth = 0) {
   constexpr int kDeepest = 8;
   Call call{take_word(text), {}, {}};
+  refuse_absent(call.name, where);
   if (call.name.empty() || depth > kDeepest) refuse_call(where, "the name of a press", text);
   if (!text.starts_with('(')) return call;
   text.remove_prefix(1);
@@ -247,8 +280,6 @@ std::string_view value_of(std::string_view theirs) {
 
 /// A class that wraps another one means nothing alone; of others all are named.
 [[noreturn]] void refuse_press(const Call& call, const std::string& where) {
-  for (const auto& [name, why] : kNotHere)
-    if (call.name == name) throw UsageError(fmt::format("{}: {} is not here: it {}", where, name, why));
   std::string all;
   for (const Press& press : kPresses) all += fmt::format(" {}", press.name);
   for (const Wrapper& wrapper : kWrappers) all += fmt::format(" {}(...)", wrapper.name);
