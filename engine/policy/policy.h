@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -163,7 +164,9 @@ class Policy {
   bool is_due(double n, int c, Moment now) const;
   /// Fractions are taken of c.
   Protection protection(int c) const {
-    return {lane_.params.count("sinks", c), lane_.parts.selecting->observes ? window_slots_ : lane_.params.count("recent", c)};
+    const int sinks = lane_.params.count("sinks", c);  // where a window lacks room, a head with more slots has more of it
+    return {sinks,
+            lane_.parts.selecting->observes ? std::min(observed_, std::max(window_slots_, c - sinks)) : lane_.params.count("recent", c)};
   }
   /// Slots that must have room beside the protected ones: none where not even those of the window all have.
   int least_free() const { return window_slots_ < observed_ ? 0 : 1; }

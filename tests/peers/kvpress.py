@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Which positions kvpress 0.5.5 and kvscope keep after a prompt, per layer and KV head, both in float64 on the same weights.
 
-kvpress.py CLI [--model FOLDER]... [--only TEXT] [--write RESULTS.md]
+kvpress.py CLI [--model FOLDER]... [--only TEXT] [--proposed FOLDER] [--write RESULTS.md]
 
 Without --model: the embedded one, and tiny ones with random weights in the shape of Llama 3 (scaled RoPE) and Qwen 3 (normed queries and keys).
 
 A model without a tokenizer gets random ids, and is asked in no words where a press would put a question. --chat: the model gets a chat
-template of its own, in a copy of its folder.
+template of its own, in a copy of its folder. --proposed: files of presses that are proposed for kvpress and in no release, as in its pull
+request 285 (dropkv_press.py); without it their rows are left out.
 
 Needs kvpress==0.5.5, torch and transformers<5.3 (python3 -m venv V; V/bin/pip install torch 'transformers<5.3' kvpress==0.5.5); exit status 77
 without them. A difference is explained where every exchanged slot scores within 1e-9 of the one it was exchanged for, in kvpress itself.
 """
 import argparse
 import contextlib
+import importlib.util
 import json
 import logging
 import math
@@ -168,6 +170,7 @@ def load(folder):
     leverage_press.torch = non_causal_attention_press.torch = snapkv_press.torch = duo_attention_press.torch = kvzip_press.torch = InDoubles()
     duo_attention_press.load_dataset = lambda *args, **kwargs: OneText()
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+    torch.Tensor.float = torch.Tensor.double                           # a press may ask a tensor for it
     return model.double().eval()
 
 
@@ -178,6 +181,25 @@ class SmallDuo(kvpress.DuoAttentionPress):
         duo_attention_press.cache.clear()
         super().post_init_from_model(model)
         self.sink_size, self.recent_size = 4, 16
+
+
+def filed_duo(scores, share):
+    """With these scores in the place of published ones, and short streaming heads."""
+    press = kvpress.DuoAttentionPress(head_compression_ratio=share)
+    press.load_attention_pattern = lambda model: (4, 16, scores)
+    return press
+
+
+def proposed(folder, module, name):
+    """A class of a file that is in no release; none without it."""
+    path = os.path.join(folder, f"{module}.py")
+    if not folder or not os.path.exists(path):
+        return None
+    spec = importlib.util.spec_from_file_location(module, path)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    loaded.torch = InDoubles()
+    return getattr(loaded, name)
 
 
 QUESTION = 12                                                          # tokens at the end of the prompt
@@ -223,7 +245,16 @@ def filter_file(config, width, folder):
     return filters, path
 
 
-def cases(width, filters, path):
+def duo_file(config, folder):
+    """Random scores of KV heads, and the file that has them."""
+    scores = torch.rand(config.num_hidden_layers, config.num_key_value_heads, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    path = os.path.join(folder, "distant_heads.json")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(scores.tolist(), f)
+    return scores.numpy(), path
+
+
+def cases(width, filters, path, duo, duo_path, drop_kv):
     """(name, press of a share removed and of the slots left, lane without its budget or with {n} where it stands, or of the share kept with what it has of one). Presses that
     score keys and values get no attention to read; DecodingPress removes nothing of the prompt, but after EVERY further tokens."""
     P = kvpress
@@ -233,7 +264,12 @@ def cases(width, filters, path):
     both = lambda first, then: lambda r, n: P.PrefillDecodingPress(first(compression_ratio=r), every(then, n))
     both_in_order = lambda first, then: lambda r, n: P.PrefillDecodingPress(InOrder(first(compression_ratio=r)), every(then, n))
     norms = lambda kept: -5.0 if kept > 0.3 else -2.5                  # other shares, other thresholds
-    return [
+    ada = lambda press, **keys: lambda r, n: P.AdaKVPress(press(compression_ratio=r, **keys))
+    drops = [] if drop_kv is None else [
+        ("DropKVPress, proposed", lambda r, n: drop_kv(compression_ratio=r), "dropkv"),
+        ("DropKVPress(window_size=8, kernel_size=3, epsilon=0.01), proposed",
+         lambda r, n: drop_kv(compression_ratio=r, window_size=8, kernel_size=3, epsilon=0.01), "dropkv:window=8,kernel=3,eps=0.01")]
+    return drops + [
         ("KVzipPress", zip_(), "kvzip"),
         ("KVzipPress(kvzip_plus_normalization)", zip_(kvzip_plus_normalization=True), "kvzip:plus=1"),
         ("KVzipPress(layerwise)", zip_(layerwise=True), "kvzip:layerwise=1"),
@@ -246,6 +282,13 @@ def cases(width, filters, path):
          lambda kept: f"custom:stat=expected,select=threshold,score_threshold={0.004 * (1 - kept)!r},recent=20,sinks=4"),
         ("DuoAttentionPress(on_the_fly_scoring)", lambda r, n: SmallDuo(head_compression_ratio=0.8 * r, on_the_fly_scoring=True),
          lambda kept: f"duo:fly=1,sinks=4,recent=16,slots=40,sparsity={0.8 * (1 - kept)!r}"),
+        ("DuoAttentionPress, heads of a file", lambda r, n: filed_duo(duo, 0.8 * r),
+         lambda kept: f"duo:heads={duo_path},sinks=4,recent=16,slots=40,sparsity={0.8 * (1 - kept)!r}"),
+        ("AdaKVPress(ExpectedAttentionPress), composed by hand", ada(P.ExpectedAttentionPress), "custom:stat=expected,alloc=ada"),
+        ("AdaKVPress(CompactorPress), exact", ada(P.CompactorPress, blending=0.7, **lev), "custom:stat=compactor,sketch=0,blend=0.7,alloc=ada"),
+        ("AdaKVPress(LeverageScorePress), exact", ada(P.LeverageScorePress, **lev), "custom:stat=leverage,sketch=0,alloc=ada"),
+        ("AdaKVPress(LagKVPress)", ada(P.LagKVPress, lag_size=16), "custom:stat=lagkv,lag=16,alloc=ada"),
+        ("AdaKVPress(LagKVPress(cross_scoring))", ada(P.LagKVPress, lag_size=16, cross_scoring=True), "custom:stat=lagkv,lag=16,cross=1,alloc=ada"),
         ("LagKVPress", lambda r, n: P.LagKVPress(compression_ratio=r, lag_size=16), "lagkv:lag=16"),
         ("LagKVPress(cross_scoring)", lambda r, n: P.LagKVPress(compression_ratio=r, lag_size=16, cross_scoring=True), "lagkv:lag=16,cross=1"),
         ("LagKVPress, short prompt", lambda r, n: P.LagKVPress(compression_ratio=r, lag_size=4096), "lagkv:lag=4096"),
@@ -254,6 +297,7 @@ def cases(width, filters, path):
         ("NonCausalAttnPress", lambda r, n: P.NonCausalAttnPress(compression_ratio=r), "noncausal"),
         ("NonCausalAttnPress(chunk_size=32)", lambda r, n: P.NonCausalAttnPress(compression_ratio=r, chunk_size=32), "noncausal:chunk=32"),
         ("CompactorPress, exact", lambda r, n: P.CompactorPress(compression_ratio=r, blending=0.7, **lev), "compactor:sketch=0,blend=0.7"),
+        ("CompactorPress, exact, blending as it is", lambda r, n: P.CompactorPress(compression_ratio=r, **lev), "compactor:sketch=0"),
         ("ExpectedAttentionPress", lambda r, n: P.ExpectedAttentionPress(compression_ratio=r), "expected"),
         ("ExpectedAttentionPress(mean only)", lambda r, n: P.ExpectedAttentionPress(compression_ratio=r, use_covariance=False, use_vnorm=False),
          "expected:cov=0,vnorm=0"),
@@ -285,6 +329,13 @@ ALIASES = (
     "SnapKVPress(compression_ratio={r})",
     "SnapKVPress(compression_ratio={r}, window_size=16)",
     "SnapKVPress(compression_ratio={r}, window_size=8, kernel_size=3)",
+    "PyramidKVPress(compression_ratio={r}, window_size=8)",
+    "PyramidKVPress(compression_ratio={r}, window_size=4, beta=4)",
+    "PyramidKVPress(compression_ratio={r})",
+    "KeyRerotationPress(StreamingLLMPress(compression_ratio={r}))",
+    "KeyRerotationPress(KnormPress(compression_ratio={r}))",
+    "KeyRerotationPress(SnapKVPress(compression_ratio={r}, window_size=16))",
+    "KeyRerotationPress(ExpectedAttentionPress(compression_ratio={r}))",
     "TOVAPress(compression_ratio={r})",
     "ObservedAttentionPress(compression_ratio={r})",
     "LagKVPress(compression_ratio={r}, lag_size=16)",
@@ -303,6 +354,7 @@ ALIASES = (
     "CriticalKVPress(SnapKVPress(compression_ratio={r}, window_size=16))",
     "CriticalKVPress(SnapKVPress(compression_ratio={r}, window_size=8), first_stage_ratio=0.25)",
     "CriticalKVPress(ExpectedAttentionPress(compression_ratio={r}, use_vnorm=False))",
+    "CriticalKVPress(CURPress(compression_ratio={r}))",
     "CriticalAdaKVPress(SnapKVPress(compression_ratio={r}, window_size=16))",
     "CriticalAdaKVPress(SnapKVPress(compression_ratio={r}, window_size=8), alpha_safeguard=0.5, first_stage_ratio=0.25)",
     "CriticalAdaKVPress(ExpectedAttentionPress(compression_ratio={r}, use_vnorm=False))",
@@ -376,6 +428,8 @@ def kvpress_keeps(model, tokens, more, press):
     """[layer][head] -> set of positions after the prompt and these further tokens, by the rows of keys that are left or by what is masked; and the press's scores."""
     masks = isinstance(press, (kvpress.KVzipPress, kvpress.DMSPress, kvpress.DuoAttentionPress, kvpress.AdaKVPress, kvpress.CriticalAdaKVPress))
     model.config._attn_implementation = "sdpa" if masks else "eager"
+    if isinstance(press, kvpress.KeyRerotationPress):                  # keys that are turned are no keys of the run before
+        return rerotated(model, tokens, press)
     caches, scores = [], {}
     # of two presses the first one alone, too: what it took changes the keys of what follows, which the second one keeps or takes
     first = [press.prefilling_press] if isinstance(press, kvpress.PrefillDecodingPress) else []
@@ -415,6 +469,20 @@ def kvpress_keeps(model, tokens, more, press):
             kept[-1].append(set(places))
             assert len(kept[-1][-1]) == layers[-1].shape[1]
     return kept, of_places or scores
+
+
+def rerotated(model, tokens, press):
+    """As kvpress_keeps, by the rows that were chosen to be turned."""
+    press.press, scores = recording(press.press)
+    kept, turn = {}, press.rerotate_keys
+
+    def rerotate_keys(module, indices, keys):
+        kept[module.layer_idx] = [set(row.tolist()) for row in indices[0]]
+        return turn(module, indices, keys)
+    press.rerotate_keys = rerotate_keys
+    with torch.no_grad(), press(model):
+        model(torch.tensor([tokens]), past_key_values=DynamicCache())
+    return [kept[l] for l in sorted(kept)], scores
 
 
 def kvscope_steps(cli, folder, tokens, more, lane, *asked):
@@ -499,8 +567,8 @@ def compare_sets(o, model, words, case, folder):
             removed = 1 - (n + 0.5) / len(tokens)                      # so that kvpress keeps int(n + 0.5)
             if name.startswith("KVzip"):
                 removed = 1 - n / len(tokens) + 1e-12                  # it counts what goes, over all heads
-            if name.startswith("ChunkKV"):
-                removed = 1 - n / len(tokens) - 1e-12                  # it counts chunks
+            if name.startswith("ChunkKV") or name.endswith("blending as it is"):
+                removed = 1 - n / len(tokens) - 1e-12                  # it counts chunks, or weighs by what goes
             press = press_of(removed if not callable(lane) else 1 - ratio, n)
             more = tokens[:EVERY] if not callable(lane) and "cadence=every" in lane else []
             theirs, scores = kvpress_keeps(model, tokens, more, press)
@@ -561,17 +629,19 @@ def main():
     ap.add_argument("--model", action="append", default=[])
     ap.add_argument("--chat", action="store_true")
     ap.add_argument("--only", default="", help="cases whose name contains this")
+    ap.add_argument("--proposed", default="", help="folder of presses that are in no release")
     ap.add_argument("--write", default="")
     o = ap.parse_args()
     work = tempfile.TemporaryDirectory()
     models = o.model or [EMBEDDED, *(random_model(shape, work.name) for shape in SHAPES)]
+    drop_kv = proposed(o.proposed, "dropkv_press", "DropKVPress")
     rows, said, bad = {}, {}, 0                                        # by name: the lane, and of each model what came out
     for place, folder in enumerate(models):
         folder = with_chat(folder, work.name) if o.chat else folder
         model, words = load(folder), Words(o.cli, folder)
         kvzip_press.AutoTokenizer = duo_attention_press.AutoTokenizer = type("", (), {"from_pretrained": staticmethod(lambda name, words=words: words)})
         width = getattr(model.config, "head_dim", None) or model.config.hidden_size // model.config.num_attention_heads
-        for case in [*cases(width, *filter_file(model.config, width, work.name)), *aliases()]:
+        for case in [*cases(width, *filter_file(model.config, width, work.name), *duo_file(model.config, work.name), drop_kv), *aliases()]:
             if o.only not in case[0]:
                 continue
             count = compare_sets(o, model, words, case, folder)

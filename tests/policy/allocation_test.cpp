@@ -45,6 +45,16 @@ TEST(Allocation, AllHeadsOfAPyramidLayerGetTheSameAndTheWindowOnTop) {
   EXPECT_THAT(PyramidAllocation(2).budgets({.n_layers = 1, .n_kv_heads = 1, .slots = 14, .observed = 4, .n_prompt = 100}), ElementsAre(14));
 }
 
+TEST(Allocation, APyramidOfAllSlotsHasTheWindowInItAndRoundsEveryLayer) {
+  const auto layers = [](double ratio, int observed) {
+    return PyramidAllocation(2, true, PyramidAllocation::Splits::all, ratio)
+        .budgets({.n_layers = 3, .n_kv_heads = 1, .slots = 14, .observed = observed, .n_prompt = 100});
+  };
+  EXPECT_THAT(layers(0, 4), ElementsAre(21, 14, 7));
+  EXPECT_THAT(layers(0.15, 4), ElementsAre(22, 15, 8)) << "22.5 and 7.5, each to even";
+  EXPECT_THAT(layers(0, 8), ElementsAre(14, 14, 14)) << "the last layer has no room for the window";
+}
+
 TEST(Allocation, DecayingBudgetsKeepTheirMeanAndFallWithTheLayer) {
   for (const auto& [decay, last] : {std::pair{.9, .2}, {.8, .035}}) {
     const std::vector<double> shares = decaying_shares(32, 100, decay);

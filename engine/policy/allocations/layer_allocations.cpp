@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/allocations/layer_allocations.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -31,7 +32,24 @@ std::vector<double> pyramid_shares(int n_layers, int b, double beta, int limit) 
   return shares;
 }
 
+std::vector<int> PyramidAllocation::all_split(const BudgetShape& shape) const {
+  const double c = ratio_ > 0 ? ratio_ * shape.n_prompt : shape.slots;
+  double low = c / beta_, high = 2 * c - low;
+  if (const int limit = shape.n_prompt - shape.observed; high >= limit) {
+    high = limit;
+    low = 2 * c - high;
+  }
+  const bool falls = high <= shape.n_prompt && low <= high && low >= shape.observed;
+  std::vector<int> out;
+  for (int l = 0; l < shape.n_layers; ++l) {
+    const double step = shape.n_layers > 1 ? (high - low) / (shape.n_layers - 1) : 0;
+    out.push_back(std::max(1, static_cast<int>(std::nearbyint(falls ? high - l * step : c))));
+  }
+  return out;
+}
+
 std::vector<std::optional<int>> PyramidAllocation::budgets(const BudgetShape& shape) const {
+  if (splits_ == Splits::all) return for_all_heads(all_split(shape), shape.n_kv_heads);
   const int b = shape.slots - shape.observed;
   std::vector<int> layers =
       largest_remainder(pyramid_shares(shape.n_layers, b, beta_, shape.n_prompt - shape.observed), shape.n_layers * b);

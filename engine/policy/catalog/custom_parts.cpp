@@ -128,7 +128,7 @@ PartKey allocations() {
        {"pyramid",
         "falling linearly with the layer",
         [](PolicyRow& r) { r.allocation = pyramid; },
-        {number("pyramid_beta", "20", 1, 1e6, "how steep: the last layer gets 1/beta of the mean")}},
+        {number("pyramid_beta", "20", 1, 1e6, "how steep: the last layer gets 1/beta of the mean"), pyramid_split()}},
        {"decay",
         "falling with the layer, first slowly, then faster",
         [](PolicyRow& r) { r.allocation = decaying; },

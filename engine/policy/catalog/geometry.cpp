@@ -50,7 +50,7 @@ std::vector<PolicyRow> geometry_rows() {
                          .title = "DropKV",
                          .paper = "DropKV: KV Cache Eviction via Decoupled Residual-Output Perturbation, openreview MqfNzH3TVH",
                          .idea = "Drops what changes the output least if it alone goes."},
-                        "stat=dropkv", "sinks window kernel eps<removal_eps refresh"));
+                        "stat=dropkv", "sinks window kernel whole_window eps<removal_eps refresh"));
   rows.push_back(preset({.name = "tri",
                          .title = "TriAttention",
                          .paper = "TriAttention: Efficient Long Reasoning with Trigonometric KV Compression, arXiv:2604.04921",

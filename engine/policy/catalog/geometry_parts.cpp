@@ -87,6 +87,13 @@ std::unique_ptr<Selection> chunks(const PartSetup& s) {
                                           s.params.is("round", "down"));
 }
 
+/// As the press has it that its authors propose.
+ParamInfo whole_window_unless_told() {
+  ParamInfo key = whole_window();
+  key.default_text = "1";
+  return key;
+}
+
 ParamInfo blend() {
   return {.key = "blend",
           .kind = ParamInfo::Kind::text,
@@ -154,7 +161,7 @@ std::vector<PartChoice> geometry_rankings() {
           {"dropkv",
            "how far the last queries' outputs would move if the slot alone went, averaged over neighbouring tokens; their tokens stay",
            observes_by<by_removal>,
-           {window("32", "last queries observed, their tokens are kept (at most half of the budget)", 1), kernel(),
+           {window("32", "last queries observed, their tokens are kept", 1), kernel(), whole_window_unless_told(),
             number("removal_eps", "1e-6", 0, 1, "added to 1 - p, which p is divided by")},
            {"0", "0"}}};
 }

@@ -45,6 +45,12 @@ ParamInfo safeguard() {
                    {"blend", "it is split evenly, the rest by the joint ranking (the authors' code)"}};
   return key;
 }
+ParamInfo pyramid_split() {
+  ParamInfo key = choice("split", {"beside", "all"}, "what falls with the layer");
+  key.described = {{"beside", "the slots beside the observed window, and their sum holds (the authors' code)"},
+                   {"all", "all slots, each layer's rounded by itself; equal where a layer would have less than the window (kvpress)"}};
+  return key;
+}
 ParamInfo first_of() {
   ParamInfo key = choice("first_of", {"free", "all"}, "of which slots the first stage chooses its share");
   key.described = {{"free", "of those that are not protected"}, {"all", "of all, the protected ones first (kvpress)"}};

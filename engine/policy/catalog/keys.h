@@ -20,6 +20,7 @@ ParamInfo recent(std::string default_text);
 ParamInfo window(std::string default_text, std::string help, int min);
 /// How a share of the budget is every head's where heads compete for it.
 ParamInfo safeguard();
+ParamInfo pyramid_split();
 /// What the share that the first of two stages chooses is taken of.
 ParamInfo first_of();
 /// The last tokens of the prompt, which are its question.

@@ -27,7 +27,7 @@ std::vector<PolicyRow> observation_rows() {
                          .paper = "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling, arXiv:2406.02069",
                          .idea = "SnapKV with larger budgets in lower layers, where attention is spread widely.",
                          .ranking = pooled},
-                        "stat=pooled,alloc=pyramid", "sinks=0 window kernel pool whole_window refresh beta",
+                        "stat=pooled,alloc=pyramid", "sinks=0 window kernel pool whole_window refresh beta split",
                         {number("beta", "20", 1, 1e6, "how steep: the last layer gets 1/beta of the mean (beside the window)")}));
   rows.push_back(preset({.name = "adakv",
                          .title = "Ada-KV",

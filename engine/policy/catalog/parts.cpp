@@ -82,7 +82,10 @@ std::unique_ptr<Selection> context_share(const PartSetup& s) {
 
 // ---- allocations
 std::unique_ptr<Allocation> pyramid(const PartSetup& s) {
-  return std::make_unique<PyramidAllocation>(s.params.first_number({"pyramid_beta", "beta"}), s.observes);
+  using Splits = PyramidAllocation::Splits;
+  return std::make_unique<PyramidAllocation>(s.params.first_number({"pyramid_beta", "beta"}), s.observes,
+                                             s.params.text("split") == "all" ? Splits::all : Splits::beside,
+                                             s.params.has("ratio") ? s.params.number("ratio") : 0.0);
 }
 std::unique_ptr<Allocation> decaying(const PartSetup& s) { return std::make_unique<DecayingAllocation>(s.params.number("decay")); }
 std::unique_ptr<Allocation> adaptive(const PartSetup& s) {

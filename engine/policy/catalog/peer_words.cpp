@@ -67,7 +67,7 @@ constexpr std::array kPresses = {
     Press{"StreamingLLMPress", "streaming_llm", "streaming:positions=original", kSinks},
     Press{"KeyRerotationPress(StreamingLLMPress)", "", "streaming", kSinks},
     Press{"SnapKVPress", "", "snapkv:window=64,kernel=5,pool=padded,whole_window=1", kObserving},
-    Press{"PyramidKVPress", "", "pyramidkv:window=64,kernel=5,pool=padded,whole_window=1", kPyramid},
+    Press{"PyramidKVPress", "", "pyramidkv:window=64,kernel=5,pool=padded,whole_window=1,split=all", kPyramid},
     Press{"AdaKVPress(SnapKVPress)", "adakv_snapkv", "adakv:window=64,kernel=5,pool=padded,whole_window=1,alpha=0.2,safeguard=floor",
           kSharing},
     Press{"CriticalKVPress(SnapKVPress)", "critical_snapkv", "criticalkv:window=64,kernel=5,pool=padded,whole_window=1,first_of=all",
