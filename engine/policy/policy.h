@@ -59,6 +59,7 @@ class Policy {
   /// False: no slot ever goes.
   bool limits() const { return allocation_->limits(); }
   const Ranking& ranking() const { return *ranking_; }
+  const Allocation& allocation() const { return *allocation_; }
   const Selection& selection() const { return *selection_; }
   /// How keys and values stand in the cache; null: as they are.
   const Storage* storage() const { return storage_.get(); }

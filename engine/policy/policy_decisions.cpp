@@ -97,7 +97,6 @@ void Policy::survey(std::span<const HeadView> heads) {
   finish_scores(decisions);
   for (HeadDecision& d : decisions) {
     notes_[place(d.view)] = allocation_->note(d);
-    if (ranking_->by_position()) continue;
     surveyed_.resize(budgets_.size());
     surveyed_[place(d.view)] = {std::move(d.is_protected), std::move(d.score), std::move(d.tie_break), std::move(d.plan.terms)};
   }
@@ -139,6 +138,7 @@ void Policy::keep_centers(std::span<const HeadView> heads) {
 
 void Policy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> layer_is_due, Moment now) const {
   d.begin(head);
+  if (now.after_prompt && !surveyed_.empty()) d.plan.terms = std::move(surveyed_[place(head)].terms);  // noted of the head as a whole
   if (d.view.explains) d.view.terms = &d.plan.terms;
   d.budget = budget(head.layer, head.kv_head);
   if (!d.budget && !selection_->sets_size()) return;

@@ -38,6 +38,7 @@ std::string looks_at(const Policy& policy) {
 std::string score_equation(const Policy& policy) {
   std::string out = policy.ranking().equation();
   if (const std::string second = policy.selection().equation(); !second.empty()) out += (out.empty() ? "" : "; ") + second;
+  if (const std::string heads = policy.allocation().equation(); !heads.empty()) out += (out.empty() ? "" : "; ") + heads;
   return out;
 }
 

@@ -18,6 +18,7 @@ using Parts = std::map<std::string, double>;
 struct Case {
   const char* spec;
   std::function<double(const Parts&)> score;  // none: only the parts are looked at
+  bool of_a_stretch = false;                  // what lies outside has none
 };
 
 const std::vector<Case>& cases() {
@@ -35,9 +36,10 @@ const std::vector<Case>& cases() {
       {"snapkv:slots=20,window=4,kernel=1", [](const Parts& p) { return p.at("its own"); }},
       {"snapkv:slots=20,window=4,kernel=5", nullptr},
       {"lagkv:slots=20,lag=8", nullptr},
-      {"cur:slots=20", nullptr},
+      {"lagkv:slots=20,lag=8,cross=1", [](const Parts& p) { return (p.at("keys") + p.at("values")) / 2; }, /*of_a_stretch=*/true},
+      {"cur:slots=20", [](const Parts& p) { return p.at("‖k‖² share") * p.at("‖v‖² share") / p.at("sum of all"); }},
       {"leverage:slots=20", nullptr},
-      {"noncausal:slots=20", nullptr},
+      {"noncausal:slots=20", [](const Parts& p) { return (p.at("mean of three") - p.at("layer's mean")) / p.at("deviation"); }},
       {"dropkv:slots=20,window=4", nullptr},
   };
   return all;
@@ -72,7 +74,7 @@ TEST(ScoreParts, GiveTheScoreOfWhatStayedAndOfWhatWentByTheEquation) {
       }
       const auto same = [&](int pos, double score) {
         const Parts parts = parts_of(head, pos);
-        if (!c.score && parts.empty()) return;  // of a stretch that is not ranked
+        if ((!c.score || c.of_a_stretch) && parts.empty()) return;  // of a stretch that is not ranked
         ASSERT_FALSE(parts.empty()) << pos;
         if (c.score) {
           EXPECT_NEAR(c.score(parts), score, 2e-6 * std::max(1.0, std::abs(score))) << pos;
@@ -85,6 +87,27 @@ TEST(ScoreParts, GiveTheScoreOfWhatStayedAndOfWhatWentByTheEquation) {
     EXPECT_GT(n_kept, 10);  // of four heads; the newest of each may be kept unasked
     EXPECT_GT(n_gone, 80);
   }
+}
+
+TEST(ScoreParts, OfAHeadThatWasMeasuredAreItsOwnForAllItsSlots) {
+  Session session = open_session(tiny_model());
+  RunRequest request;
+  request.prompt_ids = random_ids(60, 64, 3);
+  request.lanes = {parse_lane_spec("duo:fly=1,slots=20,sinks=2,recent=8")};
+  const Snapshot out = run(session, request);
+  const LaneSnapshot& lane = out.lanes.back();
+  EXPECT_NE(lane.score_equation.find("head's score"), std::string::npos) << lane.score_equation;
+  std::vector<float> streaming;
+  for (const HeadRecord& head : lane.steps.front()->heads) {
+    if (head.events.empty()) continue;
+    ASSERT_EQ(head.parts.parts.size(), 1u);
+    EXPECT_EQ(head.parts.parts.front().name, "head's score");
+    ASSERT_EQ(head.parts.parts.front().values.size(), 60u);
+    EXPECT_EQ(std::ranges::count(head.parts.parts.front().values, head.parts.parts.front().values.front()), 60);
+    streaming.push_back(head.parts.parts.front().values.front());
+  }
+  ASSERT_FALSE(streaming.empty());
+  for (const float score : streaming) EXPECT_TRUE(score > 0 && score < 1) << score;
 }
 
 TEST(ScoreParts, EveryPolicyThatRemovesSaysWhatItsScoreIs) {

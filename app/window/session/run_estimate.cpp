@@ -77,6 +77,14 @@ int slotsAsked(const std::string& spec, int n_prompt) {
   return -1;
 }
 
+bool asksBytes(const std::string& spec) {
+  try {
+    return std::ranges::any_of(parse_lane_spec(spec).given, [](const auto& g) { return g.first == "bytes"; });
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, const std::map<std::string, RunTime>& times,
                          bool keep) {
   RunEstimate out;

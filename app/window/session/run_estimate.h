@@ -44,6 +44,8 @@ std::string methodTitle(const std::string& spec);
 std::string specLike(const std::string& policy, const LaneSpec& like);
 /// Slots per head that a specification asks for; -1: no limit or unreadable.
 int slotsAsked(const std::string& spec, int n_prompt);
+/// The budget is a share of the bytes; slotsAsked() are those that have them in full precision.
+bool asksBytes(const std::string& spec);
 /// "12 runs · about 0.42 s (measured on 3 runs) · caches 3.1 MiB, records 9.0 MiB"
 QString estimateWords(std::size_t n_runs, const RunEstimate& estimate, bool keep);
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "policy/decision.h"
@@ -38,6 +39,8 @@ class Allocation {
   /// window of their own are not among them: their notes stay empty.
   virtual bool surveys() const { return false; }
   virtual HeadNotes note(const HeadDecision&) const { return {}; }
+  /// What a head's share is made of, for people; empty: nothing that is measured.
+  virtual std::string equation() const { return {}; }
   /// Budgets of all heads (layer-major) from the notes. Not asked when C >= L, unless distributes_always().
   virtual std::vector<std::optional<int>> after_survey(const BudgetShape&, std::span<const HeadNotes>) const { return {}; }
   /// True: works only where the whole prompt is seen at once (prefill).

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/allocations/measured_heads_allocation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -50,7 +52,15 @@ HeadNotes MeasuredHeadsAllocation::note(const HeadDecision& head) const {
   double score = 0;
   for (std::size_t g = 0; g < group; ++g)
     score += cumulated_attention(mean_row(queries, width, g, group), key, rotations, kPositions) / static_cast<double>(group);
+  if (head.view.terms) head.view.note("head's score", std::vector(n, score));
   return {.numbers = {score}};
+}
+
+std::string MeasuredHeadsAllocation::equation() const {
+  return fmt::format(
+      "head's score, one for all its slots: attention of its mean query at the last of {} positions to its mean key at each, summed up to "
+      "every position, mean; the lowest {:.0f} % of the heads keep the first and the newest slots",
+      kPositions, 100 * sparsity_);
 }
 
 std::vector<std::optional<int>> MeasuredHeadsAllocation::after_survey(const BudgetShape&, std::span<const HeadNotes> heads) const {

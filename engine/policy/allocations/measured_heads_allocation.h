@@ -20,6 +20,7 @@ class MeasuredHeadsAllocation final : public Allocation {
   bool raises_small_shares() const override { return false; }
   bool surveys() const override { return true; }
   HeadNotes note(const HeadDecision& head) const override;
+  std::string equation() const override;
   std::vector<std::optional<int>> after_survey(const BudgetShape& shape, std::span<const HeadNotes> heads) const override;
 
  private:

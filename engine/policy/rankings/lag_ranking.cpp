@@ -42,7 +42,7 @@ void put_ranks(std::span<double> scores) {
 }  // namespace
 
 std::vector<double> lag_scores(std::span<const double> keys, std::span<const double> values, std::size_t n, int sinks, int lag, bool cross,
-                               std::span<double> of_keys) {
+                               std::span<double> of_keys, std::span<double> of_values) {
   const std::size_t first = std::min(n, static_cast<std::size_t>(sinks)), length = static_cast<std::size_t>(lag);
   std::vector<double> score(n, 1.0);
   if (n < first + 2 * length) {
@@ -57,18 +57,25 @@ std::vector<double> lag_scores(std::span<const double> keys, std::span<const dou
     const auto scores = std::span(score).subspan(first + part * length, length);
     std::ranges::fill(scores, 0.0);
     add_deviations(rows_of(keys, part), rows_of(keys, part + 1), width, scores);
-    if (!of_keys.empty())
-      std::ranges::transform(scores, of_keys.begin() + static_cast<std::ptrdiff_t>(first + part * length), [](double x) { return 2 * x; });
+    const std::vector<double> halves = of_keys.empty() ? std::vector<double>() : std::vector(scores.begin(), scores.end());
     add_deviations(rows_of(values, part), rows_of(values, part + 1), width, scores);
+    for (std::size_t i = 0; i < halves.size(); ++i) {
+      of_keys[first + part * length + i] = 2 * halves[i];
+      of_values[first + part * length + i] = 2 * (scores[i] - halves[i]);
+    }
     if (!cross) put_ranks(scores);
   }
   return score;
 }
 
 std::vector<double> LagRanking::score(const HeadView& head) const {
-  std::vector<double> of_keys(head.terms ? head.slots->pos.size() : 0, kNotAvailable);
-  std::vector<double> score = lag_scores(all_keys(head), head.keys->values(), head.slots->pos.size(), sinks_, lag_, cross_, of_keys);
-  if (head.terms) head.note("keys", of_keys);
+  std::vector<double> of_keys(head.terms ? head.slots->pos.size() : 0, kNotAvailable), of_values(of_keys);
+  std::vector<double> score =
+      lag_scores(all_keys(head), head.keys->values(), head.slots->pos.size(), sinks_, lag_, cross_, of_keys, of_values);
+  if (head.terms) {
+    head.note("keys", of_keys);
+    head.note("values", of_values);
+  }
   return score;
 }
 

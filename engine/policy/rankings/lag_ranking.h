@@ -25,6 +25,6 @@ class LagRanking final : public Ranking {
 /// The scores of key and value rows [n, width].
 /// The keys' part of it into of_keys [n], where it is not empty.
 std::vector<double> lag_scores(std::span<const double> keys, std::span<const double> values, std::size_t n, int sinks, int lag, bool cross,
-                               std::span<double> of_keys = {});
+                               std::span<double> of_keys = {}, std::span<double> of_values = {});
 
 }  // namespace kvscope

@@ -58,7 +58,8 @@ void add_chunk_attention(std::span<const double> queries, std::span<const double
   }
 }
 
-std::vector<double> NonCausalRanking::attention(const HeadView& head, std::size_t first, std::size_t end) const {
+std::vector<double> NonCausalRanking::attention(const HeadView& head, std::size_t first, std::size_t end,
+                                                std::vector<double>* alone) const {
   KVSCOPE_ASSERT(head.queries);
   const std::size_t n = head.slots->pos.size(), count = end - first;
   const std::vector<double> keys = all_keys(head), norms = head.keys->value_l2(), asked = head.queries->rows(/*rotated=*/true);
@@ -71,21 +72,29 @@ std::vector<double> NonCausalRanking::attention(const HeadView& head, std::size_
     add_chunk_attention(queries, std::span(keys).subspan(first * width, count * width), count, static_cast<std::size_t>(chunk_), sums);
   }
   for (std::size_t i = 0; i < count; ++i) sums[i] *= norms[first + i] / static_cast<double>(group);
+  if (alone) *alone = sums;
   for (std::size_t i = 0; i < count; ++i)  // beyond the ends there are zeros
     score[i] = ((i > 0 ? sums[i - 1] : 0.0) + sums[i] + (i + 1 < count ? sums[i + 1] : 0.0)) / 3;
   return score;
 }
 
 std::vector<double> NonCausalRanking::score(const HeadView& head) const {
-  std::vector<double> out = attention(head, 0, head.slots->pos.size());
-  head.note("attention ‖v‖", out);
+  std::vector<double> alone, out = attention(head, 0, head.slots->pos.size(), head.terms ? &alone : nullptr);
+  if (head.terms) {
+    head.note("its own", alone);
+    head.note("mean of three", out);
+  }
   return out;
 }
 
 void NonCausalRanking::finish_layer(std::span<HeadDecision* const> heads) const {
   std::vector<std::span<double>> scores;
   for (HeadDecision* head : heads) scores.emplace_back(head->score);
-  normalise_layer(scores);
+  const Moments layer = normalise_layer(scores);
+  for (HeadDecision* head : heads) {
+    head->view.note("layer's mean", std::vector(head->score.size(), layer.mean));
+    head->view.note("deviation", std::vector(head->score.size(), layer.deviation));
+  }
 }
 
 BlendedRanking::Middle BlendedRanking::middle(std::size_t n) const {
@@ -127,8 +136,10 @@ std::string BlendedRanking::equation() const {
 }
 
 std::string NonCausalRanking::equation() const {
-  return fmt::format("attention ‖v‖ of three neighbours, standardised over the layer: what {} tokens of its stretch pay it, later ones too",
-                     chunk_);
+  return fmt::format(
+      "(mean of three − layer's mean)/deviation: mean of its own and both neighbours' attention × ‖v‖; its own: what the {} tokens of its "
+      "stretch pay it, later ones too",
+      chunk_);
 }
 
 }  // namespace kvscope

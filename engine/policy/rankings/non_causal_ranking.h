@@ -19,7 +19,7 @@ class NonCausalRanking final : public Ranking {
   std::vector<double> statistic(const SlotState&) const override { return {}; }
 
   /// Of the slots first .. end - 1 among themselves, [end - first], not normalised.
-  std::vector<double> attention(const HeadView& head, std::size_t first, std::size_t end) const;
+  std::vector<double> attention(const HeadView& head, std::size_t first, std::size_t end, std::vector<double>* alone = nullptr) const;
 
  private:
   int chunk_;

@@ -20,12 +20,13 @@ std::vector<double> window_shares(std::span<const double> norms, std::size_t win
 
 }  // namespace
 
-std::vector<double> norm_products(std::span<const double> key_norms, std::span<const double> value_norms, int window) {
+std::vector<double> norm_products(std::span<const double> key_norms, std::span<const double> value_norms, int window, double* of_all) {
   std::vector<double> score = window_shares(key_norms, static_cast<std::size_t>(window));
   const std::vector<double> values = window_shares(value_norms, static_cast<std::size_t>(window));
   double sum = 0;
   for (std::size_t i = 0; i < score.size(); ++i) sum += score[i] *= values[i];
   for (double& x : score) x = sum > 0 ? x / sum : 0.0;
+  if (of_all) *of_all = sum;
   return score;
 }
 
@@ -35,7 +36,10 @@ std::vector<double> NormProductRanking::score(const HeadView& head) const {
     head.note("‖k‖² share", window_shares(head.slots->key_norm, static_cast<std::size_t>(window_)));
     head.note("‖v‖² share", window_shares(values, static_cast<std::size_t>(window_)));
   }
-  return norm_products(head.slots->key_norm, values, window_);
+  double sum = 0;
+  std::vector<double> score = norm_products(head.slots->key_norm, values, window_, &sum);
+  if (head.terms) head.note("sum of all", std::vector(score.size(), sum));
+  return score;
 }
 
 std::string NormProductRanking::equation() const {

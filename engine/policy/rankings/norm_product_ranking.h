@@ -20,6 +20,7 @@ class NormProductRanking final : public Ranking {
 };
 
 /// Scores that add up to 1, from the norms of keys and values [n].
-std::vector<double> norm_products(std::span<const double> key_norms, std::span<const double> value_norms, int window);
+std::vector<double> norm_products(std::span<const double> key_norms, std::span<const double> value_norms, int window,
+                                  double* of_all = nullptr);
 
 }  // namespace kvscope

@@ -16,7 +16,7 @@ class ProbedRanking final : public ColumnRanking<statistics::Probed> {
   }
   std::string equation() const override {
     return std::string("most that a token pays it while the model repeats the prompt, any query head") +
-           (probe_.by_output ? ": attention × ‖v W_O‖ / ‖what the token brings into the layer‖" : "");
+           (probe_.by_output ? ": attention × ‖v W_O‖ / ‖what the token brings into the layer‖, the most of it" : "");
   }
   bool needs_prompt() const override { return true; }
 

@@ -55,7 +55,7 @@ double standardised(double x, const Moments& m) {
   return std::round((x - m.mean) / std::max(m.deviation, 1e-6) * kGrid) / kGrid;
 }
 
-void normalise_layer(std::span<const std::span<double>> heads) {
+Moments normalise_layer(std::span<const std::span<double>> heads) {
   std::vector<double> all;
   for (const std::span<double> scores : heads)
     for (const double x : scores)
@@ -63,6 +63,7 @@ void normalise_layer(std::span<const std::span<double>> heads) {
   const Moments m = moments(all);
   for (const std::span<double> scores : heads)
     for (double& x : scores) x = standardised(x, m);
+  return m;
 }
 
 }  // namespace kvscope

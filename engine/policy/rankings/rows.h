@@ -26,7 +26,7 @@ Moments moments(std::span<const double> x);
 /// (x - mean)/max(deviation, 1e-6) as a multiple of 1e-9, so that the last bits decide nothing between equal tokens.
 double standardised(double x, const Moments& m);
 
-/// The finite scores of all heads of a layer are standardised, by the moments of all of them together.
-void normalise_layer(std::span<const std::span<double>> heads);
+/// The finite scores of all heads of a layer are standardised, by the moments of all of them together: these.
+Moments normalise_layer(std::span<const std::span<double>> heads);
 
 }  // namespace kvscope

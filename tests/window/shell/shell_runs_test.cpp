@@ -2,8 +2,10 @@
 // Runs beside those on screen: the sweep, the jobs, budgets drawn by hand, the report.
 #include <QComboBox>
 #include <QFile>
+#include <QHeaderView>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QTableView>
 #include <QTableWidget>
 #include <QTemporaryDir>
 #include <QToolButton>
@@ -53,6 +55,27 @@ TEST_F(SweepTest, SuggestsThePoliciesOnScreenAndMeasuresThemWithoutTouchingIt) {
       EXPECT_EQ(p.figures->mean_kl, run_figures(snapshot(), snapshot().lanes[i]).kl.mean()) << p.spec;
     }
   }
+}
+
+TEST_F(SweepTest, BudgetsOfBytesStandOnAnAxisOfBytesWithWholeHeadings) {
+  press(Qt::Key_4, Qt::AltModifier);
+  sweep().grid().model().clear();
+  sweep().grid().budgets().setText("12.5 % bytes, 25 % bytes, 30 % bytes, 40 % bytes, 50 % bytes, 60 % bytes, 70 % bytes, 80 % bytes");
+  for (const char* policy : {"kivi", "snapkv"}) sweep().grid().model().choose(policy, true);
+  EXPECT_EQ(sweep().chart().budget(), SweepChart::Budget::bytes);
+  QTest::mouseClick(&sweep().startButton(), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  window->grab().save("/tmp/sweep_bytes.png");
+  const QHeaderView& headings = *sweep().grid().table().horizontalHeader();
+  for (int c = 0; c < headings.count(); ++c) EXPECT_GE(headings.sectionSize(c), headings.sectionSizeHint(c)) << c;
+  auto& axis = *qobject_cast<QComboBox*>(sweep().controls()[1]);
+  axis.setCurrentIndex(static_cast<int>(SweepChart::Budget::asked));
+  EXPECT_THAT(sweep().chart().budgetWords().join(" ").toStdString(), testing::HasSubstr("of the bytes"));
+  window->grab().save("/tmp/sweep_asked.png");
+  axis.setCurrentIndex(static_cast<int>(SweepChart::Budget::share));
+  window->grab().save("/tmp/sweep_share.png");
+  sweep().grid().budgets().setText("25 %, 50 %");
+  EXPECT_EQ(sweep().chart().budget(), SweepChart::Budget::share) << "what was chosen stays";
 }
 
 TEST_F(SweepTest, AClickOnAPointOpensThatRun) {

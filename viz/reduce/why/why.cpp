@@ -234,7 +234,9 @@ std::string why_headline(const Snapshot& snapshot, const Why& why) {
 std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, const Why& why) {
   if (why.step < 0) return {};
   std::vector<WhyStep> out = what_happened(snapshot, pick, why);
-  if (!std::isfinite(why.event.score)) return out;
+  const StepRecord& record = *pick.run->steps[static_cast<std::size_t>(why.step)];
+  const bool explained = std::isfinite(why.event.score) || !record.heads[static_cast<std::size_t>(pick.head)].parts.parts.empty();
+  if (!explained) return out;
   std::vector<std::string> score = score_lines(*pick.run, why.step, pick.head, why.event.pos);
   // Beside a picture of keys it comes last: in a low window what is pictured is seen, and the equation is scrolled to.
   if (std::ranges::any_of(out, [](const WhyStep& step) { return step.kind == WhyStep::Kind::cosines; }) && !score.empty())

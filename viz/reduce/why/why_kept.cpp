@@ -107,6 +107,9 @@ std::vector<std::string> score_lines(const LaneSnapshot& run, int step, int head
     const double value = part.values[static_cast<std::size_t>(place - parts.pos.begin())];
     if (std::isfinite(value)) line += fmt::format("{}{} = {}", line.empty() ? "" : "  ·  ", part.name, format_number(value));
   }
+  const auto& probed = run.steps[static_cast<std::size_t>(step)]->probed;  // of a probe what it paid, before any norm
+  if (const auto at = static_cast<std::size_t>(head); line.empty() && at < probed.size() && pos < static_cast<int>(probed[at].size()))
+    line = fmt::format("most attention = {}", format_number(probed[at][static_cast<std::size_t>(pos)]));
   if (!line.empty()) out.push_back(fmt::format("token {}:  {}", pos, line));
   return out;
 }

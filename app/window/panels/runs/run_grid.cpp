@@ -33,7 +33,11 @@ class WholeCells : public QTableView {
     if (m_updating) return;
     m_updating = true;
     const int columns = std::max(1, model() ? model()->columnCount() : 1);
-    const auto fit = [&] { horizontalHeader()->setDefaultSectionSize(std::clamp(viewport()->width() / columns, kNarrow, kColumn)); };
+    int least = kNarrow;  // with every heading whole
+    for (int c = 0; model() && c < columns; ++c) least = std::max(least, horizontalHeader()->sectionSizeHint(c));
+    const auto fit = [&] {
+      horizontalHeader()->setDefaultSectionSize(std::clamp(viewport()->width() / columns, least, std::max(least, kColumn)));
+    };
     fit();
     QTableView::updateGeometries();
     fit();

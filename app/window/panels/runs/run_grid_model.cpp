@@ -311,7 +311,7 @@ QVariant RunGridModel::data(const QModelIndex& index, int role) const {
 
 QVariant RunGridModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation == Qt::Horizontal) {
-    if (role == Qt::DisplayRole) return m_budgets[static_cast<std::size_t>(section)].text;
+    if (role == Qt::DisplayRole) return QString(m_budgets[static_cast<std::size_t>(section)].text).replace(" bytes", "\nbytes");
     if (role == Qt::ToolTipRole)
       return QString("All policies with %1: click to choose or to leave out").arg(m_budgets[static_cast<std::size_t>(section)].text);
     return {};

@@ -19,6 +19,7 @@ namespace kvscope {
 
 namespace {
 
+constexpr double kKiB = 1024;  // bytes stand along an axis in these: its round numbers are theirs
 constexpr double kReach = 11;  // pixels around a marker that take a click
 
 }  // namespace
@@ -73,7 +74,7 @@ double SweepChart::bytesOfSlots(double n) const {
 double SweepChart::x(const SweepMark& mark) const {
   if (m_budget == Budget::bytes) {
     const double bytes = mark.mean(SweepMetric::bytes);
-    return std::isfinite(bytes) ? bytes : bytesOfSlots(mark.slots);
+    return (std::isfinite(bytes) ? bytes : bytesOfSlots(mark.slots)) / kKiB;
   }
   if (m_budget == Budget::share && m_data.nPrompt() > 0) return 100.0 * mark.slots / m_data.nPrompt();
   const double held = mark.held();
@@ -81,20 +82,36 @@ double SweepChart::x(const SweepMark& mark) const {
 }
 
 double SweepChart::x(const SweepBreak& at) const {
-  if (m_budget == Budget::bytes) return bytesOfSlots(at.held > 0 ? at.held : at.slots);
+  if (m_budget == Budget::bytes) return bytesOfSlots(at.held > 0 ? at.held : at.slots) / kKiB;
   if (m_budget == Budget::share && m_data.nPrompt() > 0) return 100.0 * at.slots / m_data.nPrompt();
   return m_budget == Budget::held && at.held > 0 ? at.held : at.slots;
 }
 
 QStringList SweepChart::budgetLines(const SweepMark& mark) const {
   const double n = m_data.nPrompt();
-  QStringList out{QString("%1 slots asked, %2 of %3")
-                      .arg(mark.slots)
-                      .arg(qs(viz::format_percent(n > 0 ? mark.slots / n : kNotAvailable)), qs(viz::format_count(m_data.nPrompt())))};
+  const QString share = qs(viz::format_percent(n > 0 ? mark.slots / n : kNotAvailable));
+  QStringList out{mark.of_bytes ? QString("%1 of the bytes asked, those of %2 slots in full precision").arg(share).arg(mark.slots)
+                                : QString("%1 slots asked, %2 of %3").arg(mark.slots).arg(share, qs(viz::format_count(m_data.nPrompt())))};
   if (std::isfinite(mark.held())) out << QString("%1 slots held, mean per head after the prompt").arg(qs(viz::format_mean(mark.held())));
   if (const double bytes = mark.mean(SweepMetric::bytes); m_budget == Budget::bytes && std::isfinite(bytes))
     out << QString("%1 of keys and values at the end").arg(qs(viz::format_bytes(bytes)));
   return out;
+}
+
+QStringList SweepChart::budgetWords() const {
+  const QString log = m_log_x ? ", log" : "";
+  if (m_budget == Budget::bytes) return {"KV bytes" + log, "at the end"};
+  if (m_budget == Budget::held) return {"slots held" + log, "mean per head"};
+  const auto& points = m_data.points();
+  const auto of_bytes = std::ranges::count_if(points, &SweepPoint::of_bytes);
+  const bool percent = m_budget == Budget::share;
+  if (of_bytes > 0) {
+    const bool all = of_bytes == static_cast<std::ptrdiff_t>(points.size());
+    const QString of = all ? "of the bytes" : "of tokens, or bytes", slots = all ? "as slots in full" : "slots, or as such";
+    return percent ? QStringList{of + log, slots} : QStringList{slots + log, of};
+  }
+  const QString of = QString("of %1").arg(qs(viz::format_count(m_data.nPrompt())));
+  return percent ? QStringList{of + log, "slots asked"} : QStringList{"slots asked" + log, of};
 }
 
 SweepChart::Layout SweepChart::layout(const QRect& area) const {
@@ -104,7 +121,8 @@ SweepChart::Layout SweepChart::layout(const QRect& area) const {
   for (const SweepSeries& s : out.series) policies.push_back(s.policy);
   out.looks = looksOf(policies, m_workspace.snapshot());
   const QFontMetricsF names(uiFont(12, true));
-  double widest = QFontMetricsF(uiFont(11)).horizontalAdvance("slots asked, log");  // stands there, too
+  double widest = 0;
+  for (const QString& words : budgetWords()) widest = std::max(widest, QFontMetricsF(uiFont(11)).horizontalAdvance(words));
   for (const SweepSeries& s : out.series) widest = std::max(widest, names.horizontalAdvance(qs(s.title)));
   out.plot = QRectF(area).adjusted(66, 40, -(26 + std::min(widest, kLongestName)), -46);
   std::vector<double> xs, ys;

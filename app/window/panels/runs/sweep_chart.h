@@ -31,7 +31,10 @@ class SweepChart : public QWidget {
   /// What stands along the budget: the slots asked for, those really held after the prompt, those asked as a share of its tokens, or the
   /// bytes used at the end.
   enum class Budget : std::uint8_t { asked, held, share, bytes };
+  Budget budget() const { return m_budget; }
   void setBudget(Budget budget);
+  /// What the numbers along it are, in two lines.
+  QStringList budgetWords() const;
   void setLogX(bool on);
   void setLogY(bool on);
   void refresh();

@@ -109,6 +109,13 @@ void SweepChart::paintAxes(QPainter& painter, const Layout& shown) const {
     paintMeasured(painter, shown);
   else
     paintBudgets(painter, shown);
+  painter.setPen(secondary);
+  painter.setFont(caption);
+  double below = plot.bottom() + 6;
+  for (const QString& words : budgetWords()) {
+    painter.drawText(QRectF(plot.right() + 14, below, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, words);
+    below += 15;
+  }
 }
 
 /// What came out is any numbers: the axis has round ones.
@@ -123,13 +130,8 @@ void SweepChart::paintMeasured(QPainter& painter, const Layout& shown) const {
     painter.setPen(QPen(toColor(theme.disabled), 1));
     painter.drawLine(QPointF(x, plot.bottom() + 1), QPointF(x, plot.bottom() + 5));
     painter.setPen(toColor(theme.text));
-    painter.drawText(QRectF(x - 40, plot.bottom() + 6, 80, 16), Qt::AlignCenter, bytes ? qs(viz::format_bytes(v)) : tickText(v, false));
+    painter.drawText(QRectF(x - 40, plot.bottom() + 6, 80, 16), Qt::AlignCenter, bytes ? qs(viz::format_bytes(1024 * v)) : tickText(v, false));
   }
-  painter.setPen(toColor(theme.secondary));
-  const double end = plot.right() + 14;
-  painter.drawText(QRectF(end, plot.bottom() + 6, 150, 16), Qt::AlignLeft | Qt::AlignVCenter,
-                   QString(bytes ? "KV bytes" : "slots held") + (m_log_x ? ", log" : ""));
-  painter.drawText(QRectF(end, plot.bottom() + 21, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, bytes ? "at the end" : "mean per head");
 }
 
 void SweepChart::paintBudgets(QPainter& painter, const Layout& shown) const {
@@ -143,7 +145,6 @@ void SweepChart::paintBudgets(QPainter& painter, const Layout& shown) const {
     for (const SweepMark& m : s.marks) budgets.push_back(m.slots);
   std::ranges::sort(budgets);
   budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
-  const QColor secondary = toColor(theme.secondary);
   const LaneSnapshot* lane = m_workspace.lane();
   const int selected = lane ? lane->slots_asked : -1;
   double free_from = -1e9;
@@ -166,13 +167,6 @@ void SweepChart::paintBudgets(QPainter& painter, const Layout& shown) const {
     painter.setPen(toColor(theme.disabled));
     painter.drawText(QRectF(x - 40, plot.bottom() + 21, 80, 16), Qt::AlignCenter, second);
   }
-  painter.setPen(secondary);
-  painter.setFont(caption);
-  const QString of = QString("of %1").arg(qs(viz::format_count(m_data.nPrompt())));
-  const double end = plot.right() + 14;
-  painter.drawText(QRectF(end, plot.bottom() + 6, 150, 16), Qt::AlignLeft | Qt::AlignVCenter,
-                   (percent ? of : QString("slots asked")) + (m_log_x ? ", log" : ""));
-  painter.drawText(QRectF(end, plot.bottom() + 21, 150, 16), Qt::AlignLeft | Qt::AlignVCenter, percent ? QString("slots asked") : of);
   if (selected > 0 && !budgets.empty() && selected >= budgets.front() && selected <= budgets.back()) {
     const double x = std::round(plot.left() + shown.x.at(SweepChart::x(SweepMark{selected, {}})) * plot.width()) + 0.5;
     QPen pen(toColor(theme.accent), 1);

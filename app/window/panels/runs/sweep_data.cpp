@@ -86,9 +86,10 @@ void SweepData::setRuns(const std::vector<std::string>& specs, int n_prompt) {
   std::vector<SweepPoint> next;
   for (const std::string& spec : specs) {
     const SweepPoint* known = find(spec);
-    SweepPoint point = known ? *known : SweepPoint{spec, 0, std::nullopt, {}};
+    SweepPoint point = known ? *known : SweepPoint{spec, 0, std::nullopt, {}, {}, false};
     point.slots = slotsAsked(spec, n_prompt);
     point.method = methodOf(spec);
+    point.of_bytes = asksBytes(spec);
     next.push_back(std::move(point));
   }
   m_points = std::move(next);
@@ -140,8 +141,9 @@ std::vector<SweepSeries> SweepData::series() const {
   for (const SweepPoint& point : m_points) {
     auto one = std::ranges::find(out, point.method, &SweepSeries::policy);
     if (one == out.end()) one = out.insert(out.end(), SweepSeries{point.method, methodTitle(point.spec), {}});
-    auto mark = std::ranges::find(one->marks, point.slots, &SweepMark::slots);
-    if (mark == one->marks.end()) mark = one->marks.insert(one->marks.end(), SweepMark{point.slots, {}});
+    auto mark =
+        std::ranges::find_if(one->marks, [&](const SweepMark& m) { return m.slots == point.slots && m.of_bytes == point.of_bytes; });
+    if (mark == one->marks.end()) mark = one->marks.insert(one->marks.end(), SweepMark{point.slots, {}, point.of_bytes});
     mark->points.push_back(&point);
   }
   for (SweepSeries& one : out) std::ranges::sort(one.marks, {}, &SweepMark::slots);
@@ -164,7 +166,8 @@ viz::Table SweepData::table() const {
   out.columns = {"policy",
                  "run",
                  "slots asked",
-                 "slots asked (share of the prompt)",
+                 "share asked",
+                 "of what",
                  "mean KL (nats)",
                  "top-1 same (share of the steps)",
                  "KV bytes (at the end)",
@@ -173,7 +176,8 @@ viz::Table SweepData::table() const {
                  "slots held at the end (mean per head)"};
   for (const SweepPoint& p : m_points) {
     std::vector<std::string> row = {wordsOf(p.spec).title, p.spec, std::to_string(p.slots),
-                                    viz::format_plain(m_n_prompt > 0 ? static_cast<double>(p.slots) / m_n_prompt : kNotAvailable)};
+                                    viz::format_plain(m_n_prompt > 0 ? static_cast<double>(p.slots) / m_n_prompt : kNotAvailable),
+                                    p.of_bytes ? "bytes in full precision" : "tokens of the prompt"};
     const auto cell = [&p](double v) { return p.figures ? viz::format_plain(v) : !p.failure.isEmpty() ? "refused" : "not yet"; };
     const SweepFigures f = p.figures.value_or(SweepFigures{});
     for (int m = 0; m < kSweepMetrics; ++m) row.push_back(cell(f.of(static_cast<SweepMetric>(m))));

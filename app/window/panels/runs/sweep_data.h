@@ -33,16 +33,18 @@ SweepFigures figuresOf(const Snapshot& result);
 /// One run of a sweep.
 struct SweepPoint {
   std::string spec;
-  int slots = 0;                        // asked for, per head
+  int slots = 0;                        // asked for, per head; of_bytes: as many as have those bytes in full precision
   std::optional<SweepFigures> figures;  // nullopt: not measured yet
   QString failure;                      // why it cannot be; empty: it can
   std::string method = {};              // the curve that it stands on: methodOf(spec)
+  bool of_bytes = false;                // the budget is a share of the bytes
 };
 
 /// The runs of one policy and its parameters with one marker each: those of several seeds at one budget together.
 struct SweepMark {
   int slots = 0;
   std::vector<const SweepPoint*> points;
+  bool of_bytes = false;
   bool measured() const;
   /// Mean, least and most of the measured ones.
   double mean(SweepMetric m) const;

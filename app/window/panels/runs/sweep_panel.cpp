@@ -130,6 +130,7 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
 
 void SweepPanel::listen() {
   connect(m_grid, &RunGrid::changed, this, [this] {
+    showBytes();
     m_data.setRuns(m_grid->model().chosen(), m_workspace.snapshot().n_prompt);
     refresh();
   });
@@ -158,6 +159,15 @@ void SweepPanel::listen() {
     refresh();
     if (known) Q_EMIT measured();
   });
+}
+
+/// Shares of bytes are no slots: what stores a token in less has all of them.
+void SweepPanel::showBytes() {
+  constexpr auto kBytes = static_cast<int>(SweepChart::Budget::bytes);
+  const bool of_bytes = std::ranges::any_of(m_grid->model().budgets(), [](const GridBudget& b) { return b.key == "bytes"; });
+  if (of_bytes == std::exchange(m_of_bytes, of_bytes)) return;
+  if (of_bytes) return m_axis->setCurrentIndex(kBytes);
+  if (m_axis->currentIndex() == kBytes) m_axis->setCurrentIndex(static_cast<int>(SweepChart::Budget::asked));
 }
 
 std::vector<QWidget*> SweepPanel::controls() const { return {m_metric, m_axis, m_log_x, m_log_y}; }

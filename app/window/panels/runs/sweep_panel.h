@@ -63,6 +63,7 @@ class SweepPanel : public QWidget {
 
  private:
   void listen();
+  void showBytes();
   void takeText();
   void takeSaved();
   void refresh();
@@ -80,7 +81,8 @@ class SweepPanel : public QWidget {
   QComboBox *m_metric, *m_axis;
   QToolButton *m_log_x, *m_log_y;
   bool m_suggested = false;
-  SavedSweep m_saved;  // waits for its text
+  bool m_of_bytes = false;  // a budget of the grid is
+  SavedSweep m_saved;       // waits for its text
 };
 
 }  // namespace kvscope

@@ -64,7 +64,7 @@ QColor StoreChart::colourOf(std::size_t curve, const CurveLook& look) const {
 StoreChart::Layout StoreChart::layout(const QRect& area) const {
   Layout out;
   const QFontMetricsF names(uiFont(12, true));
-  double widest = names.horizontalAdvance("budget, log");
+  double widest = QFontMetricsF(uiFont(11)).horizontalAdvance(m_data.budgetWords());
   for (const StoreCurve& curve : m_data.curves()) widest = std::max(widest, names.horizontalAdvance(curve.title));
   out.plot = QRectF(area).adjusted(66, 40, -(30 + std::min(widest, 150.0)), -46);
   out.right = area.right();

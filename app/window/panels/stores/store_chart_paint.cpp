@@ -73,7 +73,7 @@ void StoreChart::paintAxes(QPainter& painter, const Layout& shown) const {
     if (mark->ratio == last) continue;
     last = mark->ratio;
     const double x = plot.left() + shown.x.at(mark->ratio) * plot.width();
-    const QString text = StoreData::budgetOf(*mark);
+    const QString text = StoreData::shareOf(*mark);
     const double half = QFontMetricsF(caption).horizontalAdvance(text) / 2;
     painter.setPen(QPen(toColor(theme.disabled), 1));
     painter.drawLine(QPointF(x, plot.bottom() + 1), QPointF(x, plot.bottom() + 5));
@@ -84,7 +84,7 @@ void StoreChart::paintAxes(QPainter& painter, const Layout& shown) const {
   }
   painter.setPen(secondary);
   painter.drawText(QRectF(plot.right() + 14, plot.bottom() + 6, 160, 16), Qt::AlignLeft | Qt::AlignVCenter, "budget, log");
-  painter.drawText(QRectF(plot.right() + 14, plot.bottom() + 21, 160, 16), Qt::AlignLeft | Qt::AlignVCenter, "% of the prompt");
+  painter.drawText(QRectF(plot.right() + 14, plot.bottom() + 21, 160, 16), Qt::AlignLeft | Qt::AlignVCenter, m_data.budgetWords());
 }
 
 /// The full cache has no budget: a line across.
@@ -145,7 +145,8 @@ void StoreChart::paintMap(QPainter& painter, const QRect& area) const {
   painter.setFont(uiFont(11));
   painter.setPen(toColor(theme.secondary));
   painter.drawText(QRectF(area).adjusted(14, 4, -14, 0), Qt::AlignLeft | Qt::AlignTop,
-                   QString("answers found, by where in the context the answer stands and by budget; mean over %1").arg(m_data.overThere()));
+                   QString("answers found, by where in the context the answer stands and by budget, in %3 %1; mean over %2")
+                       .arg(m_data.budgetWords(), m_data.overThere(), "%"));
   const std::vector<Cell> all = cells(area);
   for (const Cell& cell : all) {
     paintCell(painter, cell);
@@ -159,7 +160,7 @@ void StoreChart::paintMap(QPainter& painter, const QRect& area) const {
                        QString("%1–%2 %").arg(cell.depth * 100 / kSweepDepths).arg((cell.depth + 1) * 100 / kSweepDepths));
     if (last_row)
       painter.drawText(QRectF(cell.at.left() - 20, cell.at.bottom() + 3, cell.at.width() + 40, 16), Qt::AlignCenter,
-                       full ? QString("full") : StoreData::budgetOf(*cell.mark));
+                       full ? QString("full") : StoreData::shareOf(*cell.mark));
     if (!first_row || !first_column) continue;
     painter.drawText(QRectF(cell.at.left() - 76, cell.at.top() - 20, 68, 16), Qt::AlignRight | Qt::AlignVCenter, "depth");
     painter.setFont(uiFont(12, true));

@@ -71,7 +71,11 @@ class StoreData {
   QString overThere() const;
   /// "212 of 320 items so far", what is damaged, how many sweeps the folder has.
   QStringList state() const;
-  /// "20 %"; "full cache".
+  /// What the shares of its budgets are of.
+  QString budgetWords() const;
+  /// "20 %"
+  static QString shareOf(const StoreMark& mark);
+  /// "20 %", "20 % bytes"
   static QString budgetOf(const StoreMark& mark);
   /// "20 % of the prompt"
   static QString budgetInWords(const StoreMark& mark);
