@@ -55,6 +55,17 @@ TEST_F(InspectorTest, AgreementHasARowWhereItWasMeasured) {
   EXPECT_EQ(table.rows[6][column], "2");
 }
 
+TEST_F(InspectorTest, TheLegendNamesWhatIsKeptAndNotReadWherePagesAreChosen) {
+  canvas.draw(*view);
+  EXPECT_EQ(testing::find_mark(*view, "legend", "kept, not read"), nullptr);
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps.back());
+  step->heads[0].page = 4;
+  snapshot.lanes[1].steps.back() = step;
+  ++snapshot.sequence;
+  canvas.draw(*view);
+  EXPECT_NE(testing::find_mark(*view, "legend", "kept, not read"), nullptr);
+}
+
 /// All runs compress anew for what a look at one head needs besides: where that takes minutes, it is asked for by a click.
 TEST_F(InspectorTest, WhatTakesLongIsMeasuredByAClickOnly) {
   snapshot.lanes[1].prompt_compress_ms = 40;

@@ -307,18 +307,13 @@ class Strip {
     }
     const float end = limit;
     if (axis_.px < 1) limit -= p_.width_of(Face::caption, notes.back()) + p_.px(14);  // what was folded is said before any colour
-    static constexpr LegendItem kItems[] = {{Category::sink, ""},
-                                            {Category::kept, ""},
-                                            {Category::merged, "merged into another slot"},
-                                            {Category::recent, ""},
-                                            {Category::fresh, "new (this step)"},
-                                            {Category::evicted, ""}};
     float x = r.x0;
-    for (const LegendItem& one : kItems) {
-      const std::string_view label = one.label.empty() ? category_word(*scene_.pick.run, one.category) : one.label;
-      if (x + p_.width_of(Face::caption, label) + p_.px(16) > limit) break;
-      const LegendItem named{one.category, label};
-      x = draw_category_legend(p_, x, y, {&named, 1});
+    for (LegendItem& one : category_items(*scene_.pick.run)) {
+      if (one.category == Category::merged) one.label = "merged into another slot";
+      if (one.category == Category::fresh) one.label = "new (this step)";
+      if (one.category == Category::unread) one.label = "kept, not read";
+      if (x + p_.width_of(Face::caption, one.label) + p_.px(16) > limit) break;
+      x = draw_category_legend(p_, x, y, {&one, 1});
     }
     const std::string_view hatched = "hatched: full cache's share, gone here", brief = "hatched: not in this cache";
     const bool room = x + p_.width_of(Face::caption, hatched) + p_.px(20) < limit;
