@@ -67,7 +67,10 @@ void put_score(PolicyRow& row, const std::string& text, const std::string& where
 PolicyInfo words() {
   return {.name = "custom",
           .title = "Custom",
-          .idea = "Your own: any statistic with any split of the budget, any merge and any bias, or a score that you write.",
+          .idea =
+              "Your own: any statistic with any split of the budget, any merge and any bias, or a score that you write. "
+              "No parts: Quest's pages, whose bounds hold for slots that stay, and LESS's state, whose maps are trained for what one base "
+              "evicts.",
           .ranking = "as chosen",
           .merging = "as chosen",
           .statistic = "as chosen",

@@ -333,6 +333,9 @@ TEST_F(PolicyPanelTest, ListsEveryPolicyOnceUnderTheHeadingOfItsKind) {
 TEST_F(PolicyPanelTest, ShowsTheFieldsOfTheChosenPartsOnly) {
   PolicyForm& form = panel.form();
   form.setPolicy("custom");
+  const QList<QLabel*> words = form.findChildren<QLabel*>();
+  EXPECT_TRUE(std::ranges::any_of(words, [](const QLabel* label) { return label->text().contains("No parts: Quest's pages"); }))
+      << "what cannot be composed, and why";
   EXPECT_EQ(form.field("lambda"), nullptr);
   ParamEditor* stat = form.field("stat");
   ASSERT_NE(stat, nullptr);

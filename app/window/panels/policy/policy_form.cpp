@@ -277,7 +277,8 @@ void PolicyForm::rebuildFields(const std::string& policy, const std::vector<Para
   }
   for (ParamEditor* editor : before) delete editor;
   m_policy = policy;
-  m_paper->setText(policy.empty() ? QString() : qs(find_policy(policy).paper));
+  m_paper->setText(policy.empty() ? QString()
+                                  : qs(find_policy(policy).paper.empty() ? find_policy(policy).idea : find_policy(policy).paper));
 }
 
 void PolicyForm::refreshBudget() {
