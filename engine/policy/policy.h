@@ -165,9 +165,10 @@ class Policy {
   bool is_due(double n, int c, Moment now) const;
   /// Fractions are taken of c.
   Protection protection(int c) const {
-    const int sinks = lane_.params.count("sinks", c);  // where a window lacks room, a head with more slots has more of it
-    return {sinks,
-            lane_.parts.selecting->observes ? std::min(observed_, std::max(window_slots_, c - sinks)) : lane_.params.count("recent", c)};
+    const Params& params = lane_.params;
+    const int sinks = params.count("sinks", c);
+    if (!lane_.parts.selecting->observes) return {sinks, params.count("recent", c)};
+    return {sinks, least_free() > 0 ? observed_ : std::clamp(c - sinks, 0, observed_)};  // where a window lacks room, all there is
   }
   /// Slots that must have room beside the protected ones: none where not even those of the window all have.
   int least_free() const { return window_slots_ < observed_ ? 0 : 1; }

@@ -69,8 +69,7 @@ PolicyInfo words() {
           .title = "Custom",
           .idea =
               "Your own: any statistic with any split of the budget, any merge and any bias, or a score that you write. "
-              "No parts: Quest's pages, whose bounds hold for slots that stay, and LESS's state, whose maps are trained for what one base "
-              "evicts.",
+              "No parts: Quest's pages (slots must stay), LESS's state (trained per base).",
           .ranking = "as chosen",
           .merging = "as chosen",
           .statistic = "as chosen",

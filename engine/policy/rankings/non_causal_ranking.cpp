@@ -137,7 +137,7 @@ std::string BlendedRanking::equation() const {
 
 std::string NonCausalRanking::equation() const {
   return fmt::format(
-      "(mean of three − layer's mean)/deviation: mean of its own and both neighbours' attention × ‖v‖; its own: what the {} tokens of its "
+      "(mean of three − layer's mean)/deviation: mean of its own and both neighbours' attention × ‖v‖; its own is what the {} tokens of its "
       "stretch pay it, later ones too",
       chunk_);
 }
