@@ -167,22 +167,22 @@ viz::Table SweepData::table() const {
                  "run",
                  "slots asked",
                  "share asked",
-                 "of what",
                  "mean KL (nats)",
                  "top-1 same (share of the steps)",
                  "KV bytes (at the end)",
                  "time per step (ms)",
                  "slots held (mean per head after the prompt)",
-                 "slots held at the end (mean per head)"};
+                 "slots held at the end (mean per head)",
+                 "share of what"};
   for (const SweepPoint& p : m_points) {
     std::vector<std::string> row = {wordsOf(p.spec).title, p.spec, std::to_string(p.slots),
-                                    viz::format_plain(m_n_prompt > 0 ? static_cast<double>(p.slots) / m_n_prompt : kNotAvailable),
-                                    p.of_bytes ? "bytes in full precision" : "tokens of the prompt"};
+                                    viz::format_plain(m_n_prompt > 0 ? static_cast<double>(p.slots) / m_n_prompt : kNotAvailable)};
     const auto cell = [&p](double v) { return p.figures ? viz::format_plain(v) : !p.failure.isEmpty() ? "refused" : "not yet"; };
     const SweepFigures f = p.figures.value_or(SweepFigures{});
     for (int m = 0; m < kSweepMetrics; ++m) row.push_back(cell(f.of(static_cast<SweepMetric>(m))));
     row.push_back(cell(f.held));
     row.push_back(cell(f.slots));
+    row.emplace_back(p.of_bytes ? "bytes in full precision" : "tokens of the prompt");
     out.rows.push_back(std::move(row));
   }
   out.note = "one prompt; every number is measured, none is interpolated";

@@ -36,9 +36,6 @@ std::string without_share(std::string spec, const std::string& key) {
   return more ? spec.substr(0, at) + spec.substr(end + 1) : spec.substr(0, at - 1) + spec.substr(end);
 }
 
-/// What a budget is a share of, in a table.
-std::string whole(const StoreMark& mark) { return mark.of_bytes ? "bytes in full precision" : "tokens of the prompt"; }
-
 }  // namespace
 
 QString momentWords(StoreMoment moment) {
@@ -202,13 +199,13 @@ QStringList StoreData::describe(const StoreCurve& curve, const StoreMark& mark, 
 
 viz::Table StoreData::table() const {
   viz::Table out;
-  out.columns = {"policy", "run", "budget (share)", "of what", "items"};
+  out.columns = {"policy", "run", "budget (share " + budgetWords().toStdString() + ")", "items"};
   for (const StoreMeasure& m : kMeasures)
     for (const char* what : {"mean", "lowest", "highest", "items that have it"})
       out.columns.push_back(std::string(m.name) + " (" + m.unit + "), " + what);
   for (const char* name : {"compared with", "better on", "worse on", "of items"}) out.columns.emplace_back(name);
   const auto add = [&](const QString& title, const StoreMark& mark) {
-    std::vector<std::string> row = {title.toStdString(), m_contents.runs[mark.run].spec, viz::format_plain(mark.ratio), whole(mark),
+    std::vector<std::string> row = {title.toStdString(), m_contents.runs[mark.run].spec, viz::format_plain(mark.ratio),
                                     std::to_string(mark.band.n)};
     for (const StoreMeasure& m : kMeasures) {
       const Statistics& s = mark.band.figure(m.figure);
@@ -230,12 +227,13 @@ viz::Table StoreData::table() const {
 
 viz::Table StoreData::headTable(StoreMoment moment) const {
   viz::Table out;
-  out.columns = {"policy", "run", "budget (share)", "of what", "layer", "KV head", "kept in", "merged in", "evicted in", "of items"};
+  out.columns = {"policy",     "run",     "budget (share " + budgetWords().toStdString() + ")", "layer", "KV head", "kept in", "merged in",
+                 "evicted in", "of items"};
   const auto add = [&](const QString& title, const StoreMark& mark) {
     const std::vector<HeadAnswers>& heads = headsAt(mark.heads, moment);
     for (std::size_t h = 0; h < heads.size(); ++h) {
       const auto across = static_cast<std::size_t>(mark.heads.n_kv_heads);
-      std::vector<std::string> row = {title.toStdString(), m_contents.runs[mark.run].spec, viz::format_plain(mark.ratio), whole(mark)};
+      std::vector<std::string> row = {title.toStdString(), m_contents.runs[mark.run].spec, viz::format_plain(mark.ratio)};
       for (const std::size_t n : {h / across, h % across, heads[h].kept, heads[h].merged, heads[h].evicted, mark.heads.n})
         row.push_back(std::to_string(n));
       out.rows.push_back(std::move(row));
