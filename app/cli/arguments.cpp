@@ -17,6 +17,7 @@
 #include "core/byte_size.h"
 #include "core/error.h"
 #include "policy/catalog.h"
+#include "policy/text/params.h"
 #include "runtime/model/synthetic_model.h"
 #include "trace/trace_writer.h"
 
