@@ -121,8 +121,10 @@ void SessionController::deliver() {
   if (extra_ended && (of_extra || snapshot->phase == RunPhase::computing)) return;
   if (d->folder_before && snapshot->generation >= d->loads && snapshot->phase != RunPhase::loading) {
     // A model that was refused is not the session's: what is shown, and saved, is of the one before.
-    if (!snapshot->loading.empty() && !d->folder_before->isEmpty()) m_model_folder = *d->folder_before;
+    const bool was_refused = !snapshot->loading.empty();
+    if (was_refused && !d->folder_before->isEmpty()) m_model_folder = *d->folder_before;
     d->folder_before.reset();
+    if (!was_refused) Q_EMIT modelOpened(m_model_folder);
   }
   const bool newest = !of_extra && snapshot->generation >= d->generation;
   // Older than the request: only the progress over what is on screen anyway, and how far a model is open.

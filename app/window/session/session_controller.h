@@ -95,6 +95,8 @@ class SessionController : public QObject {
   void promptEdited();
   /// refusalOf() knows more now.
   void refusalsChanged();
+  /// The model of this folder was asked for and is open; before the first result of it.
+  void modelOpened(const QString& folder);
   /// The engine has a command; its answers carry this generation.
   void submitted(quint64 generation);
   /// A command was refused before it reached the engine (bad specification): one sentence with remedy.

@@ -101,6 +101,18 @@ TEST_F(ModelsTest, TheDialogOpensOneByKeysAndItsButtonOnlyWhatOpens) {
   EXPECT_EQ(opened(), folder.filePath("tiny"));
 }
 
+TEST_F(ModelsTest, OnlyWhatOpenedIsAmongTheFilesUsedLast) {
+  window->openFile(folder.filePath("experts"));
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed; }, 20000));
+  EXPECT_FALSE(window->files().recent().all().contains(folder.filePath("experts")));
+  window->openFile(folder.filePath("tiny"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->files().recent().all(), QStringList{folder.filePath("tiny")});
+  window->openFile(folder.filePath("experts"));
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed; }, 20000));
+  EXPECT_EQ(window->files().recent().all(), QStringList{folder.filePath("tiny")});
+}
+
 TEST_F(ModelsTest, LookingCanBeStoppedAndBegunAnew) {
   for (int i = 0; i < 400; ++i) write(folder.filePath(QString("%1.gguf").arg(1000 + i)), "words");
   finder().look(std::vector<ModelPlace>{{"folder", folder.path().toStdString()}});
