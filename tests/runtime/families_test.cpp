@@ -131,6 +131,15 @@ TEST(Families, LogitsAndTokensAreTheOracles) {
     EXPECT_TRUE(std::ranges::find(covered, family) != covered.end()) << "no checkpoint of " << family << " here";
 }
 
+TEST(Families, LogitsAndTokensAreThoseOfCheckpointsOfTransformers) {
+  int opened = 0;
+  for (const auto& entry : fs::directory_iterator(in_checkout("tests/golden/transformers"))) {  // tests/peers/checkpoints.py
+    expect_family(entry.path().string());
+    ++opened;
+  }
+  EXPECT_EQ(opened, 2);
+}
+
 TEST(Families, LogitsAndTokensAreTransformers) {
   const std::string archive = shared("models/families/families.tar.xz");
   if (!fs::exists(archive)) GTEST_SKIP() << "no families.tar.xz; set KVSCOPE_SHARED to the folder above models/";
