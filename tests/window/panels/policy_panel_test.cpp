@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "window/panels/panel_fixture.h"
 
+#include <malloc.h>
+
 #include <map>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <QComboBox>
 #include <QDoubleSpinBox>
+#include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
@@ -86,6 +89,24 @@ TEST_F(PolicyPanelTest, ALowPanelCutsNoWordsOfTheCard) {
     QTest::qWait(20);
     EXPECT_TRUE(waitFor([&] { return cut().isEmpty(); }, 2000)) << height << ": " << cut().toStdString();
   }
+}
+
+/// Bytes that are held after so many fields have come and gone. All are there at once: each has an address of its own.
+std::ptrdiff_t keptByFields(ParamInfo::Kind kind) {
+  QWidget form;
+  QGridLayout grid(&form);
+  const ParamInfo info{.key = "n", .kind = kind, .min = 0, .max = 100, .help = "a number"};
+  const std::size_t before = ::mallinfo2().uordblks;
+  for (int i = 0; i < 400; ++i) new ParamEditor(info, &form, grid, ParamEditor::kRows * i);
+  for (ParamEditor* field : form.findChildren<ParamEditor*>()) field->takeAway();
+  return static_cast<std::ptrdiff_t>(::mallinfo2().uordblks) - static_cast<std::ptrdiff_t>(before);
+}
+
+TEST_F(PolicyPanelTest, OfFieldsThatAreGoneTheStyleKeepsNothing) {
+  keptByFields(ParamInfo::Kind::text);
+  const std::ptrdiff_t of_text = keptByFields(ParamInfo::Kind::text);
+  for (const ParamInfo::Kind kind : {ParamInfo::Kind::count, ParamInfo::Kind::number})
+    EXPECT_LT(keptByFields(kind), of_text + 100000) << "a quarter of a KiB each";
 }
 
 TEST_F(PolicyPanelTest, FieldsThatMayGoBeforeTheyAreSeenAreKnownToTheStyle) {

@@ -129,7 +129,7 @@ void HeadKeysForm::rebuildFields(const std::vector<std::string>& keys) {
   }
   if (of == m_fields_of) return;
   m_fields_of = of;
-  for (ParamEditor* editor : std::exchange(m_fields, {})) delete editor;
+  for (ParamEditor* editor : std::exchange(m_fields, {})) editor->takeAway();
   for (const ParamInfo& info : wanted) {
     auto* editor = new ParamEditor(info, this, *m_grid, ParamEditor::kRows * static_cast<int>(m_fields.size()));
     editor->widget()->setAccessibleName(qs(info.key) + " of the selected head alone");

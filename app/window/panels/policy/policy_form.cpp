@@ -275,7 +275,8 @@ void PolicyForm::rebuildFields(const std::string& policy, const std::vector<Para
     last = editor->resetButton();
     m_fields.push_back(editor);
   }
-  for (ParamEditor* editor : before) delete editor;
+  for (ParamEditor* editor : before)
+    if (editor) editor->takeAway();
   m_policy = policy;
   m_paper->setText(policy.empty() ? QString()
                                   : qs(find_policy(policy).paper.empty() ? find_policy(policy).idea : find_policy(policy).paper));

@@ -89,6 +89,11 @@ ParamEditor::~ParamEditor() {
   delete m_why;
 }
 
+void ParamEditor::takeAway() {
+  if (qobject_cast<QAbstractSpinBox*>(m_widget)) forgetLinesIn(*m_widget);
+  delete this;
+}
+
 void ParamEditor::place(QGridLayout& grid, int row) {
   int column = 0;
   for (QWidget* widget : {static_cast<QWidget*>(m_name), m_widget, static_cast<QWidget*>(m_reset)}) {

@@ -25,6 +25,8 @@ class ParamEditor : public QObject {
   static constexpr int kRows = 2;  // of the grid
   ParamEditor(const ParamInfo& info, QWidget* form, QGridLayout& grid, int row);
   ~ParamEditor() override;
+  /// Deletes it while the form stays. A form that goes takes its fields with it.
+  void takeAway();
 
   const ParamInfo& info() const { return m_info; }
   QWidget* widget() const { return m_widget; }
