@@ -264,7 +264,7 @@ static void check_nothing_read(const Arguments& a, const std::string& path, cons
   std::string folder = named_model(a, session);
   for (const auto* lanes : {&a.lanes, &session.request.lanes})
     for (const LaneSpec& lane : *lanes)
-      for (const NamedFile& file : files_named_by(lane)) same(RunFiles(folder).path_of(file));
+      for (const NamedFile& file : files_named_by(lane)) same(RunFiles(folder).path_of(lane, file));
   if (fs::is_regular_file(folder, error)) {
     same(folder);  // a GGUF
     folder = fs::path(folder).parent_path().string();

@@ -87,10 +87,13 @@ TEST(RunFiles, WhatIsWrongNamesTheKeyAndThePlace) {
   const test::TempFolder folder;
   folder.write("broken.json", "[[1, 2");
   RunFiles files(folder.path());
-  EXPECT_THAT(refusal(files, "headkv:slots=10"), HasSubstr("scores: expected retrieval_heads.json in the model's folder '" + folder.path() +
-                                                           "', got none; kvscope-cli heads"));
-  EXPECT_THAT(refusal(files, "headkv:slots=10,scores=nowhere.json"),
-              HasSubstr("scores: file 'nowhere.json' is neither in the working directory nor in the model's folder"));
+  EXPECT_THAT(refusal(files, "headkv:slots=10"),
+              HasSubstr("run 'headkv:slots=10': scores: expected retrieval_heads.json in the model's folder '" + folder.path() +
+                        "', got none; kvscope-cli heads"));
+  EXPECT_THAT(
+      refusal(files, "headkv:slots=10,scores=nowhere.json"),
+      HasSubstr(
+          "run 'headkv:slots=10,scores=nowhere.json': scores: file 'nowhere.json' is neither in the working directory nor in the model's folder"));
   EXPECT_THAT(refusal(files, "qfilter:slots=10"), HasSubstr("file: expected q_filters.safetensors in the model's folder '" + folder.path() +
                                                             "', got none; the authors publish them for some models"));
   EXPECT_THAT(refusal(files, "qfilter:slots=10,file=broken.json"), HasSubstr("file: "));

@@ -41,7 +41,7 @@ std::string files_of(const LaneSpec& lane, const std::string& folder) {
   const RunFiles files(folder);
   std::string out;
   for (const NamedFile& file : files_named_by(lane)) {
-    const std::string path = files.path_of(file);
+    const std::string path = files.path_of(lane, file);
     if (!path.empty()) out += fmt::format("; {} {}", file.key, hash_of_file(path).sha256);
   }
   return out;

@@ -31,12 +31,16 @@ std::vector<std::string> places_of(const NamedFile& file, const std::string& mod
   return out;
 }
 
+UsageError refused(const LaneSpec& spec, const NamedFile& file, std::string_view why) {
+  return UsageError(fmt::format("run {}: {}: {}", kvscope::quoted(spec.text), file.key, why));
+}
+
 }  // namespace
 
 GivenFiles RunFiles::of(const LaneSpec& spec) {
   GivenFiles out;
   for (const NamedFile& file : files_named_by(spec)) {
-    const std::string path = path_of(file);
+    const std::string path = path_of(spec, file);
     if (path.empty()) continue;
     try {
       switch (file.holds) {
@@ -55,7 +59,7 @@ GivenFiles RunFiles::of(const LaneSpec& spec) {
           break;
       }
     } catch (const Error& error) {
-      throw UsageError(fmt::format("{}: {}", file.key, error.what()));
+      throw refused(spec, file, error.what());
     }
   }
   return out;
@@ -72,16 +76,16 @@ void RunFiles::check_weights(const FeatureMapsFile& maps) {
                             hash.substr(0, 8), maps.weights_sha256.substr(0, 8)));
 }
 
-std::string RunFiles::path_of(const NamedFile& file) const {
+std::string RunFiles::path_of(const LaneSpec& spec, const NamedFile& file) const {
   std::error_code error;
   for (std::string& path : places_of(file, folder_))
     if (fs::is_regular_file(path, error)) return std::move(path);
   if (file.may_lack) return {};
   if (file.of_model)
-    throw UsageError(
-        fmt::format("{}: expected {} in the model's folder {}, got none; {}", file.key, file.name, kvscope::quoted(folder_), file.source));
-  throw UsageError(
-      fmt::format("{}: file {} is neither in the working directory nor in the model's folder", file.key, kvscope::quoted(file.name)));
+    throw refused(spec, file,
+                  fmt::format("expected {} in the model's folder {}, got none; {}", file.name, kvscope::quoted(folder_), file.source));
+  throw refused(spec, file,
+                fmt::format("file {} is neither in the working directory nor in the model's folder", kvscope::quoted(file.name)));
 }
 
 namespace {

@@ -20,11 +20,11 @@ class RunFiles {
   explicit RunFiles(std::string folder) : folder_(std::move(folder)) {}
 
   const std::string& folder() const { return folder_; }
-  /// What the files of a specification hold. Throws UsageError that names the key: not found (and where it was looked for), not of the
-  /// format, too large, not what the key wants.
+  /// What the files of a specification hold. Throws UsageError that names the run and the key: not found (and where it was looked for), not
+  /// of the format, too large, not what the key wants.
   GivenFiles of(const LaneSpec& spec);
-  /// Where a file lies; "": it may lack, and does. Throws UsageError: not found.
-  std::string path_of(const NamedFile& file) const;
+  /// Where a file of it lies; "": it may lack, and does. Throws UsageError: not found.
+  std::string path_of(const LaneSpec& spec, const NamedFile& file) const;
 
  private:
   template <class T>
