@@ -29,7 +29,7 @@ namespace kvscope::remote {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kPatience{60000};  // for the greeting: ssh may ask for a passphrase
+constexpr std::chrono::milliseconds kPassphrase{60000};  // that ssh may ask for before the greeting
 constexpr std::chrono::milliseconds kFirstPause{500}, kLongestPause{30000};
 constexpr std::chrono::milliseconds kFillEvery{150};  // pictures of numbers that are on the way
 
@@ -155,7 +155,7 @@ struct RemoteEngine::Impl {
           impl.changed.notify_all();
         }
       } at_end{*this};
-      const std::optional<Message> first = in.next(kPatience);
+      const std::optional<Message> first = in.next(address.host.empty() ? options.patience : std::max(options.patience, kPassphrase));
       if (!first) throw Error("it ended before its greeting");
       const Hello hello = read_hello(*first);
       again = false;
@@ -211,7 +211,8 @@ struct RemoteEngine::Impl {
     const std::size_t limit = options.record_limit > 0 ? options.record_limit : default_record_limit();
     SnapshotReceiver receiver(2 * limit);  // one result while another takes its place
     Clock::time_point filled = Clock::now();
-    while (const std::optional<Message> message = in.next()) {
+    for (auto patience = options.patience; const std::optional<Message> message = in.next(patience);) {
+      patience = {};  // a long text, or a slow machine
       child.listen();
       receiver.take(*message);
       {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,10 +13,11 @@
 namespace kvscope::remote {
 
 struct EngineOptions {
-  std::string version;           // of this program: the engine's must be the same
-  std::string own_model;         // the folder here that stands for the engine's own model
-  std::size_t record_limit = 0;  // bytes that the records may fill here; 0: as of a session
-  std::uint64_t generation = 0;  // generations begin after it
+  std::string version;                        // of this program: the engine's must be the same
+  std::string own_model;                      // the folder here that stands for the engine's own model
+  std::size_t record_limit = 0;               // bytes that the records may fill here; 0: as of a session
+  std::uint64_t generation = 0;               // generations begin after it
+  std::chrono::milliseconds patience{30000};  // for its first words: an engine says at once that it opens a model
 };
 
 /// An engine in a process of its own: `kvscope-cli serve --stdio`, here or through ssh. It is started by the first command. When the line

@@ -195,6 +195,21 @@ TEST(RemoteEngine, SaysWhatIsNoEngine) {
   EXPECT_THAT(failure_of(script("zeros", "exec cat /dev/zero")), HasSubstr("expected"));
 }
 
+TEST(RemoteEngine, OneThatSaysNothingIsNotWaitedForWithoutEnd) {
+  const std::string greets = script("greets and is silent", std::string(KVSCOPE_CLI) + " serve --stdio </dev/null; exec sleep 100");
+  for (const std::string& program : {greets, script("is silent", "exec sleep 100")}) {
+    EngineOptions options = options_of();
+    options.patience = std::chrono::milliseconds(500);
+    Mailbox mailbox;
+    RemoteEngine engine(here(program), options, mailbox, [] {});
+    engine.load_model("", kOptions);
+    engine.submit(a_request());
+    const SnapshotPtr out = wait_for(mailbox, [](const Snapshot& s) { return s.phase == RunPhase::failed; });
+    ASSERT_TRUE(out) << program;
+    EXPECT_THAT(out->failure, HasSubstr("did not answer"));
+  }
+}
+
 TEST(RemoteEngine, ALineThatEndsAtAnyByteIsASentence) {
   for (const int bytes : {1, 4, 5, 20, 60, 300, 5000, 50000}) {
     const std::string cut =
