@@ -261,7 +261,7 @@ Value dict_sorted(const Call& call) {
   const Value by = call(1, "by");
   const std::int64_t place = by.is_string() && by.get<Text>() == "value" ? 1 : 0;
   std::vector<Value> pairs;
-  for (const Value& key : mapping.keys()) pairs.push_back(Value::array({key, mapping.at(key)}));
+  for (const Value& key : mapping.keys()) pairs.push_back(Value::tuple({key, mapping.at(key)}));
   const auto less = [&](const Value& a, const Value& b) {
     const Value x = sort_key(Value(a).get(Value(place)), Value(), case_sensitive);
     const Value y = sort_key(Value(b).get(Value(place)), Value(), case_sensitive);
@@ -439,8 +439,31 @@ Value pairs_of(const Call& call) {
   Value mapping = call.value();
   if (!mapping.is_object()) fail("items: can only get item pairs from a mapping");
   std::vector<Value> out;
-  for (const Value& key : mapping.keys()) out.push_back(Value::array({key, mapping.at(key)}));
+  for (const Value& key : mapping.keys()) out.push_back(Value::tuple({key, mapping.at(key)}));
   return list_of(out);
+}
+
+/// In a field of so many characters: -1 to its left, 0 in the middle, as Python rounds it, 1 to its right.
+Text placed(const Text& text, std::int64_t width, const Text& fill, int where) {
+  constexpr std::int64_t kMost = 1000000;
+  if (width > kMost) fail(fmt::format("expected a width of at most {}, got {}", kMost, width));
+  if (characters(fill).size() != 1) fail("expected one character to fill with, got " + Value(fill).dump());
+  const std::int64_t room = width - static_cast<std::int64_t>(characters(text).size());
+  if (room <= 0) return text;
+  const std::int64_t before = where < 0 ? 0 : where > 0 ? room : room / 2 + (room & width & 1);
+  Text left, right;
+  for (std::int64_t i = 0; i < room; ++i) (i < before ? left : right) += fill;
+  return left + text + right;
+}
+
+/// What "format" puts into its text: values by place, or by name.
+Value format_values(const Call& call) {
+  const Arguments given = call.rest(0);
+  if (!given.args.empty() && !given.kwargs.empty()) fail("format: expected values by place or by name, got both");
+  if (given.kwargs.empty()) return Value::tuple(given.args);
+  Value out = Value::object();
+  for (const auto& [name, value] : given.kwargs) out.set(Value(name), value);
+  return out;
 }
 
 Value reversed(const Call& call) {
@@ -498,6 +521,7 @@ constexpr Named kFilters[] = {
     {"abs", absolute},
     {"attr", [](const Call& c) { return Value(c.value()).get(c(0, "name")); }},
     {"capitalize", [](const Call& c) { return Value(capitalized(c.text())); }},
+    {"center", [](const Call& c) { return Value(placed(c.text(), c.whole(0, "width", 80), " ", 0)); }},
     {"count", length},
     {"d", with_default},
     {"default", with_default},
@@ -506,6 +530,7 @@ constexpr Named kFilters[] = {
     {"escape", [](const Call& c) { return Value(escaped(c.text())); }},
     {"first", [](const Call& c) { return end_of(c, false); }},
     {"float", as_real},
+    {"format", [](const Call& c) { return Value(c.text()) % format_values(c); }},
     {"indent", indented},
     {"int", as_whole},
     {"items", pairs_of},
@@ -639,8 +664,32 @@ Value joined_by(const Call& call) {
   return out;
 }
 
+template <int where>
+Value placed_in(const Call& call) {
+  if (call.size() == 0) fail("expected a width");
+  return Value(placed(call.text(), call.whole(0, "width", 0), call.size() > 1 ? call.text(1) : " ", where));
+}
+
+/// Zeros behind the sign.
+Value filled_with_zeros(const Call& call) {
+  const Text text = call.text();
+  const bool sign = text.starts_with('+') || text.starts_with('-');
+  const std::int64_t width = call.whole(0, "width", 0) - (sign ? 1 : 0);
+  return Value((sign ? text.substr(0, 1) : Text()) + placed(sign ? text.substr(1) : text, width, "0", 1));
+}
+
+/// Before, the separator itself, after; where it is not there, the whole at one end.
+Value parted(const Call& call, bool last) {
+  const Text text = call.text(), separator = call.text(0);
+  if (separator.empty()) fail("partition: empty separator");
+  const std::size_t at = last ? text.rfind(separator) : text.find(separator);
+  if (at == Text::npos) return last ? Value::tuple({"", "", text}) : Value::tuple({text, "", ""});
+  return Value::tuple({text.substr(0, at), separator, text.substr(at + separator.size())});
+}
+
 constexpr Named kMethods[] = {
     {"capitalize", [](const Call& c) { return Value(capitalized(c.text())); }},
+    {"center", placed_in<0>},
     {"count", times_in},
     {"endswith", [](const Call& c) { return Value(has_edge(c, false)); }},
     {"find", [](const Call& c) { return found_in(c, false); }},
@@ -651,12 +700,16 @@ constexpr Named kMethods[] = {
     {"isspace", [](const Call& c) { return all_of(c, is_blank); }},
     {"isupper", [](const Call& c) { return Value(upper(c.text()) == c.text() && lower(c.text()) != c.text()); }},
     {"join", joined_by},
+    {"ljust", placed_in<-1>},
     {"lower", [](const Call& c) { return Value(lower(c.text())); }},
     {"lstrip", [](const Call& c) { return Value(stripped(c.text(), c(0), true, false)); }},
+    {"partition", [](const Call& c) { return parted(c, false); }},
     {"removeprefix", [](const Call& c) { return without_edge(c, true); }},
     {"removesuffix", [](const Call& c) { return without_edge(c, false); }},
     {"replace", replaced},
     {"rfind", [](const Call& c) { return found_in(c, true); }},
+    {"rjust", placed_in<1>},
+    {"rpartition", [](const Call& c) { return parted(c, true); }},
     {"rsplit", [](const Call& c) { return list_of(split(c.text(), c(0, "sep"), c.whole(1, "maxsplit", -1), true)); }},
     {"rstrip", [](const Call& c) { return Value(stripped(c.text(), c(0), false, true)); }},
     {"split", [](const Call& c) { return list_of(split(c.text(), c(0, "sep"), c.whole(1, "maxsplit", -1), false)); }},
@@ -665,6 +718,7 @@ constexpr Named kMethods[] = {
     {"strip", [](const Call& c) { return Value(stripped(c.text(), c(0), true, true)); }},
     {"title", [](const Call& c) { return Value(titled(c.text(), [](const Text& x) { return !is_letter(x); })); }},
     {"upper", [](const Call& c) { return Value(upper(c.text())); }},
+    {"zfill", filled_with_zeros},
 };
 
 Value date_now(const ContextPtr&, Arguments& arguments) {

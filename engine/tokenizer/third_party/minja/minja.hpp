@@ -65,6 +65,10 @@ inline std::vector<std::string> characters(const std::string & s) {
   return out;
 }
 
+/* kvscope: text % arguments, as Python formats it (chat_format.cpp). */
+class Value;
+std::string formatted(const std::string & text, const Value & arguments);
+
 /* Values that behave roughly like in Python. */
 class Value : public std::enable_shared_from_this<Value> {
 public:
@@ -80,6 +84,7 @@ private:
   std::shared_ptr<CallableType> callable_;
   json primitive_;
   bool none_ = false;  // kvscope: None, which Jinja tells from what is undefined
+  bool tuple_ = false;  // kvscope: an array that Python calls a tuple
 
   Value(const std::shared_ptr<ArrayType> & array) : array_(array) {}
   Value(const std::shared_ptr<ObjectType> & object) : object_(object) {}
@@ -124,17 +129,19 @@ private:
     auto string_quote = to_json ? '"' : '\'';
 
     if (is_null()) out << (to_json ? "null" : "None");
-    else if (array_ && array_->empty()) out << "[]";
+    else if (array_ && array_->empty()) out << (tuple_ && !to_json ? "()" : "[]");
     else if (object_ && !callable_ && object_->empty()) out << "{}";
     else if (array_) {
-      out << "[";
+      const bool round = tuple_ && !to_json;
+      out << (round ? "(" : "[");
       print_indent(level + 1);
       for (size_t i = 0; i < array_->size(); ++i) {
         if (i) print_sub_sep();
         (*array_)[i].dump(out, indent, level + 1, to_json);
       }
       print_indent(level);
-      out << "]";
+      if (round && array_->size() == 1) out << ",";
+      out << (round ? ")" : "]");
     } else if (object_) {
       out << "{";
       print_indent(level + 1);
@@ -212,6 +219,12 @@ public:
     }
     return Value(array);
   }
+  static Value tuple(const std::vector<Value> & values) {
+    Value out = array(values);
+    out.tuple_ = true;
+    return out;
+  }
+  bool is_tuple() const { return tuple_; }
   static Value object(const std::shared_ptr<ObjectType> object = std::make_shared<ObjectType>()) {
     return Value(object);
   }
@@ -386,7 +399,7 @@ public:
       if (callable_.get() != other.callable_.get()) return false;
     }
     if (array_) {
-      if (!other.array_) return false;
+      if (!other.array_ || tuple_ != other.tuple_) return false;
       if (array_->size() != other.array_->size()) return false;
       for (size_t i = 0; i < array_->size(); ++i) {
         if ((*array_)[i] != (*other.array_)[i]) return false;
@@ -508,8 +521,9 @@ public:
         int64_t result = 0;
         const bool overflow = __builtin_add_overflow(whole(), rhs.whole(), &result);
         return checked_result(overflow, result);
-      } else if (is_array() && rhs.is_array()) {
+      } else if (is_array() && rhs.is_array() && tuple_ == rhs.tuple_) {
         auto res = Value::array();
+        res.tuple_ = tuple_;
         for (const auto& item : *array_) res.push_back(item);
         for (const auto& item : *rhs.array_) res.push_back(item);
         return res;
@@ -535,6 +549,7 @@ public:
       }
       if (is_array() && rhs.is_whole()) {
         auto res = Value::array();
+        res.tuple_ = tuple_;
         for (int64_t i = 0, n = rhs.whole(); i < n; ++i)
           for (const auto& item : *array_) res.push_back(item);
         return res;
@@ -561,6 +576,7 @@ public:
       return quotient - ((whole() % rhs.whole() != 0) && ((whole() < 0) != (rhs.whole() < 0)) ? 1 : 0);
   }
   Value operator%(const Value& rhs) const {
+      if (is_string() && !is_undefined()) return formatted(get<std::string>(), rhs);
       if (!is_real() || !rhs.is_real()) no_operation("%", rhs);
       if (rhs.real() == 0) throw std::runtime_error("division by zero");
       if (!is_whole() || !rhs.is_whole()) return real() - std::floor(real() / rhs.real()) * rhs.real();
@@ -1223,11 +1239,12 @@ public:
 
 class ArrayExpr : public Expression {
     std::vector<std::shared_ptr<Expression>> elements;
+    bool tuple;  // kvscope
 public:
-    ArrayExpr(const Location & loc, std::vector<std::shared_ptr<Expression>> && e)
-      : Expression(loc), elements(std::move(e)) {}
+    ArrayExpr(const Location & loc, std::vector<std::shared_ptr<Expression>> && e, bool is_tuple = false)
+      : Expression(loc), elements(std::move(e)), tuple(is_tuple) {}
     Value do_evaluate(const std::shared_ptr<Context> & context) const override {
-        auto result = Value::array();
+        auto result = tuple ? Value::tuple({}) : Value::array();
         for (const auto& e : elements) {
             if (!e) throw std::runtime_error("Array element is null");
             result.push_back(e->evaluate(context));
@@ -1293,7 +1310,7 @@ public:
           const int64_t start = bound(whole(slice->start), step < 0 ? high : low), end = bound(whole(slice->end), step < 0 ? low : high);
           const auto chars = target_value.is_string() ? characters(target_value.get<std::string>()) : std::vector<std::string>();
           std::string text;
-          auto list = Value::array();
+          auto list = target_value.is_tuple() ? Value::tuple({}) : Value::array();
           for (int64_t i = start; step > 0 ? i < end : i > end;) {
             if (target_value.is_string()) text += chars[i];
             else list.push_back(target_value.at((size_t) i));
@@ -1487,7 +1504,7 @@ public:
             vargs.expectArgs("items method", {0, 0}, {0, 0});
             auto result = Value::array();
             for (const auto& key : obj.keys()) {
-              result.push_back(Value::array({key, obj.at(key)}));
+              result.push_back(Value::tuple({key, obj.at(key)}));
             }
             return result;
           } else if (method->get_name() == "pop") {
@@ -2187,7 +2204,7 @@ private:
 
     std::shared_ptr<Expression> parseBracedExpressionOrArray() {
         if (consumeToken("(").empty()) return nullptr;
-        if (!consumeToken(")").empty()) return std::make_shared<ArrayExpr>(get_location(), std::vector<std::shared_ptr<Expression>>());
+        if (!consumeToken(")").empty()) return std::make_shared<ArrayExpr>(get_location(), std::vector<std::shared_ptr<Expression>>(), true);
 
         auto expr = parseExpression();
         if (!expr) throw std::runtime_error("Expected expression in braced expression");
@@ -2201,16 +2218,30 @@ private:
 
         while (it != end) {
           if (consumeToken(",").empty()) throw std::runtime_error("Expected comma in tuple");
-          if (!consumeToken(")").empty()) return std::make_shared<ArrayExpr>(get_location(), std::move(tuple));
+          if (!consumeToken(")").empty()) return std::make_shared<ArrayExpr>(get_location(), std::move(tuple), true);
           auto next = parseExpression();
           if (!next) throw std::runtime_error("Expected expression in tuple");
           tuple.push_back(std::move(next));
 
           if (!consumeToken(")").empty()) {
-              return std::make_shared<ArrayExpr>(get_location(), std::move(tuple));
+              return std::make_shared<ArrayExpr>(get_location(), std::move(tuple), true);
           }
         }
         throw std::runtime_error("Expected closing parenthesis");
+    }
+
+    /// kvscope: behind "in" and "=" a tuple needs no parentheses.
+    std::shared_ptr<Expression> parseTuple(std::shared_ptr<Expression> && first, bool allow_if_expr) {
+        if (!first || consumeToken(",").empty()) return std::move(first);
+        std::vector<std::shared_ptr<Expression>> tuple;
+        tuple.push_back(std::move(first));
+        while (it != end && consumeSpaces() && !peekSymbols({ "%", "-%", "+%" })) {
+            auto next = parseExpression(allow_if_expr);
+            if (!next) throw std::runtime_error("Expected expression in tuple");
+            tuple.push_back(std::move(next));
+            if (consumeToken(",").empty()) break;
+        }
+        return std::make_shared<ArrayExpr>(get_location(), std::move(tuple), true);
     }
 
     std::shared_ptr<Expression> parseArray() {
@@ -2379,7 +2410,7 @@ private:
               auto varnames = parseVarNames();
               static std::regex in_tok(R"(in\b)");
               if (consumeToken(in_tok).empty()) throw std::runtime_error("Expected 'in' keyword in for block");
-              auto iterable = parseExpression(/* allow_if_expr = */ false);
+              auto iterable = parseTuple(parseExpression(/* allow_if_expr = */ false), false);
               if (!iterable) throw std::runtime_error("Expected iterable in for block");
 
               std::shared_ptr<Expression> condition;
@@ -2411,13 +2442,13 @@ private:
 
                 if (consumeToken("=").empty()) throw std::runtime_error("Expected equals sign in set block");
 
-                value = parseExpression();
+                value = parseTuple(parseExpression(), true);
                 if (!value) throw std::runtime_error("Expected value in set block");
               } else {
                 var_names = parseVarNames();
 
                 if (!consumeToken("=").empty()) {
-                  value = parseExpression();
+                  value = parseTuple(parseExpression(), true);
                   if (!value) throw std::runtime_error("Expected value in set block");
                 }
               }
