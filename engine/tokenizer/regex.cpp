@@ -75,7 +75,7 @@ class Translation {
 
   void escape() {
     const char letter = pattern_[at_ + 1];
-    if (!in_class_) operand_ = out_.size();
+    if (!in_class_) begin_operand();
     if (letter == 's' || letter == 'S') {
       if (in_class_)
         out_ += letter == 's' ? kWhiteSpace : R"(\S\x{180e})";
@@ -121,13 +121,17 @@ class Translation {
       if (rest().starts_with(word)) refuse(pattern_, where_, fmt::format("{} is not supported", word));
     const char next = pattern_[at_];
     if (next == '{') return interval();
+    if (next == '*' || next == '+' || next == '?') return repetition();
     if (next == '(') {
       groups_.push_back(out_.size());
-    } else if (next == ')' && !groups_.empty()) {
+      return copy(rest().starts_with("(?") ? 2 : 1);
+    }
+    if (next == ')' && !groups_.empty()) {
       operand_ = groups_.back();
+      repeated_ = false;
       groups_.pop_back();
-    } else if (std::string_view("*+?|)").find(next) == std::string_view::npos && (next & 0xc0) != 0x80) {
-      operand_ = out_.size();
+    } else if (next != '|' && next != ')' && (next & 0xc0) != 0x80) {
+      begin_operand();
     }
     if (next == '[') {
       in_class_ = true;
@@ -138,6 +142,26 @@ class Translation {
     copy(1);
   }
 
+  void begin_operand() {
+    operand_ = out_.size();
+    repeated_ = false;
+  }
+
+  /// What is repeated so far becomes one thing. Otherwise PCRE2 would take what follows for a way of matching the repetition, or refuse it.
+  void enclose() {
+    if (operand_ == kNone) return;
+    out_.insert(operand_, "(?:");
+    out_ += ')';
+    repeated_ = false;
+  }
+
+  /// *, + or ?, with a ? (as few as do) or a + (none given back) behind it.
+  void repetition() {
+    if (repeated_) enclose();
+    copy(rest().size() > 1 && (rest()[1] == '?' || rest()[1] == '+') ? 2 : 1);
+    repeated_ = true;
+  }
+
   /// {n}, {n,}, {n,m} and {,m}; any other brace is itself. A + behind one, and a ? behind {n}, are another repetition there, no other way
   /// of matching this one.
   void interval() {
@@ -146,18 +170,18 @@ class Translation {
     const bool has_comma = rest().substr(least_end).starts_with(',');
     const std::size_t end = has_comma ? digits_end(least_end + 1) : least_end;
     if (!rest().substr(end).starts_with('}') || end < (has_comma ? 3 : 2)) {
-      operand_ = out_.size();
+      begin_operand();
       out_ += "\\{";
       ++at_;
       return;
     }
-    const std::string_view behind = rest().substr(end + 1);
-    const bool repeats = (behind.starts_with('+') || (behind.starts_with('?') && !has_comma)) && operand_ != kNone;
-    if (repeats) out_.insert(operand_, "(?:");
+    if (repeated_) enclose();
     out_ += fmt::format("{{{}", least_end == 1 ? "0" : "");
     ++at_;
     copy(end);
-    if (repeats) out_ += ')';
+    repeated_ = true;
+    if (rest().starts_with('+') || (rest().starts_with('?') && !has_comma)) enclose();
+    if (rest().starts_with('?') && has_comma) copy(1);
   }
 
   static constexpr std::size_t kNone = std::string::npos;
@@ -168,6 +192,7 @@ class Translation {
   bool in_class_ = false;
   std::string out_;
   std::size_t operand_ = kNone;      // of a repetition that follows: where it begins in out_
+  bool repeated_ = false;            // and that it is a repetition itself
   std::vector<std::size_t> groups_;  // that are open: the same
 };
 
