@@ -70,7 +70,9 @@ Told told(const Lesson& lesson, const ResultsOf& results_of) {
     if (const auto wanted = look_of(scene, s, at)) at = *wanted;
     const viz::Facts facts = viz::lecture_facts(s, at);
     if (!scene.has_point(facts)) {
-      out.lesson.left_out.push_back(scene.name);
+      const bool of_run = at.lane < static_cast<int>(s.lanes.size());  // what another scene shows may be of another one
+      out.lesson.left_out.push_back(of_run ? fmt::format("{} ({})", scene.name, s.lanes[static_cast<std::size_t>(at.lane)].title)
+                                           : scene.name);
       continue;
     }
     const Caption caption = caption_of(scene, facts);

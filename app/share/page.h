@@ -46,7 +46,7 @@ struct PageScene {
 struct PageLesson {
   std::string name;
   std::vector<PageScene> scenes;
-  std::vector<std::string> left_out;  // names of scenes that have nothing to show here
+  std::vector<std::string> left_out;  // names of scenes that have nothing to show here, and of which run
 };
 
 /// The same page, led through by a lesson's scenes: a handout that moves. Throws Error as above, or where there is no scene.

@@ -128,7 +128,7 @@ class Share(Pages):
         page = self.makes(*asked, "--scenes", any_text, told=SCENES_TOLD)
         lesson = lesson_of(page)
         self.assertEqual({s["part"] for s in lesson["scenes"]}, {0})
-        self.assertIn("Merged", lesson["left_out"], "this run merges nothing")
+        self.assertIn("Merged (H2O)", lesson["left_out"], "this run merges nothing")
         self.assertNotIn("Merged", [s["name"] for s in lesson["scenes"]])
         self.succeeds("trace", *asked, "--detail", "why", "--out", self.path("t.json"), "--quiet")
         stored = lesson_of(self.makes(self.path("t.json"), "--scenes", any_text, name="stored.html", told=SCENES_TOLD))
