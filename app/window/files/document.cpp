@@ -104,9 +104,6 @@ void Document::connectModels() {
     if (page == Page::welcome && !m_model.options.scripted()) m_models->look();
   });
   connect(m_models.get(), &ModelChoice::chosen, this, &Document::openFromList);
-  connect(&m_model.controller, &SessionController::modelOpened, this, [this](const QString& folder) {
-    if (folder == std::exchange(m_model_asked, {})) m.library.use(folder);
-  });
 }
 
 void Document::openFromList(const QString& path) {
@@ -298,7 +295,7 @@ void Document::openFile(const QString& path) {
 
 void Document::openModelAt(const QString& path) {
   if (!m_file.path.isEmpty() && QFileInfo(path) != QFileInfo(m_model.controller.modelFolder())) changed();  // the file's is another one
-  m_model_asked = path;
+  m.library.useOnceOpen(path);
   m_model.controller.loadModel(path);
   m.rows.notices().takeBack(m_not_opened);
 }

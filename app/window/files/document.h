@@ -146,9 +146,8 @@ class Document : public QObject {
   QStringList m_unread;                                        // what the file of the session holds and was left out when it was opened
   std::function<void(const QString& before)> m_say_view_only;  // why nothing is computed, and the ways on
   std::optional<Aside> m_aside;
-  SeenFile m_file;        // path empty: the session has none
-  QString m_not_opened;   // what was said last of a file that could not be opened
-  QString m_model_asked;  // a model that was opened by name and has not answered yet: it is listed once it has
+  SeenFile m_file;       // path empty: the session has none
+  QString m_not_opened;  // what was said last of a file that could not be opened
   UnsavedWork m_unsaved;
 };
 

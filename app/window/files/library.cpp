@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/files/library.h"
 
+#include <utility>
+
 #include <QFileInfo>
 #include <QMenu>
 #include <QStandardPaths>
@@ -15,7 +17,11 @@ Library::Library(WindowModel& model, QWidget& window)
     : m_model(model),
       m_recent(model.settings.get()),
       m_thumbnails(model.settings ? QStandardPaths::writableLocation(QStandardPaths::CacheLocation) + "/thumbnails" : QString()),
-      m_dialog(new LibraryDialog(model.workspace, model.controller, m_recent, model.bookmarks, m_thumbnails, &window)) {}
+      m_dialog(new LibraryDialog(model.workspace, model.controller, m_recent, model.bookmarks, m_thumbnails, &window)) {
+  connect(&model.controller, &SessionController::modelOpened, this, [this](const QString& folder) {
+    if (folder == std::exchange(m_asked, {})) use(folder);
+  });
+}
 
 void Library::use(const QString& path) { m_recent.add(m_unseen = path); }
 

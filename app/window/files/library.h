@@ -27,6 +27,8 @@ class Library : public QObject {
   LibraryDialog& dialog() { return *m_dialog; }
   /// A file was opened or written; the first result after that is its picture.
   void use(const QString& path);
+  /// A model that is being opened: it may be refused.
+  void useOnceOpen(const QString& path) { m_asked = path; }
   void keepPicture();
   void fillMenu(Commands& commands, QMenu* menu);
 
@@ -35,6 +37,7 @@ class Library : public QObject {
   RecentFiles m_recent;
   Thumbnails m_thumbnails;
   LibraryDialog* m_dialog;
+  QString m_asked;   // a model that was asked for and has not answered yet
   QString m_unseen;  // a file that was opened and has no picture of its result yet
 };
 
