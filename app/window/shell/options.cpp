@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/shell/options.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -294,6 +295,19 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
   checkEnding("--report", options.report, {".html", ".pdf"});
   checkNothingRead("--picture", options.picture, options);
   checkNothingRead("--report", options.report, options);
+  if (std::isnan(options.scale))
+    throw UsageError("--scale: expected a number from 0.5 to 8, got nan");  // which is in no range, and out of none
+}
+
+/// Another scene would pass for the one that was asked for.
+void checkScene(const Options& options) {
+  const Lesson lesson = read_lesson(options.scenes.empty() ? built_in_lessons().front() : options.scenes);
+  std::string ids;
+  for (const Scene& scene : lesson.scenes) {
+    if (scene.id == options.scene) return;
+    ids += (ids.empty() ? "" : ", ") + scene.id;
+  }
+  throw UsageError("--scene: expected one of " + ids + ", got \"" + options.scene + "\"");
 }
 
 }  // namespace
@@ -307,6 +321,7 @@ StartState beginning(Options& options) {
     options.not_opened = error.what();
     options.scenes.clear();
   }
+  if (!options.scene.empty()) checkScene(options);
   try {
     return startState(options);
   } catch (const Error& error) {

@@ -11,6 +11,7 @@
 #include <QStandardPaths>
 #include <QTemporaryDir>
 
+#include "app/lessons/lesson.h"
 #include "app/window/session/session_file.h"
 #include "app/window/shell/options.h"
 #include "core/error.h"
@@ -249,6 +250,20 @@ TEST_F(PictureTest, AFileByItselfIsOpenedForWhatItIs) {
     EXPECT_EQ(result.status, 2) << why;
     EXPECT_TRUE(result.err.contains(why)) << result.err.toStdString();
     EXPECT_FALSE(QFile::exists(file("p.png")));
+  }
+}
+
+TEST_F(PictureTest, AScaleOrSceneThatIsNoneIsNotDrawnAsAnother) {
+  const std::pair<QStringList, const char*> wrong[] = {
+      {{"--canvas", "head_grid", "--scale", "nan"}, "--scale: expected a number from 0.5 to 8, got nan"},
+      {{"--view", "lecture", "--scene", "nothing"}, "--scene: expected one of "},
+      {{"--view", "lecture", "--scenes", QString::fromStdString(built_in_lessons()[2]), "--scene", "nothing"}, "got \"nothing\""},
+  };
+  for (const auto& [words, why] : wrong) {
+    const Result result = run(words + QStringList{"--generate", "0", "--picture", file("p.png")});
+    EXPECT_EQ(result.status, 2) << why;
+    EXPECT_TRUE(result.err.contains(why)) << result.err.toStdString();
+    EXPECT_FALSE(QFile::exists(file("p.png"))) << why;
   }
 }
 
