@@ -448,8 +448,9 @@ Text placed(const Text& text, std::int64_t width, const Text& fill, int where) {
   constexpr std::int64_t kMost = 1000000;
   if (width > kMost) fail(fmt::format("expected a width of at most {}, got {}", kMost, width));
   if (characters(fill).size() != 1) fail("expected one character to fill with, got " + Value(fill).dump());
-  const std::int64_t room = width - static_cast<std::int64_t>(characters(text).size());
-  if (room <= 0) return text;
+  const auto size = static_cast<std::int64_t>(characters(text).size());
+  if (width <= size) return text;
+  const std::int64_t room = width - size;
   const std::int64_t before = where < 0 ? 0 : where > 0 ? room : room / 2 + (room & width & 1);
   Text left, right;
   for (std::int64_t i = 0; i < room; ++i) (i < before ? left : right) += fill;
@@ -674,7 +675,7 @@ Value placed_in(const Call& call) {
 Value filled_with_zeros(const Call& call) {
   const Text text = call.text();
   const bool sign = text.starts_with('+') || text.starts_with('-');
-  const std::int64_t width = call.whole(0, "width", 0) - (sign ? 1 : 0);
+  const std::int64_t width = std::max<std::int64_t>(0, call.whole(0, "width", 0)) - (sign ? 1 : 0);
   return Value((sign ? text.substr(0, 1) : Text()) + placed(sign ? text.substr(1) : text, width, "0", 1));
 }
 
