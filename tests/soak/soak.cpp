@@ -9,6 +9,7 @@
 #include <random>
 
 #include <QApplication>
+#include <QPixmapCache>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
@@ -150,6 +151,7 @@ int run(int argc, char** argv) {
     const auto elapsed = [&] { return std::chrono::steady_clock::now() - begin; };
     for (int round = 0; status == 0 && elapsed() < length; ++round) {
       if (!soak.round(round)) status = (std::fprintf(stderr, "round %d: no rest after %d s\n", round, kSettleMs / 1000), 1);
+      QPixmapCache::clear();  // it fills for hours, up to its 10 MiB
       std::printf("%.1f %d %zu\n", std::chrono::duration<double>(elapsed()).count(), round + 1, ::mallinfo2().uordblks);
       std::fflush(stdout);
     }
