@@ -115,6 +115,8 @@ PolicyRow compose(const LaneSpec& given, const std::string& where) {
   for (const PartKey& key : part_keys())
     for (const ParamInfo& p : parts.choice(key).params)
       if (p.key != "drop" || drops) add(params, p);
+  if (const auto safe = std::ranges::find(params, "safeguard", &ParamInfo::key); safe != params.end() && !protects.safeguard.empty())
+    safe->default_text = protects.safeguard;
   if (parts.is("stat", "count")) params.push_back(group_of_hits());
   if (parts.is("unit", "layer") || parts.is("stat", "count")) row.takes_group = false;
   return row;

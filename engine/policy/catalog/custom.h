@@ -13,9 +13,10 @@ namespace kvscope {
 
 // A policy of a user's own: its keys choose the parts, and the chosen parts bring keys (POLICIES.md section 3).
 
-/// What a ranking never removes where nothing is said: as its own policy has it.
+/// What holds beside a ranking where nothing is said: as its own policy has it.
 struct Protects {
-  std::string sinks = "4", recent = "0.5";
+  std::string sinks = "4", recent = "0.5";  // never removed
+  std::string safeguard = {};               // of a budget that heads share; empty: the key's own default
 };
 
 /// One value of a key that chooses a part.

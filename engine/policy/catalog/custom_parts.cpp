@@ -69,7 +69,8 @@ PartKey stats() {
           ranks(r, by_pooled_window, "attention of the last queries", true);
           r.observes = true;
         },
-        {window("32", "last queries observed, their tokens are kept (at most half of the budget)", 0), kernel(), pool(), whole_window()}},
+        {window("32", "last queries observed, their tokens are kept (at most half of the budget)", 0), kernel(), pool(), whole_window()},
+        {.safeguard = "blend"}},
        {"question",
         "mean attention of the last queries, each by how many slots it sees; the tokens of these queries stay",
         [](PolicyRow& r) {

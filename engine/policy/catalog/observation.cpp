@@ -34,7 +34,7 @@ std::vector<PolicyRow> observation_rows() {
                          .paper = "Ada-KV: Optimizing KV Cache Eviction by Adaptive Budget Allocation, arXiv:2407.11550",
                          .idea = "SnapKV whose heads share one budget per layer: heads with more high scores keep more.",
                          .ranking = pooled},
-                        "stat=pooled,alloc=ada", "sinks=0 window kernel pool whole_window refresh alpha<ada_alpha safeguard=blend"));
+                        "stat=pooled,alloc=ada", "sinks=0 window kernel pool whole_window refresh alpha<ada_alpha safeguard"));
   rows.push_back(preset({.name = "headkv",
                          .title = "HeadKV",
                          .paper = "HeadKV: Not All Heads Matter, arXiv:2410.19258",

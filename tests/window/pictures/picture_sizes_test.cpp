@@ -34,7 +34,7 @@ using testing::Ink;
 std::vector<QSize> sizesHere() {
   const double scale = qApp->devicePixelRatio();
   if (scale > 1.4) return {{1280, 720}, {911, 512}};  // 150 % of 1920 x 1080 and of 1366 x 768
-  if (scale > 1.1) return {{1536, 864}};  // 125 %
+  if (scale > 1.1) return {{1536, 864}};              // 125 %
   return {{1280, 800}, {1366, 768}, {960, 600}, {3840, 2160}};
 }
 

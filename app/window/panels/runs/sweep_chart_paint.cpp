@@ -130,7 +130,8 @@ void SweepChart::paintMeasured(QPainter& painter, const Layout& shown) const {
     painter.setPen(QPen(toColor(theme.disabled), 1));
     painter.drawLine(QPointF(x, plot.bottom() + 1), QPointF(x, plot.bottom() + 5));
     painter.setPen(toColor(theme.text));
-    painter.drawText(QRectF(x - 40, plot.bottom() + 6, 80, 16), Qt::AlignCenter, bytes ? qs(viz::format_bytes(1024 * v)) : tickText(v, false));
+    painter.drawText(QRectF(x - 40, plot.bottom() + 6, 80, 16), Qt::AlignCenter,
+                     bytes ? qs(viz::format_bytes(1024 * v)) : tickText(v, false));
   }
 }
 
