@@ -284,8 +284,8 @@ void resolve(Arguments& a, const Words& w) {
   a.follow = follow_of(follow).value_or(Follow::file);
   if (a.follow == Follow::file) a.follow_file = follow;
   if (std::error_code error; a.follow == Follow::file && !std::filesystem::exists(follow, error))
-    throw UsageError(fmt::format("--follow: expected reference, self, or a file with a text or ids, got {}, and no such file is there",
-                                 kvscope::quoted(follow)));
+    throw Error(fmt::format("--follow: expected reference, self, or a file with a text or ids, got {}, and no such file is there",
+                            kvscope::quoted(follow)));
   if (a.kept && w.follow.empty()) a.follow = Follow::file;
   for (const Detail d : {Detail::summary, Detail::events, Detail::slots, Detail::why}) {
     if (name_of(d) == w.detail) a.detail = d;

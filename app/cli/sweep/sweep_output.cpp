@@ -58,29 +58,6 @@ std::string share_kept(const SweepHeads& heads) {
   return heads.n == 0 ? "n/a" : format_percent(sum / static_cast<double>(heads.n * heads.after_prompt.size()));
 }
 
-/// Of runs that draw nothing several seeds are one item, several times: no evidence. Which they are, if there are several seeds.
-std::string seeds_words(const SweepPlan& plan, const std::vector<SweepResult>& results) {
-  const std::size_t n_runs = plan.runs().size(), n_seeds = plan.n_seeds();
-  if (n_seeds < 2) return {};
-  const auto alike = [&](std::size_t run) {
-    for (std::size_t i = run; i < results.size(); i += n_runs) {
-      const SweepItemFigures &one = results[i].figures, &first = results[i / n_runs / n_seeds * n_seeds * n_runs + run].figures;
-      for (const std::string_view name : {"slots", "kl", "nll", "top1_same", "local_rel_l2", "score"}) {
-        const double a = one[sweep_figure(name)], b = first[sweep_figure(name)];
-        if (a != b && !(std::isnan(a) && std::isnan(b))) return false;
-      }
-    }
-    return true;
-  };
-  std::string names;
-  std::size_t n = 0;
-  for (std::size_t r = 0; r < n_runs; ++r)
-    if (alike(r)) names += (n++ == 0 ? "" : ", ") + plan.runs()[r].lane.text;
-  if (n == 0) return {};
-  return fmt::format("{}: all {} seeds gave the same, nothing is drawn by chance there: more seeds are no more evidence\n",
-                     n == n_runs ? "every run" : names, n_seeds);
-}
-
 }  // namespace
 
 std::string sweep_csv(const SweepPlan& plan, const std::vector<SweepResult>& results) {
@@ -166,7 +143,29 @@ std::string sweep_table(const SweepPlan& plan, const std::vector<SweepResult>& r
     if (band.compared > 0) row.push_back(fmt::format("better on {} of {}, worse on {}", band.better, band.compared, band.worse));
     rows.push_back(std::move(row));
   }
-  return aligned(rows, 1) + seeds_words(plan, results);
+  return aligned(rows, 1);
+}
+
+std::string seeds_words(const SweepPlan& plan, const std::vector<SweepResult>& results) {
+  const std::size_t n_runs = plan.runs().size(), n_seeds = plan.n_seeds();
+  if (n_seeds < 2) return {};
+  const auto alike = [&](std::size_t run) {
+    for (std::size_t i = run; i < results.size(); i += n_runs) {
+      const SweepItemFigures &one = results[i].figures, &first = results[i / n_runs / n_seeds * n_seeds * n_runs + run].figures;
+      for (const std::string_view name : {"slots", "kl", "nll", "top1_same", "local_rel_l2", "score"}) {
+        const double a = one[sweep_figure(name)], b = first[sweep_figure(name)];
+        if (a != b && !(std::isnan(a) && std::isnan(b))) return false;
+      }
+    }
+    return true;
+  };
+  std::string names;
+  std::size_t n = 0;
+  for (std::size_t r = 0; r < n_runs; ++r)
+    if (alike(r)) names += (n++ == 0 ? "" : ", ") + plan.runs()[r].lane.text;
+  if (n == 0) return {};
+  return fmt::format("{}: all {} seeds gave the same, nothing is drawn by chance there: more seeds are no more evidence\n",
+                     n == n_runs ? "every run" : names, n_seeds);
 }
 
 }  // namespace kvscope::cli

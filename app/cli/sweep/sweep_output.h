@@ -16,5 +16,7 @@ std::string sweep_csv(const SweepPlan& plan, const std::vector<SweepResult>& res
 std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& results);
 /// For people.
 std::string sweep_table(const SweepPlan& plan, const std::vector<SweepResult>& results);
+/// Of runs that draw nothing several seeds are one item, several times: no evidence. Which runs they are; empty: none, or one seed.
+std::string seeds_words(const SweepPlan& plan, const std::vector<SweepResult>& results);
 
 }  // namespace kvscope::cli

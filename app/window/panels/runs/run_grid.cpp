@@ -35,8 +35,10 @@ class WholeCells : public QTableView {
     const int columns = std::max(1, model() ? model()->columnCount() : 1);
     int least = kNarrow;  // with every heading whole
     for (int c = 0; model() && c < columns; ++c) least = std::max(least, horizontalHeader()->sectionSizeHint(c));
-    const auto fit = [&] {
-      horizontalHeader()->setDefaultSectionSize(std::clamp(viewport()->width() / columns, least, std::max(least, kColumn)));
+    const auto fit = [&] {  // where not all have room, as many as have it whole
+      const int width = viewport()->width(), shown = std::clamp(width / least, 1, columns);
+      const int most = shown < columns ? std::max(least, width / shown) : std::max(least, kColumn);
+      horizontalHeader()->setDefaultSectionSize(std::clamp(width / shown, least, most));
     };
     fit();
     QTableView::updateGeometries();
