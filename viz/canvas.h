@@ -163,6 +163,8 @@ class View {
   virtual void draw(const Frame& frame, std::vector<Intent>& intents) = 0;
   /// Keys the app forwards when the canvas has focus ("Left", "Shift+Right", "Enter", "Home", "+", "-", "0", "P", ...). True if used.
   virtual bool key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) = 0;
+  /// What the picture shows, in a sentence, for screen readers.
+  virtual std::string summary(const Frame& frame) const { return facts(frame); }
   /// Text of the cell under the keyboard cursor, for screen readers.
   virtual std::string cursor_text(const Frame& frame) const = 0;
   virtual Table table(const Frame& frame) const = 0;

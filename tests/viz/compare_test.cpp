@@ -11,6 +11,7 @@
 #include "viz/plain_token_count.h"
 #include "viz/reduce/compare.h"
 #include "viz/reduce/difference.h"
+#include "viz/reduce/generated.h"
 #include "viz/views/compare/compare_difference.h"
 #include "viz/views/compare/compare_metrics.h"
 
@@ -354,7 +355,22 @@ TEST_F(CompareTest, KeysMoveThroughRunsAndTokens) {
   EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{11, 11}));
   ASSERT_TRUE(view->key(canvas.frame, "Delete", canvas.intents));
   EXPECT_EQ(canvas.last<RemoveLane>()->lane, 3);
-  EXPECT_THAT(view->cursor_text(canvas.frame), HasSubstr("run D KeepKV, KL "));
+  const std::string said = view->cursor_text(canvas.frame);
+  EXPECT_THAT(said, HasSubstr("run D KeepKV, KL "));
+  const Snapshot& s = *canvas.frame.snapshot;
+  const std::string answers = answers_text(s, s.lanes[3]);
+  EXPECT_THAT(answers, HasSubstr("; this run: "));
+  EXPECT_THAT(said, HasSubstr(answers));
+  EXPECT_THAT(answers_text(s, s.lanes[0]), Not(HasSubstr("this run")));
+}
+
+TEST_F(CompareTest, ArrowsStayAmongTheTokensOfTheStep) {
+  canvas.frame.selection.tokens.reset();
+  canvas.frame.selection.step = 0;
+  const int last = snapshot.lanes[3].steps[0]->position;
+  ASSERT_LT(last + 1, static_cast<int>(snapshot.tokens.size()));
+  ASSERT_TRUE(view->key(canvas.frame, "Right", canvas.intents));
+  EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{last, last}));
 }
 
 TEST_F(CompareTest, PreferredHeightHoldsEveryRunAndTheDifference) {

@@ -367,6 +367,20 @@ TEST_F(HeadStripTest, KeysMoveTheTokenAndEnterOpensTheInspector) {
   EXPECT_THAT(view->cursor_text(canvas.frame), HasSubstr("token 11"));
 }
 
+TEST_F(HeadStripTest, WhereNothingIsSelectedTheCursorStandsOnTheLostToken) {
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[3].steps[2]);
+  HeadRecord& head = step->heads[17];
+  int lost = 20;
+  while (std::ranges::find(head.attended, lost) != head.attended.end()) ++lost;
+  head.reference_attention[static_cast<std::size_t>(lost)] = 0.5f;
+  snapshot.lanes[3].steps[2] = step;
+  canvas.draw(*view);
+  ASSERT_NE(find_mark(*view, "callout", "L4 H1 t" + std::to_string(lost)), nullptr);
+  EXPECT_THAT(view->cursor_text(canvas.frame), HasSubstr(fmt::format("token {} ", lost)));
+  ASSERT_TRUE(view->key(canvas.frame, "Right", canvas.intents));
+  EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{lost + 1, lost + 1}));
+}
+
 TEST_F(HeadStripTest, ThirtyTwoThousandTokensStayWithinTheMarkLimit) {
   const Snapshot huge = synthetic::make_huge_snapshot(1, 2, 32768);
   canvas.frame.snapshot = &huge;

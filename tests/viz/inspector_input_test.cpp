@@ -39,6 +39,37 @@ TEST_F(InspectorTest, DraggingTheCutoffAsksForTheSlotsThatStayAboveIt) {
   EXPECT_EQ(canvas.last<Select>(), nullptr) << "the drag was not a click on a token";
 }
 
+TEST_F(InspectorTest, TheCutoffMovesByKeyToo) {
+  const int budget = snapshot.lanes[1].steps.back()->heads[0].budget;
+  ASSERT_TRUE(view->key(canvas.frame, "Shift+Up", canvas.intents));
+  ASSERT_NE(canvas.last<SetBudget>(), nullptr);
+  EXPECT_EQ(canvas.last<SetBudget>()->slots, budget + 1);
+  ASSERT_TRUE(view->key(canvas.frame, "Shift+Down", canvas.intents));
+  EXPECT_EQ(canvas.last<SetBudget>()->slots, budget - 1);
+  canvas.intents.clear();
+  canvas.frame.selection.lane = 0;
+  view->key(canvas.frame, "Shift+Up", canvas.intents);
+  EXPECT_EQ(canvas.last<SetBudget>(), nullptr) << "the full cache has no budget";
+}
+
+TEST_F(InspectorTest, WhatTheCardsShowIsSaidToo) {
+  canvas.frame.selection.slot = 0;  // evicted
+  canvas.frame.selection.tokens = TokenRange{0, 0};
+  canvas.draw(*view);
+  const std::string said = view->cursor_text(canvas.frame);
+  int n = 0;
+  for (const Mark& m : view->marks()) {
+    if (m.kind != "why" && m.kind != "why.line" && m.kind != "cost") continue;
+    ++n;
+    EXPECT_THAT(said, HasSubstr(m.value));
+  }
+  EXPECT_GT(n, 2);
+  EXPECT_THAT(said, HasSubstr("R: restore"));
+  EXPECT_THAT(view->summary(canvas.frame), HasSubstr("filters: score ≥ any, votes ≥ any, age ≤ any"));
+  view->choose(1, 2);
+  EXPECT_THAT(view->summary(canvas.frame), HasSubstr("votes ≥ 2"));
+}
+
 TEST_F(InspectorTest, TheReferenceHasNoCutoffToDrag) {
   canvas.frame.selection.lane = 0;
   canvas.draw(*view);
@@ -113,12 +144,18 @@ TEST_F(InspectorTest, ButtonsOfTheSlotEditItByHand) {
   canvas.frame.selection.lane = 1;
 }
 
-TEST_F(InspectorTest, ArrowsGoFromSlotToSlotAndFromHeadToHead) {
-  ASSERT_TRUE(view->key(canvas.frame, "Right", canvas.intents));
-  EXPECT_EQ(canvas.last<Select>()->selection.slot, 4);
-  canvas.apply();
-  ASSERT_TRUE(view->key(canvas.frame, "Right", canvas.intents));
-  EXPECT_EQ(canvas.last<Select>()->selection.slot, 6) << "5 has no slot any more";
+TEST_F(InspectorTest, ArrowsGoToTheNeighbourThatIsDrawnAndFromHeadToHead) {
+  const auto press = [&](const char* key) {
+    EXPECT_TRUE(view->key(canvas.frame, key, canvas.intents));
+    canvas.apply();
+    return canvas.frame.selection.slot;
+  };
+  EXPECT_EQ(press("Right"), 4);
+  EXPECT_EQ(press("Right"), 5) << "it has no slot any more, and is drawn";
+  EXPECT_EQ(press("Left"), 4);
+  view->choose(1, 1);  // those with a slot
+  EXPECT_EQ(press("Right"), 6) << "5 is hidden";
+  view->choose(1, 0);
   canvas.intents.clear();
   ASSERT_TRUE(view->key(canvas.frame, "Home", canvas.intents));
   EXPECT_EQ(canvas.last<Select>()->selection.slot, 3);

@@ -118,7 +118,7 @@ TEST_F(InspectorTest, ALowWindowGivesUpTheFiltersBeforeTheCards) {
 TEST_F(InspectorTest, ReasonsWithoutRoomAreScrolledTo) {
   canvas.frame.size = {1260, 574};
   canvas.draw(*view);
-  EXPECT_EQ(mark("why.hidden", "more of step 3: wheel").min.y, mark("cost", "compress_rel_l2").min.y);
+  EXPECT_EQ(mark("why.hidden", "more of step 3: PgDown").min.y, mark("cost", "compress_rel_l2").min.y);
   EXPECT_EQ(find_mark(*view, "why", "4"), nullptr);
   const Mark thumb = mark("why.scroll", "reasons"), first = mark("why", "1");
   for (int i = 0; i < 30; ++i) canvas.wheel(*view, {first.min.x + 20, first.max.y}, -1);
@@ -126,7 +126,7 @@ TEST_F(InspectorTest, ReasonsWithoutRoomAreScrolledTo) {
   EXPECT_EQ(find_mark(*view, "why", "1"), nullptr);
   EXPECT_LE(mark("why", "4").max.y, mark("cost", "compress_rel_l2").min.y);
   EXPECT_GT(mark("why.scroll", "reasons").min.y, thumb.min.y);
-  EXPECT_NE(find_mark(*view, "why.hidden", "begins above: wheel"), nullptr);
+  EXPECT_NE(find_mark(*view, "why.hidden", "begins above: PgUp"), nullptr);
   EXPECT_TRUE(view->key(canvas.frame, "PageUp", canvas.intents));
   for (int i = 0; i < 5; ++i) view->key(canvas.frame, "PageUp", canvas.intents);
   canvas.draw(*view);

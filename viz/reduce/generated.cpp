@@ -36,4 +36,15 @@ std::vector<GeneratedToken> generated_tokens(const Snapshot& snapshot, const Lan
   return out;
 }
 
+std::string answers_text(const Snapshot& snapshot, const LaneSnapshot& lane) {
+  std::string full, own;
+  for (const GeneratedToken& token : generated_tokens(snapshot, lane)) {
+    full += (full.empty() ? "" : " ") + token.reference;
+    own += (own.empty() ? "" : " ") + token.says;
+  }
+  if (full.empty()) return {};
+  const bool is_full = !snapshot.lanes.empty() && &lane == &snapshot.lanes.front();
+  return "full cache: " + full + (is_full ? std::string() : "; this run: " + own);
+}
+
 }  // namespace kvscope::viz

@@ -21,4 +21,7 @@ struct GeneratedToken {
 /// One for each step of the lane from the last token of the prompt on.
 std::vector<GeneratedToken> generated_tokens(const Snapshot& snapshot, const LaneSnapshot& lane);
 
+/// "full cache: · 4 8 2; this run: · 4 2 2", for who cannot see them beside each other; of the full cache its own alone.
+std::string answers_text(const Snapshot& snapshot, const LaneSnapshot& lane);
+
 }  // namespace kvscope::viz

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "viz/draw/format.h"
+#include "viz/reduce/generated.h"
 #include "viz/reduce/no_tokens.h"
 #include "viz/views/compare/compare_text.h"
 
@@ -189,8 +190,10 @@ bool Compare::key(const Frame& frame, std::string_view key, std::vector<Intent>&
     const auto at = std::find(rows.begin(), rows.end(), lane) - rows.begin() + (key == "Up" ? -1 : 1);
     next.lane = rows[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 0, n - 1))];
   } else if ((key == "Left" || key == "Right") && n_tokens > 0) {
-    const int at = frame.selection.tokens ? frame.selection.tokens->first : n_tokens;
-    const int token = std::clamp(at + (key == "Left" ? -1 : 1), 0, n_tokens - 1);
+    // Later tokens are on the axis, too, but not in the cache of this step.
+    const int last = record_of(frame) != nullptr ? std::min(record_of(frame)->position, n_tokens - 1) : n_tokens - 1;
+    const int at = frame.selection.tokens ? frame.selection.tokens->first : last + 1;
+    const int token = std::clamp(at + (key == "Left" ? -1 : 1), 0, last);
     next.select({token, token});
   } else if (key == "Delete" && lane > 0) {
     intents.push_back(RemoveLane{lane});
@@ -221,6 +224,7 @@ std::string Compare::cursor_text(const Frame& frame) const {
   std::string out = fmt::format("run {}, KL {} nats, mean KL {}, top-1 same {} of {}", lane_name(s, frame.selection.lane),
                                 metric_text(s, m, MetricColumn::Kind::kl), metric_text(s, m, MetricColumn::Kind::mean_kl),
                                 m.means.top1_same, m.means.compared);
+  if (const std::string says = answers_text(s, *lane_of(frame)); !says.empty()) out += ", " + says;
   if (frame.selection.tokens) out += ", " + count_text(s, frame.selection.lane, m.step, frame.selection.tokens->first, tokens_);
   return out;
 }

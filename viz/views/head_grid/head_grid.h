@@ -29,6 +29,7 @@ class HeadGrid : public View {
   std::string facts(const Frame& frame) const override;
   void draw(const Frame& frame, std::vector<Intent>& intents) override;
   bool key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) override;
+  std::string summary(const Frame& frame) const override;
   std::string cursor_text(const Frame& frame) const override;
   Table table(const Frame& frame) const override;
   const std::vector<Mark>& marks() const override { return marks_; }

@@ -199,6 +199,22 @@ bool HeadGrid::key(const Frame& frame, std::string_view key, std::vector<Intent>
   return true;
 }
 
+std::string HeadGrid::summary(const Frame& frame) const {
+  std::string out = facts(frame);
+  if (frame.snapshot == nullptr || frame.snapshot->model.n_kv_heads <= 0) return out;
+  const std::vector<double>& values = values_of(frame);
+  int most = -1;
+  for (int h = 0; h < static_cast<int>(values.size()); ++h) {
+    const double v = values[static_cast<std::size_t>(h)];
+    if (!std::isnan(v) && (most < 0 || v > values[static_cast<std::size_t>(most)])) most = h;
+  }
+  if (most < 0) return out + ", not available";
+  const int n_kv = frame.snapshot->model.n_kv_heads;
+  return out + fmt::format(", {} of {} heads: {}", head_name(most / n_kv, most % n_kv),
+                           format_count(static_cast<std::int64_t>(values.size())),
+                           "highest " + format_metric(metric_, values[static_cast<std::size_t>(most)]));
+}
+
 std::string HeadGrid::cursor_text(const Frame& frame) const {
   const int chosen = selected_head(frame);
   if (chosen < 0) return "no head selected";

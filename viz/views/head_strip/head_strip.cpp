@@ -91,10 +91,11 @@ class HeadStrip final : public View {
   bool key(const Frame& frame, std::string_view key, std::vector<Intent>& intents) override {
     const HeadPick pick = frame.snapshot == nullptr ? HeadPick{} : pick_head(*frame.snapshot, frame.selection);
     if (pick.values == nullptr) return false;
-    const int last = pick.record->position;
+    const HeadColumns& columns = columns_.of(*frame.snapshot, pick);
+    const int last = pick.record->position, here = cursor(frame, columns);
     const bool extend = key.starts_with("Shift+");
     const std::string_view plain = extend ? key.substr(6) : key;
-    const TokenRange now = frame.selection.tokens.value_or(TokenRange{last, last});
+    const TokenRange now = frame.selection.tokens.value_or(TokenRange{here, here});
     const int at = extend ? now.last : now.first;
     if (plain == "Left" || plain == "Right") {
       select(frame, pick, std::clamp(at + (plain == "Left" ? -1 : 1), 0, last), extend, intents);
@@ -130,8 +131,15 @@ class HeadStrip final : public View {
     return out;
   }
 
+  /// The token whose loss the callout speaks of; -1: none is worth it.
+  static int called_out(const HeadColumns& columns) {
+    const int token = largest(columns.lost);
+    return token >= 0 && columns.lost[static_cast<std::size_t>(token)] >= kCalloutFrom ? token : -1;
+  }
+
   static int cursor(const Frame& frame, const HeadColumns& columns) {
-    return std::clamp(frame.selection.tokens ? frame.selection.tokens->first : columns.size() - 1, 0, std::max(0, columns.size() - 1));
+    const int last = std::max(0, columns.size() - 1), lost = called_out(columns);
+    return std::clamp(frame.selection.tokens ? frame.selection.tokens->first : lost >= 0 ? lost : last, 0, last);
   }
 
   static ValueScale draw_chart(const TokenRows& rows, const Layout& at, const TokenBars& bars, const HeadRecord& head) {
@@ -152,8 +160,8 @@ class HeadStrip final : public View {
   static void draw_callout(const TokenRows& rows, const Layout& at, const ValueScale& scale, const Snapshot& snapshot,
                            const HeadColumns& columns, const std::vector<double>& values) {
     Painter& p = rows.p;
-    const int token = largest(columns.lost);
-    if (token < 0 || columns.lost[static_cast<std::size_t>(token)] < kCalloutFrom) return;
+    const int token = called_out(columns);
+    if (token < 0) return;
     const float x = rows.axis.x_of(token) + rows.axis.px / 2;
     if (x < rows.axis.x0 || x > rows.axis.x1) return;
     const Theme& t = p.theme();

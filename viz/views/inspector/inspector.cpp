@@ -206,9 +206,9 @@ class Inspector final : public View {
     const HeadColumns& columns = columns_of(frame, pick);
     const int at = focus_of(frame.selection, columns).token;
     if (key == "Left" || key == "Right") {
-      int next = at;
+      int next = at;  // to what is drawn beside it
       do next += key == "Left" ? -1 : 1;
-      while (next >= 0 && next < columns.size() && columns.votes[static_cast<std::size_t>(next)] == 0);
+      while (next >= 0 && next < columns.size() && filter_.filter().hides(columns, next));
       if (next >= 0 && next < columns.size()) select(frame, pick, next, intents);
       zoom_.keep_in_view(next);
     } else if (key == "Shift+Left" || key == "Shift+Right") {
@@ -216,6 +216,10 @@ class Inspector final : public View {
     } else if (key == "Home" || key == "End") {
       const auto& pos = pick.values->pos;
       if (!pos.empty()) select(frame, pick, key == "Home" ? pos.front() : pos.back(), intents);
+    } else if (key == "Shift+Up" || key == "Shift+Down") {
+      if (pick.lane > 0 && pick.values->budget >= 0)
+        intents.push_back(SetBudget{pick.lane, std::max(1, pick.values->budget + (key == "Shift+Up" ? 1 : -1)), pick.values->layer,
+                                    pick.values->kv_head});
     } else if (key == "Up" || key == "Down") {
       go_to_head(frame, pick, key == "Up" ? -1 : 1, intents);
     } else if (key == "+" || key == "-") {
@@ -236,7 +240,17 @@ class Inspector final : public View {
     const HeadPick pick = pick_of(frame);
     if (pick.values == nullptr) return {};
     const HeadColumns& columns = columns_of(frame, pick);
-    return fmt::format("{}", fmt::join(token_lines(*frame.snapshot, pick, columns, focus_of(frame.selection, columns).token), ", "));
+    const int token = focus_of(frame.selection, columns).token;
+    const SlotFacts slot = slot_facts(pick, token, columns.removal);
+    const std::string keys = pick.lane > 0 ? fmt::format(". {}", SlotButtons::keys(slot.pos >= 0)) : std::string();
+    return fmt::format("{}. {}{}", fmt::join(token_lines(*frame.snapshot, pick, columns, token), ", "),
+                       why_words(*frame.snapshot, pick, why_of(pick, token), slot), keys);
+  }
+
+  std::string summary(const Frame& frame) const override {
+    const HeadPick pick = pick_of(frame);
+    if (pick.values == nullptr) return {};
+    return fmt::format("{}; filters: {}", facts(frame), filter_.words());
   }
 
  private:

@@ -182,7 +182,7 @@ class Strip {
       }
     }
     p_.unclip();
-    if (!all) rows_.row_label(at_.text.y0 + p_.px(8), "most attended", "wheel: zoom in");
+    if (!all) rows_.row_label(at_.text.y0 + p_.px(8), "most attended", "+: zoom in");
   }
 
   void draw_selection() {
@@ -246,7 +246,7 @@ class Strip {
     const float unit = std::clamp(static_cast<float>(hits_.score_scale.unit(score)), 0.0f, 1.0f);
     const float y = std::round(at_.score.y1 - unit * at_.score.height());
     p_.dashed({axis_.x0, y}, {axis_.x_end(), y}, t_.accent, kDashLimit, 1);
-    const std::string_view way = p_.frame().alone ? "" : ", drag";
+    const std::string_view way = p_.frame().alone ? "" : ", drag or Shift ↑↓";
     const std::string label =
         scene_.dragged_slots ? fmt::format("{} slots in this head · preview, not re-run", format_count(*scene_.dragged_slots))
         : scene_.pick.values->overridden

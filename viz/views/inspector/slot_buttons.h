@@ -21,6 +21,8 @@ class SlotButtons {
   void draw(Painter& p, const Rect& area, bool has_slot);
   /// "Evict · this head"; `scope`: Frame::edit_scope.
   static std::string label(EditTokens::What what, std::string_view scope);
+  /// The same by key, for who cannot see them: "P: pin, E: evict, M: merge".
+  static const char* keys(bool has_slot) { return has_slot ? "P: pin, E: evict, M: merge" : "R: restore"; }
   /// What is under the mouse; nullopt: nothing.
   std::optional<EditTokens> at(const Pointer& mouse) const;
   /// "Evict the slot, all heads, in a run beside this one (E)"; `scope`: Frame::edit_scope.

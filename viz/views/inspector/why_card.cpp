@@ -256,14 +256,17 @@ std::vector<Piece> pieces_of(Painter& p, float width, const Snapshot& snapshot, 
   return out;
 }
 
+std::string cost_text(const Why& why) {
+  return std::isfinite(why.cost) ? fmt::format("this head's output changed by {} at step {}", format_percent(why.cost), why.step)
+                                 : std::string("not measured");
+}
+
 /// What the compression of the step cost. Returns where the words end.
 float draw_cost(Painter& p, const Rect& foot, const Why& why) {
   const Theme& t = p.theme();
   p.hline(foot.x0 - p.px(12), foot.x1 + p.px(12), foot.y0, t.line);
   float x = foot.x0 + p.text({foot.x0, foot.middle_y()}, "Cost, same query", Face::body, t.secondary) + p.px(12);
-  const std::string cost = std::isfinite(why.cost)
-                               ? fmt::format("this head's output changed by {} at step {}", format_percent(why.cost), why.step)
-                               : std::string("not measured");
+  const std::string cost = cost_text(why);
   x += p.text_fit({x, foot.middle_y()}, cost, Face::strong, t.text, std::max(0.0f, foot.x1 - x));
   p.mark("cost", "compress_rel_l2", foot, cost);
   return x;
@@ -274,6 +277,18 @@ bool by_hand(const HeadPick& pick, const SlotFacts& slot) {
   if (slot.pos < 0 || std::ranges::binary_search(pick.values->pinned, slot.pos)) return true;
   return pick.run->fates != nullptr && slot.pos == slot.token &&
          !restored_text(pick.run->fates->heads[static_cast<std::size_t>(pick.head)].past, slot.token, pick.step).empty();
+}
+
+/// Everything that the card gives as reasons.
+std::vector<WhyStep> reasons_of(const Snapshot& snapshot, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
+  std::vector<WhyStep> steps = why_steps(snapshot, pick, why);
+  const bool stays = steps.empty();
+  if (stays && !by_hand(pick, slot)) steps = why_kept_steps(snapshot, pick, slot.pos);
+  if (stays) std::ranges::move(why_refitted_steps(pick, slot.pos), std::back_inserter(steps));
+  if (stays) std::ranges::move(why_stored_steps(pick, slot.pos), std::back_inserter(steps));
+  if (!steps.empty())
+    if (WhyStep others = other_runs_step(snapshot, pick, slot.token); !others.lines.empty()) steps.push_back(std::move(others));
+  return steps;
 }
 
 std::string why_it_stays(const HeadPick& pick, const SlotFacts& slot) {
@@ -290,16 +305,24 @@ std::string why_it_stays(const HeadPick& pick, const SlotFacts& slot) {
 
 }  // namespace
 
+std::string why_words(const Snapshot& snapshot, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
+  const std::vector<WhyStep> steps = reasons_of(snapshot, pick, why, slot);
+  if (steps.empty()) return "Why: " + why_it_stays(pick, slot);
+  const bool stays = why.step < 0;
+  std::string out = "Why: " + (stays ? slot_name(snapshot, slot.pos) + " stays" : why_headline(snapshot, why));
+  for (const WhyStep& step : steps) {
+    out += ". " + step.title;
+    for (const std::string& line : step.lines) out += "; " + line;
+    for (const std::vector<std::string>& row : step.rows) out += fmt::format("; {}", fmt::join(row, " "));
+  }
+  return stays ? out : out + ". Cost, same query: " + cost_text(why);
+}
+
 void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
-  std::vector<WhyStep> steps = why_steps(snapshot, pick, why);
-  const bool stays = steps.empty();
-  if (stays && !by_hand(pick, slot)) steps = why_kept_steps(snapshot, pick, slot.pos);
-  if (stays) std::ranges::move(why_refitted_steps(pick, slot.pos), std::back_inserter(steps));
-  if (stays) std::ranges::move(why_stored_steps(pick, slot.pos), std::back_inserter(steps));
-  if (!steps.empty())
-    if (WhyStep others = other_runs_step(snapshot, pick, slot.token); !others.lines.empty()) steps.push_back(std::move(others));
+  const std::vector<WhyStep> steps = reasons_of(snapshot, pick, why, slot);
+  const bool stays = why.step < 0;
   body_ = draw_card_head(p, area, "Why", stays && !steps.empty() ? slot_name(snapshot, slot.pos) + " stays" : why_headline(snapshot, why));
   const int of_token = stays ? slot.token : why.event.pos;
   if (of_step_ != why.step || of_token_ != of_token) offset_ = 0;
@@ -346,7 +369,7 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
   if (p.frame().alone)
     note = below ? fmt::format("step {} is cut", *below) : note;
   else
-    note += ": wheel";
+    note += below ? ": PgDown" : ": PgUp";
   const float room = foot.x1 - words_end - p.px(12);
   if (p.width_of(Face::caption, note) >= room) return;
   p.text({foot.x1, foot.middle_y()}, note, Face::caption, t.accent, Align::right);

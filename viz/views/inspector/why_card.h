@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "viz/draw/draw.h"
@@ -28,5 +29,8 @@ class WhyCard {
   float offset_ = 0;                  // of it above the body
   int of_step_ = -1, of_token_ = -1;  // the removal that it was scrolled for
 };
+
+/// The same for who cannot see it: headline, reasons and cost.
+std::string why_words(const Snapshot& snapshot, const HeadPick& pick, const Why& why, const SlotFacts& slot);
 
 }  // namespace kvscope::viz

@@ -49,6 +49,12 @@ std::string FilterBar::value_text(int slider) const {
   return filter_.max_age >= 0 ? format_count(filter_.max_age) : "any";
 }
 
+std::string FilterBar::words() const {
+  std::string out;
+  for (int s = 0; s < kSliders; ++s) out += fmt::format("{}{} {}", s > 0 ? ", " : "", kNames[static_cast<std::size_t>(s)], value_text(s));
+  return out;
+}
+
 void FilterBar::react(const Painter& p, const Rect& area, const HeadColumns& all) {
   const Pointer& m = p.pointer();
   for (int s = 0; s < kSliders; ++s) {

@@ -19,6 +19,8 @@ class FilterBar {
   void draw(Painter& p, const Rect& area, const HeadColumns& all, const HiddenCount& hidden, const std::string& summary) const;
 
   const TokenFilter& filter() const { return filter_; }
+  /// "score ≥ any, votes ≥ 2, age ≤ any"
+  std::string words() const;
   void set(const TokenFilter& filter) { filter_ = filter; }
   /// The mouse holds a slider.
   bool busy() const { return held_ >= 0; }
