@@ -98,51 +98,57 @@ void CommandPalette::place() {
   setGeometry((m_window.width() - width) / 2, 78, width, height);
 }
 
-void CommandPalette::filter() {
-  struct Found {
-    int score;
-    QAction* action;
-    qsizetype number;  // of m_commands
+/// How well what was typed finds a command; nullopt: it does not. Words as they stand come before letters that are strewn over others.
+std::optional<CommandPalette::Found> CommandPalette::found(std::size_t number, const QString& typed) const {
+  QAction* const action = m_commands[number];
+  if (!action) return std::nullopt;
+  const QString text = commandText(action->text()), whole = commandArea(*action) + ' ' + text;
+  // Letters in the text count more than letters that need the menu's name.
+  const std::optional<int> own = fuzzyScore(typed, text), with_area = fuzzyScore(typed, whole);
+  Found out{
+      .rank = 0, .score = std::max(own.value_or(-100000) + 8, with_area.value_or(-100000)), .action = action, .number = number, .also = {}};
+  const auto take = [&out](int rank) {
+    out.rank = std::max(out.rank, rank);
+    return out.rank == rank;
   };
-  std::vector<Found> found;
+  constexpr int kOwn = 3, kAlso = 2, kWhole = 1, kOf = 4;  // of equal hits, in this order
+  if (const int rank = wordRank(typed, text)) take(kOf * rank + kOwn);
+  for (const QString& name : alsoCalled(*action))
+    if (const int rank = wordRank(typed, name); rank > 0 && kOf * rank + kAlso > out.rank) take(kOf * rank + kAlso), out.also = name;
+  if (const int rank = wordRank(typed, whole)) take(kOf * rank + kWhole);
+  if (out.rank == 0 && !own && !with_area) return std::nullopt;
+  if (!typed.isEmpty() && text.startsWith(typed, Qt::CaseInsensitive)) out.score += kLiteral;
+  return out;
+}
+
+void CommandPalette::filter() {
+  std::vector<Found> hits;
   const QString typed = m_line->text().trimmed();
-  bool any_literal = false;
-  for (std::size_t i = 0; i < m_commands.size(); ++i) {
-    QAction* const action = m_commands[i];
-    if (!action) continue;
-    const QString text = commandText(action->text());
-    // Letters in the text count more than letters that need the menu's name.
-    const std::optional<int> own = fuzzyScore(m_line->text(), text), whole = fuzzyScore(m_line->text(), commandArea(*action) + ' ' + text);
-    if (!own && !whole) continue;
-    // The words as they were typed before letters that stand here and there.
-    const bool has_it = !typed.isEmpty() && text.contains(typed, Qt::CaseInsensitive);
-    const int literal = !has_it ? 0 : text.startsWith(typed, Qt::CaseInsensitive) ? 2 * kLiteral : kLiteral;
-    found.push_back({std::max(own.value_or(-100000) + 8, whole.value_or(-100000)) + literal, action, static_cast<qsizetype>(i)});
-    any_literal = any_literal || literal > 0;
-  }
-  // Letters strewn over other words help only where nothing has them as they were typed.
-  if (any_literal) {
-    std::erase_if(found, [typed](const Found& f) {
-      return !(commandArea(*f.action) + ' ' + commandText(f.action->text())).contains(typed, Qt::CaseInsensitive);
-    });
-  }
-  if (!typed.isEmpty()) std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score > b.score; });
+  for (std::size_t i = 0; i < m_commands.size(); ++i)
+    if (const std::optional<Found> hit = found(i, typed)) hits.push_back(*hit);
+  // Strewn letters help only where nothing has the words.
+  if (std::ranges::any_of(hits, [](const Found& f) { return f.rank > 0; })) std::erase_if(hits, [](const Found& f) { return f.rank == 0; });
+  if (!typed.isEmpty())
+    std::ranges::stable_sort(hits, [](const Found& a, const Found& b) { return std::pair(a.rank, a.score) > std::pair(b.rank, b.score); });
   m_list->clear();
-  for (const Found& f : found) {
-    auto* item = new QTreeWidgetItem(m_list, {commandArea(*f.action), wordsOf(*f.action), commandKeys(*f.action)});
-    item->setData(0, Qt::UserRole, f.number);
+  for (const Found& f : hits) {
+    const QString area = commandArea(*f.action), words = wordsOf(*f.action) + (f.also.isEmpty() ? QString() : " (" + f.also + ")");
+    auto* item = new QTreeWidgetItem(m_list, {area, words, commandKeys(*f.action)});
+    item->setData(0, Qt::UserRole, static_cast<qsizetype>(f.number));
+    item->setData(0, Qt::AccessibleTextRole, area + ": " + words);  // a hit is called by its first column
     item->setForeground(0, palette().placeholderText());
     item->setForeground(2, palette().placeholderText());
     if (f.action->toolTip() != commandText(f.action->text())) item->setToolTip(1, f.action->toolTip());
   }
-  if (found.empty()) {
+  if (hits.empty()) {
     auto* nothing = new QTreeWidgetItem(m_list, {QString(), "No command has these letters. F1 lists all that have keys."});
+    nothing->setData(0, Qt::AccessibleTextRole, nothing->text(1));
     nothing->setFlags(Qt::NoItemFlags);
   } else {
     m_list->setCurrentItem(m_list->topLevelItem(0));
   }
   shareWidth();
-  m_line->setAccessibleDescription(QString("%1 commands").arg(found.size()));
+  m_line->setAccessibleDescription(QString("%1 commands").arg(hits.size()));
 }
 
 void CommandPalette::run() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <QFrame>
@@ -31,6 +32,14 @@ class CommandPalette : public QFrame {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  struct Found {
+    int rank;   // by words; 0: by letters alone
+    int score;  // by letters
+    QAction* action;
+    std::size_t number;  // of m_commands
+    QString also;        // the other name that it was found by
+  };
+  std::optional<Found> found(std::size_t number, const QString& typed) const;
   void collect();
   void filter();
   void place();

@@ -5,6 +5,8 @@
 #include <QActionGroup>
 #include <QMenu>
 
+#include "app/window/commands/commands.h"
+
 namespace kvscope {
 
 Commands::Commands(QWidget& window) : QObject(&window), m_window(window) {}
@@ -14,6 +16,7 @@ QAction* Commands::add(QMenu* menu, const Command& command) {
   action->setShortcuts(command.keys);
   action->setShortcutContext(Qt::WindowShortcut);
   if (!command.help.isEmpty()) action->setToolTip(command.help);
+  if (!command.also.isEmpty()) setAlsoCalled(*action, command.also);
   connect(action, &QAction::triggered, this, [run = command.run] { run(); });
   menu->addAction(action);
   m_window.addAction(action);

@@ -8,6 +8,7 @@
 #include <QList>
 #include <QObject>
 #include <QString>
+#include <QStringList>
 
 class QAction;
 class QActionGroup;
@@ -21,7 +22,8 @@ struct Command {
   QString text;  // "&Open model folder…"; behind a tab a key that is no shortcut
   QList<QKeySequence> keys = {};
   std::function<void()> run = {};
-  QString help = {};  // more than the text says
+  QString help = {};      // more than the text says
+  QStringList also = {};  // what else it is called: by its button, by its parts
 };
 
 /// Makes commands: every one is an action of the window, in a menu, reachable without a mouse.

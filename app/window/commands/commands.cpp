@@ -6,6 +6,7 @@
 
 #include <QAction>
 #include <QMenu>
+#include <QRegularExpression>
 #include <QStringList>
 #include <QWidget>
 
@@ -24,6 +25,12 @@ QString commandArea(const QAction& action) {
   }
   return "Window";
 }
+
+constexpr const char* kAlsoCalled = "alsoCalled";
+
+QStringList alsoCalled(const QAction& action) { return action.property(kAlsoCalled).toStringList(); }
+
+void setAlsoCalled(QAction& action, const QStringList& names) { action.setProperty(kAlsoCalled, names); }
 
 QString commandKeys(const QAction& action) {
   QStringList keys;
@@ -60,6 +67,19 @@ std::vector<QAction*> commandsOf(QWidget& window) {
     return commandArea(*a) + commandText(a->text()) < commandArea(*b) + commandText(b->text());
   });
   return out;
+}
+
+int wordRank(const QString& wanted, const QString& text) {
+  static const QRegularExpression kBetween("[^\\p{L}\\p{N}]+");
+  const QStringList typed = wanted.toCaseFolded().split(kBetween, Qt::SkipEmptyParts),
+                    there = text.toCaseFolded().split(kBetween, Qt::SkipEmptyParts);
+  if (typed.isEmpty()) return 0;
+  const auto begins = [&there](const QString& word) {
+    return std::ranges::any_of(there, [&word](const QString& own) { return own.startsWith(word); });
+  };
+  if (std::ranges::all_of(typed, [&there](const QString& word) { return there.contains(word); })) return 3;
+  if (std::ranges::all_of(typed, begins)) return 2;
+  return text.contains(wanted, Qt::CaseInsensitive) ? 1 : 0;
 }
 
 std::optional<int> fuzzyScore(QStringView wanted, QStringView text) {
