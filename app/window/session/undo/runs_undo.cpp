@@ -21,6 +21,12 @@ void RunsUndo::without(const std::function<void()>& change) {
   m_model.undo.now().clear();
 }
 
+/// In the menu an edit by hand is called as where it is said to be taken back. It is never one step with others, whose words change.
+LanesEdit* RunsUndo::named(LanesEdit* edit) const {
+  if (edit->byHand()) edit->setText(edit->words(m_model.workspace.snapshot(), false).replace("&", "&&"));
+  return edit;
+}
+
 void RunsUndo::requestChanged() {
   const SessionController& controller = m_model.controller;
   const RunRequest& now = controller.request();
@@ -33,8 +39,9 @@ void RunsUndo::requestChanged() {
   if (text || m_model.hand.followingText())
     m_model.undo.now().push(new TextEdit(m_model.controller, m_undoing, before, now));
   else
-    m_model.undo.now().push(new LanesEdit(m_model.controller, m_undoing, {before.lanes, before.n_generate}, {now.lanes, now.n_generate},
-                                          {m_model.runs.adoptingBatch(), controller.drag(), m_model.workspace.stale(), looked_at}));
+    m_model.undo.now().push(
+        named(new LanesEdit(m_model.controller, m_undoing, {before.lanes, before.n_generate}, {now.lanes, now.n_generate},
+                            {m_model.runs.adoptingBatch(), controller.drag(), m_model.workspace.stale(), looked_at})));
 }
 
 void RunsUndo::undo() { travel(true); }

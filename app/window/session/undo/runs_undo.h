@@ -11,6 +11,7 @@
 
 namespace kvscope {
 
+class LanesEdit;
 struct WindowModel;
 
 /// Makes every change of the text and of the runs a step that can be taken back, in the order of time. What is taken back or done again is
@@ -35,6 +36,7 @@ class RunsUndo : public QObject {
 
  private:
   void requestChanged();
+  LanesEdit* named(LanesEdit* edit) const;
   void travel(bool back);
   void show();
 

@@ -50,6 +50,8 @@ class LanesEdit : public RunsStep {
     setText(m_before.size() < m_after.size() ? "add run" : m_before.size() > m_after.size() ? "remove run" : "edit of " + lane());
     m_age.start();
   }
+  /// Of tokens, in a run that it adds or changes.
+  bool byHand() const { return m_after.size() > m_before.size() ? handEditOf(m_after.back()) != nullptr : changesHand(); }
   void undo() override { apply(m_before, m_generate_after, m_generate_before); }
   void redo() override {
     if (m_applied) apply(m_after, m_generate_before, m_generate_after);  // the first time it has been done already
@@ -112,6 +114,12 @@ class LanesEdit : public RunsStep {
       edited = static_cast<int>(i);
     }
     return a.size() == b.size() ? edited : -1;
+  }
+  bool changesHand() const {
+    const int edited = editedLane(m_before, m_after);
+    if (edited < 0) return false;
+    const auto i = static_cast<std::size_t>(edited);
+    return m_before[i].edits.what_ifs != m_after[i].edits.what_ifs;
   }
   QString lane() const {
     const int edited = editedLane(m_before, m_after);
