@@ -24,13 +24,15 @@ namespace {
 
 constexpr int kSettlingFrames = 2;
 
-/// The cell under the keyboard cursor, spoken as the canvas's value; also its description, since AT-SPI hands on only values that are
-/// numbers.
+/// The cell under the keyboard cursor, spoken as the canvas's value; it begins the description, too, since AT-SPI hands on only values that
+/// are numbers. Behind it what the whole picture shows.
 class CanvasAccessible : public QAccessibleWidget {
  public:
   explicit CanvasAccessible(CanvasWidget* canvas) : QAccessibleWidget(canvas, QAccessible::Canvas), m_canvas(canvas) {}
   QString text(QAccessible::Text kind) const override {
-    return kind == QAccessible::Value || kind == QAccessible::Description ? m_canvas->cursorText() : QAccessibleWidget::text(kind);
+    return kind == QAccessible::Value         ? m_canvas->cursorText()
+           : kind == QAccessible::Description ? m_canvas->description()
+                                              : QAccessibleWidget::text(kind);
   }
 
  private:

@@ -30,6 +30,8 @@ class CanvasWidget : public QWidget {
   QString facts() const;
   viz::Table table() const;
   QString cursorText() const;
+  /// The cell under the cursor, and what the whole picture shows.
+  QString description() const;
   /// What the word at a place of the canvas means (Shift+F1).
   QString whatIsAt(const QPoint& at) const;
   int framesDrawn() const { return m_frames_drawn; }

@@ -33,6 +33,13 @@ QString CanvasWidget::cursorText() const {
   return QString::fromStdString(m_view.cursor_text(frame()));
 }
 
+QString CanvasWidget::description() const {
+  const QString cursor = cursorText();
+  const ImGuiScope scope(m_surface ? m_surface->context() : ImGui::GetCurrentContext());
+  const QString summary = QString::fromStdString(m_view.summary(frame()));
+  return cursor.isEmpty() || summary.isEmpty() ? cursor + summary : cursor + ". " + QString::fromUtf8(m_view.title()) + ": " + summary;
+}
+
 void CanvasWidget::announce() {
   if (!hasFocus() || !QAccessible::isActive()) return;
   const QString text = cursorText();

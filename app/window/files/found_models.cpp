@@ -53,9 +53,7 @@ FoundModels::FoundModels(ModelFinder& finder, QWidget* parent)
   for (int column = kDisk; column < kState; ++column) m_table->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
   m_table->header()->setStretchLastSection(true);
   m_status->setObjectName("secondary");
-  m_status->setAccessibleName("What was found");
   m_details->setObjectName("secondary");
-  m_details->setAccessibleName("About the selected model");
   m_details->setWordWrap(true);
   m_details->setTextInteractionFlags(Qt::TextSelectableByMouse);
   m_stop->setObjectName("flat");

@@ -71,7 +71,6 @@ LibraryDialog::LibraryDialog(Workspace& workspace, SessionController& controller
   m_tree->header()->setStretchLastSection(true);
   m_tree->setColumnWidth(kTitle, 330);
   m_message->setWordWrap(true);
-  m_message->setAccessibleName("Message");
   m_message->hide();
   const auto button = [this](const QString& text, const QString& help) {
     auto* b = new QPushButton(text, this);

@@ -29,6 +29,7 @@ KeyEditor::KeyEditor(KeyMap& keys, QWidget* parent)
   auto* line = new QHBoxLayout;
   line->setSpacing(8);
   m_field->setAccessibleName("new key");
+  for (QWidget* part : m_field->findChildren<QWidget*>()) part->setAccessibleName("new key");  // which has the keyboard
   m_field->setToolTip("Press the new shortcut");
   m_set->setText("Set");
   m_set->setToolTip("Make this the command's only shortcut");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "app/window/look/spoken.h"
+
 namespace kvscope {
 
 namespace {
@@ -11,6 +13,7 @@ constexpr int kShownMs = 4000, kMargin = 16;
 
 PassingWords::PassingWords(QWidget* parent) : QLabel(parent) {
   setObjectName("passingWords");
+  setSpoken(*this);
   setAttribute(Qt::WA_TransparentForMouseEvents);
   setTextFormat(Qt::PlainText);
   m_end.setSingleShot(true);
@@ -27,6 +30,7 @@ void PassingWords::say(const QString& words, const QWidget& over) {
   resize(sizeHint());
   const int below = over.height() > 2 * height() ? kMargin : 0;  // a row is covered whole
   move(over.mapTo(parentWidget(), QPoint(kMargin, over.height() - height() - below)));
+  speak(*this);
   show();
   raise();
   m_end.start();

@@ -11,6 +11,7 @@
 #include <QToolButton>
 
 #include "app/window/look/restyle.h"
+#include "app/window/look/spoken.h"
 #include "app/window/look/style.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
@@ -44,9 +45,9 @@ bool busy(const Workspace& workspace) {
 
 MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   setObjectName("messageBar");
+  setSpoken(*this);
   m_text = new QLabel(this);
   m_text->setWordWrap(true);
-  m_text->setAccessibleName("Message");
   m_text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   auto* copy = new QPushButton("Copy details", this);
   copy->setObjectName("copyDetails");
@@ -108,6 +109,7 @@ void MessageBar::say(const Message& message) {
   offer(m_remedy, message.remedy, message.run);
   offer(m_other, message.other, message.run_other);
   setNews(false);
+  speak(*this);
   QFrame::show();
 }
 
@@ -173,6 +175,7 @@ StatusRow::StatusRow(Workspace& workspace, SessionController& controller, QWidge
   auto* keys = new QLabel(this);
   keys->setTextFormat(Qt::RichText);
   row->addWidget(keys);
+  setSpoken(*m_jobs);
   m_jobs->setToolTip("What runs and waits, and the log");
   connect(m_jobs, &QLabel::linkActivated, this, &StatusRow::jobsClicked);
   const auto theme = [this, keys] {
@@ -205,6 +208,7 @@ void StatusRow::setQueued(int n) {
   if (n == m_queued) return;
   m_queued = n;
   refresh();
+  if (n == 0) speak(*m_jobs);
 }
 
 void StatusRow::refresh() {
@@ -220,6 +224,7 @@ void StatusRow::refresh() {
   const QString words = n == 1 ? QString("1 job") : QString("%1 jobs").arg(n);
   m_jobs->setText(QString("<a href='jobs' style='color:%1;text-decoration:none'>%2</a>")
                       .arg(toColor(n > 0 ? theme.text : theme.secondary).name(), words));
+  m_jobs->setAccessibleName(n > 0 ? words : words + ", all are done");
   QString run;
   if (const LaneSnapshot* lane = m_workspace.lane(); lane && snapshot.phase != RunPhase::empty) {
     run = QString("%1 runs, %2 steps each").arg(snapshot.lanes.size()).arg(lane->steps.size());

@@ -59,8 +59,6 @@ SearchBar::SearchBar(Workspace& workspace, QWidget* parent)
   m_close = button({}, "Close the search (Esc)", "header");
   m_state->setObjectName("facts");
   m_elsewhere->setObjectName("facts");
-  m_elsewhere->setAccessibleName("Found elsewhere");
-  m_state->setAccessibleName("Result of the search");
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(13, 4, 14, 4);
   row->setSpacing(6);

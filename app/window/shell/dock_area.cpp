@@ -67,9 +67,6 @@ void DockArea::showFloating(QDockWidget* dock, bool floating) {
 }
 
 void DockArea::childEvent(QChildEvent* event) {
-  // Qt makes a bar of tabs whenever two panels share a place: it has no words of its own.
-  if (event->polished())
-    if (auto* bar = qobject_cast<QTabBar*>(event->child())) bar->setAccessibleName("Panels in one place");
   if (event->added()) event->child()->installEventFilter(this);
   QMainWindow::childEvent(event);
 }
@@ -96,6 +93,8 @@ void DockArea::remember() {
 }
 
 bool DockArea::eventFilter(QObject* watched, QEvent* event) {
+  // Qt makes a bar of tabs whenever two panels share a place, and keeps it, empty, for the next two.
+  if (auto* bar = qobject_cast<QTabBar*>(watched)) bar->setFocusPolicy(bar->count() > 0 ? Qt::TabFocus : Qt::NoFocus);
   if (auto* dock = qobject_cast<QDockWidget*>(watched)) {
     if (event->type() == QEvent::MouseButtonDblClick) m_double_clicked = dock;
     if ((event->type() == QEvent::Move || event->type() == QEvent::Show) && !dock->isFloating()) m_places[dock] = dock->pos();

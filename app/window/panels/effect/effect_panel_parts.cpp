@@ -101,8 +101,7 @@ EffectHeadline::EffectHeadline(Workspace& workspace, QWidget* parent) : QWidget(
   setAccessibleName("effect on the output");
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::dimmedChanged}) {
     connect(&workspace, signal, this, [this] {
-      if (const StepRecord* step = m_workspace.stepRecord())
-        setAccessibleDescription(step->top1 < 0 ? emptyText() : QString("KL %1 nats").arg(nats(step->kl)));
+      if (const StepRecord* step = m_workspace.stepRecord()) setAccessibleDescription(step->top1 < 0 ? emptyText() : spoken(*step));
       update();
     });
   }
@@ -111,6 +110,17 @@ EffectHeadline::EffectHeadline(Workspace& workspace, QWidget* parent) : QWidget(
 QString EffectHeadline::emptyText() const {
   return m_workspace.snapshot().phase == RunPhase::computing ? "The text is being read. What comes next is known at its end."
                                                              : "Run a prompt to see the effect on the next token.";
+}
+
+QString EffectHeadline::spoken(const StepRecord& step) const {
+  return QString("KL %1 nats, top choice %2").arg(nats(step.kl), choiceWords(step)) + (step.top1_same ? ", same" : "");
+}
+
+/// "8 → 2"; where both say the same, "8".
+QString EffectHeadline::choiceWords(const StepRecord& step) const {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const QString was = qs(viz::text_of_id(snapshot, step.top1_reference)), is = qs(viz::text_of_id(snapshot, step.top1));
+  return step.top1_same ? is : was + " → " + is;
 }
 
 QSize EffectHeadline::sizeHint() const { return {px(*this, 320), px(*this, 57)}; }
@@ -129,11 +139,9 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   painter.setOpacity(1 - m_workspace.dim());
   const bool reference = m_workspace.selection().lane == 0;
   // ---- right: the choices
-  const Snapshot& snapshot = m_workspace.snapshot();
-  const QString was = qs(viz::text_of_id(snapshot, step->top1_reference)), is = qs(viz::text_of_id(snapshot, step->top1));
   const bool same = step->top1_same;
   const QFont number = typeFont(*this, Type::headline, true, TypeFace::tabular);
-  const QString kl = nats(step->kl), words = same ? is : was + " → " + is;
+  const QString kl = nats(step->kl), words = choiceWords(*step);
   const int after = QFontMetrics(number).horizontalAdvance(kl) + u(9), half = width() / 2, room = width() - after;
   // Smaller rather than cut: what it says now is the point.
   QFont choice;

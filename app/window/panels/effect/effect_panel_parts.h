@@ -6,6 +6,8 @@
 
 namespace kvscope {
 
+struct StepRecord;
+
 class EffectModel;
 class Workspace;
 
@@ -18,6 +20,8 @@ class EffectHeadline : public QWidget {
   QSize sizeHint() const override;
   /// What stands there while no next token is known.
   QString emptyText() const;
+  QString spoken(const StepRecord& step) const;
+  QString choiceWords(const StepRecord& step) const;
 
  protected:
   void paintEvent(QPaintEvent* event) override;

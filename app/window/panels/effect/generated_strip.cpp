@@ -14,6 +14,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
+#include "viz/reduce/generated.h"
 
 namespace kvscope {
 
@@ -67,7 +68,8 @@ void GeneratedStrip::refresh() {
     m_n_differ = static_cast<int>(std::count_if(m_cells.begin(), m_cells.end(), [](const Cell& c) { return !c.same; }));
   }
   keepCurrentVisible();
-  setAccessibleDescription(heading());
+  const QString answers = lane ? qs(viz::answers_text(snapshot, *lane)) : QString();
+  setAccessibleDescription(answers.isEmpty() ? heading() : answers + "; " + heading());
   updateGeometry();
   update();
 }

@@ -118,7 +118,6 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   m_message = new QLabel(this);
   m_message->setWordWrap(true);
   m_message->setTextFormat(Qt::PlainText);
-  m_message->setAccessibleName("refused change");
   m_message->hide();
   m_paper = new QLabel(this);
   m_paper->setObjectName("secondary");

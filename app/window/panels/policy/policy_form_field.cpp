@@ -71,7 +71,6 @@ ParamEditor::ParamEditor(const ParamInfo& info, QWidget* form, QGridLayout& grid
   m_why->setObjectName("refusal");
   m_why->setWordWrap(true);
   m_why->setTextFormat(Qt::PlainText);
-  m_why->setAccessibleName("refused change");
   m_why->hide();
   m_widget->installEventFilter(this);
   place(grid, row);

@@ -76,7 +76,13 @@ void AllocationCurve::refresh() {
   const int selected = selectedColumn();
   if (selected >= 0 && selected != m_selected) m_cursor = selected;
   m_selected = selected;
+  describe();
   update();
+}
+
+/// The column that the keys change.
+void AllocationCurve::describe() {
+  setAccessibleDescription(m_columns.empty() ? QString() : words(m_columns[static_cast<std::size_t>(m_cursor)]));
 }
 
 int AllocationCurve::nOverridden() const {
@@ -144,7 +150,8 @@ QString AllocationCurve::words(const AllocationColumn& c) const {
   QString out =
       QString("%1\n%2%3\n%4 used after this step").arg(place, budget, c.overridden ? ", set by hand" : "", qs(viz::format_mean(c.slots)));
   if (editable())
-    out += "\ndrag: budget of this head · Shift: of its layer" + QString(c.overridden ? "\ndouble click: as the policy allocates it" : "");
+    out += "\ndrag or ↑ ↓: budget of this head · Shift and drag: of its layer" +
+           QString(c.overridden ? "\ndouble click or Delete: as the policy allocates it" : "");
   return out;
 }
 
@@ -324,7 +331,7 @@ void AllocationCurve::keyPressEvent(QKeyEvent* event) {
     default:
       return QWidget::keyPressEvent(event);
   }
-  setAccessibleDescription(words(m_columns[static_cast<std::size_t>(m_cursor)]));
+  describe();
   update();
 }
 

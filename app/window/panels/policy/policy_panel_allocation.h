@@ -62,6 +62,7 @@ class AllocationCurve : public QWidget {
     int slots = 0;
   };
   void refresh();
+  void describe();
   QRectF plot() const;
   QRectF resetRect() const;
   int columnAt(const QPointF& at) const;

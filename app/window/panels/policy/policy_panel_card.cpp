@@ -146,7 +146,6 @@ PolicyCard::PolicyCard(Workspace& workspace, QWidget* parent)
   column->addLayout(m_grid);
   column->addWidget(new Divider(workspace, this));
   m_idea = selectableLabel(this);
-  m_idea->setAccessibleName("idea of the policy");
   column->addWidget(m_idea);
   setAccessibleName("policy card");
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::dimmedChanged}) {
@@ -177,7 +176,7 @@ void PolicyCard::refresh() {
     if (!used) continue;
     m_rows[i].first->setText(facts[i].name);
     m_rows[i].second->setText(facts[i].value);
-    m_rows[i].second->setAccessibleName(facts[i].name);
+    m_rows[i].second->setAccessibleName(facts[i].name + ": " + facts[i].value);
     for (QLabel* label : {m_rows[i].first, m_rows[i].second}) label->setToolTip(facts[i].details);
     if (m_alert[i] != facts[i].alert) restyle = true;
     m_alert[i] = facts[i].alert;

@@ -74,7 +74,6 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
     m_editor->setFocus();
   });
   m_look_for->setObjectName("secondary");
-  m_look_for->setAccessibleName("what to look for");
   m_look_for->setWordWrap(true);  // a sentence must not widen the panel
   takeRequestedPrompt();
   m_samples->setVisible(m_editor->document()->isEmpty());
@@ -90,6 +89,7 @@ void PromptPanel::sayWhatToLookFor() {
   if (!sample) return;
   m_look_for->setText("Look for: " + sample->look_for);
   m_look_for->setToolTip("<p>" + sample->about.toHtmlEscaped() + "</p>");
+  m_look_for->setAccessibleDescription(sample->about);
 }
 
 void PromptPanel::setPlain() {

@@ -49,7 +49,6 @@ AddRunsDialog::AddRunsDialog(Workspace& workspace, SessionController& controller
   m_note->hide();
   column->addWidget(m_note);
   m_estimate->setWordWrap(true);
-  m_estimate->setAccessibleName("Estimate");
   column->addWidget(m_estimate);
   auto* buttons = new QHBoxLayout;
   auto* none = new QPushButton("Choose none", this);

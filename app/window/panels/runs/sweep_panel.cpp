@@ -94,7 +94,6 @@ SweepPanel::SweepPanel(Workspace& workspace, SessionController& controller, RunQ
   side->setSpacing(8);
   side->addWidget(m_grid, 1);
   m_progress->setWordWrap(true);
-  m_progress->setAccessibleName("Progress of the sweep");
   m_progress->setObjectName("secondary");
   m_progress->setFont(uiFont(12));
   m_progress->setMinimumHeight(2 * m_progress->fontMetrics().lineSpacing());

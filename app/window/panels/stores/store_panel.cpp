@@ -81,8 +81,6 @@ void StorePanel::layOut() {
     label->setFont(uiFont(12));
     label->setTextFormat(Qt::PlainText);
   }
-  m_state->setAccessibleName("How much of the sweep is there");
-  m_progress->setAccessibleName("Progress of the sweep over texts");
   makeRowTable(*m_table, m_workspace, "Runs of the sweep with their numbers");
   m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
   m_table->setSelectionMode(QAbstractItemView::SingleSelection);

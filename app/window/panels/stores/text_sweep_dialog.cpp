@@ -69,7 +69,6 @@ TextSweepDialog::TextSweepDialog(WindowModel& model, SweepProcess& process, QWid
   m_seeds->setToolTip("How often each text runs, with another seed each time: more than one says something only where lots are drawn");
   m_store->setAccessibleName("Folder of the results");
   m_store->setToolTip("What is finished is kept here, file by file: what is there is not computed again");
-  m_words->setAccessibleName("How much work it is");
   m_words->setWordWrap(true);
   m_words->setTextFormat(Qt::PlainText);
   m_command->setReadOnly(true);
