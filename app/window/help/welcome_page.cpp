@@ -69,6 +69,7 @@ void WelcomeCard::paintEvent(QPaintEvent* event) {
 }
 
 void WelcomeCard::keyPressEvent(QKeyEvent* event) {
+  window()->setAttribute(Qt::WA_KeyboardFocusChange);
   if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) return click();
   QPushButton::keyPressEvent(event);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <QEvent>
+#include <QFocusEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
@@ -10,6 +12,7 @@
 #include <QTextLayout>
 #include <QToolButton>
 
+#include "app/window/look/spoken.h"
 #include "app/window/look/style.h"
 #include "app/window/panels/prompt/sample_prompts.h"
 #include "app/window/rows/rows.h"
@@ -75,11 +78,15 @@ class CrumbSentence final : public ElidedLabel {
   std::vector<ShownChip> chips;
   std::vector<Question> questions;
   QWidget* dispensable = nullptr;  // what a key and the chips' own crosses do as well: it goes when all others have few words
+  QColor accent;                   // of the ring around it
   bool wanted = true;              // where there is room
   QString latest,                  // of the sentence: what it says anew, where all of it has no room
       foreseen;  // a sentence that an answer may put in its place: it has room from the start, or the questions would move under the hand
 
-  explicit CrumbSentence(QWidget* row) : ElidedLabel(row) { row->installEventFilter(this); }
+  explicit CrumbSentence(QWidget* row) : ElidedLabel(row) {
+    row->installEventFilter(this);
+    setSpoken(*this);
+  }
 
   void fit() {
     // A left-to-right mark keeps a chip's own order inside the mirrored button.
@@ -104,9 +111,18 @@ class CrumbSentence final : public ElidedLabel {
     if (watched == parentWidget() && event->type() == QEvent::Resize) fit();
     return ElidedLabel::eventFilter(watched, event);
   }
+  void focusInEvent(QFocusEvent* event) override {
+    const Qt::FocusReason why = event->reason();
+    m_ringed = why == Qt::TabFocusReason || why == Qt::BacktabFocusReason || why == Qt::ShortcutFocusReason;
+    ElidedLabel::focusInEvent(event);
+  }
   void paintEvent(QPaintEvent*) override {
     ensurePolished();
     QPainter painter(this);
+    if (hasFocus() && m_ringed) {
+      painter.setPen(accent);
+      painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    }
     painter.setPen(palette().color(QPalette::WindowText));
     const QString shown = fits(text(), width())   ? bound(text())
                           : latest.isEmpty()      ? cutLines(text())
@@ -116,6 +132,8 @@ class CrumbSentence final : public ElidedLabel {
   }
 
  private:
+  bool m_ringed = false;  // the focus came by key
+
   /// A number and its unit stay in one line.
   static QString bound(QString words) { return words.replace(" %", QString(QChar::Nbsp) + '%'); }
 
@@ -204,6 +222,9 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   row->addWidget(m_which);
   row->addWidget(m_why);
   row->addWidget(m_clear);
+  QWidget* const order[] = {m_back,     m_forward,   m_head,  m_tokens, m_steps, m_step, m_lane,
+                            m_sentence, m_elsewhere, m_saved, m_which,  m_why,   m_clear};
+  for (std::size_t i = 1; i < std::size(order); ++i) setTabOrder(order[i - 1], order[i]);
 
   const auto edit = [this](auto change) {
     return [this, change] {
@@ -224,11 +245,18 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   connect(m_saved, &QPushButton::clicked, this, &CrumbRow::savedRequested);
   connect(m_why, &QPushButton::clicked, this, &CrumbRow::askWhy);
   connect(m_clear, &QPushButton::clicked, this, &CrumbRow::clearSelection);
-  connect(&workspace, &Workspace::selectionChanged, this, [this] {
-    remember();
+  // What came of an edit is read aloud; what another step came to, to whom the sentence has the keyboard.
+  const auto follow = [this](bool result) {
+    const QString before = m_sentence->text();
     refresh();
+    const bool changed = m_workspace.snapshot().phase == RunPhase::idle && m_sentence->text() != before;
+    if (changed && (result || m_sentence->hasFocus())) speak(*m_sentence);
+  };
+  connect(&workspace, &Workspace::selectionChanged, this, [this, follow] {
+    remember();
+    follow(false);
   });
-  connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
+  connect(&workspace, &Workspace::snapshotChanged, this, [follow] { follow(true); });
   connect(&workspace, &Workspace::breakPointsChanged, this, [this] { refreshQuestions(); });
   connect(&workspace, &Workspace::causesChanged, this, [this] { refresh(); });
   connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
@@ -249,6 +277,7 @@ QPushButton* CrumbRow::chip(const QString& text, const QString& help, bool activ
 void CrumbRow::applyTheme() {
   const viz::Theme& theme = m_workspace.theme();
   const QColor colour = toColor(theme.secondary), disabled = toColor(theme.line);
+  m_sentence->accent = toColor(theme.accent);
   m_back->setIcon(icon(Icon::left, colour, disabled));
   m_forward->setIcon(icon(Icon::right, colour, disabled));
   for (QPushButton* b : {m_head, m_tokens, m_lane}) b->setIcon(icon(Icon::close, colour, disabled));
@@ -337,6 +366,7 @@ void CrumbRow::refresh() {
   m_sentence->foreseen = m_welcome ? QString() : foreseen;
   m_sentence->latest = m_welcome ? QString() : brief;
   m_sentence->setText(m_welcome && lane ? welcomeWords(snapshot, *lane) : sentence);
+  m_sentence->setFocusPolicy(m_sentence->text().isEmpty() ? Qt::NoFocus : Qt::TabFocus);
   refreshQuestions();
   m_sentence->wanted = !m_welcome;
   m_clear->setEnabled(s.layer || s.tokens || s.slot || s.step || s.steps);
@@ -435,6 +465,8 @@ void CrumbRow::setPage(int page) {
   remember();
   refresh();
 }
+
+void CrumbRow::focusSentence(Qt::FocusReason why) { m_sentence->setFocus(why); }
 
 void CrumbRow::setWelcome(bool on) {
   if (on == m_welcome) return;

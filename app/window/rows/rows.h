@@ -109,6 +109,8 @@ class CrumbRow : public QFrame {
   void clearSelection();
   /// The page that is shown now; a page is a place of the history, too.
   void setPage(int page);
+  /// What the runs came to has the keyboard: it is what a screen reader begins with.
+  void focusSentence(Qt::FocusReason why);
   /// On the welcome nothing is seen yet of what its words and questions are about.
   void setWelcome(bool on);
   /// What is shown now is where the history begins: what was before has not been seen.

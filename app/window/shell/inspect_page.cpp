@@ -9,6 +9,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QDockWidget>
+#include <QKeyEvent>
 #include <QLayout>
 #include <QMainWindow>
 #include <QMenu>
@@ -44,6 +45,7 @@ InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels) : m_row
     if (place.kind == Kind::page) continue;
     QDockWidget* dock = m_area->take(panel->makeDock(m_area));
     m_docks.push_back(dock);
+    dock->installEventFilter(this);
     if (place.kind == Kind::dock) {
       m_columns[static_cast<std::size_t>(place.column)].emplace_back(dock, place);
       dock->setProperty(DockArea::kLeast, place.least_height);
@@ -141,10 +143,11 @@ void InspectPage::shareHeights() {
   if (stands(docks.front())) m_area->resizeDocks(docks, heights, Qt::Vertical);
 }
 
-void InspectPage::open(const QString& panel) { open(*dock(panel)); }
+void InspectPage::open(const QString& panel, Keys keys) { open(*dock(panel), keys); }
 
-void InspectPage::open(QDockWidget& dock) {
+void InspectPage::open(QDockWidget& dock, Keys keys) {
   const bool was_open = dock.isVisible();
+  dock.setAttribute(Qt::WA_ShowWithoutActivating, keys == Keys::left);
   // In a low window one row more would leave the atlas none of its own.
   const auto& column = m_columns[1];
   int least = kLeastTab + kBareAtlas + static_cast<int>(column.size()) * kGutter;
@@ -159,8 +162,19 @@ void InspectPage::open(QDockWidget& dock) {
   }
   dock.show();
   dock.raise();
-  if (dock.isFloating()) dock.activateWindow();
+  dock.setAttribute(Qt::WA_ShowWithoutActivating, false);
+  if (dock.isFloating() && keys == Keys::taken) dock.activateWindow();
   if (!was_open && !dock.isFloating()) shareHeights();
+}
+
+/// Esc, where nothing in the panel wants it, leaves one that floats: to the window, and one that only visits goes.
+bool InspectPage::eventFilter(QObject* watched, QEvent* event) {
+  auto* dock = qobject_cast<QDockWidget*>(watched);
+  if (!dock || !dock->isFloating() || event->type() != QEvent::KeyPress || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape)
+    return QObject::eventFilter(watched, event);
+  if (std::ranges::find(m_visiting, dock) != m_visiting.end()) dock->close();
+  m_area->window()->activateWindow();
+  return true;
 }
 
 void InspectPage::goTo(Panel& panel) {

@@ -31,8 +31,9 @@ class InspectPage : public QObject {
 
   Panel* maximised() const { return m_maximised; }
   QDockWidget* dock(const QString& panel) const;  // nullptr: it has none
-  /// With room of its own; over a page that is not this one.
-  void open(const QString& panel);
+  enum class Keys { taken, left };
+  /// With room of its own; over a page that is not this one. `Keys::left`: the keyboard stays where it is.
+  void open(const QString& panel, Keys keys = Keys::taken);
   /// Shows the panel, wherever it stands, and gives it the keyboard.
   void goTo(Panel& panel);
   void goToNext(int step);              // among those that are visible
@@ -49,8 +50,11 @@ class InspectPage : public QObject {
   void toggleMaximised(kvscope::Panel* panel);
   void resetLayout();
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
-  void open(QDockWidget& dock);
+  void open(QDockWidget& dock, Keys keys = Keys::taken);
   void detachWithFocus();
   void shareHeights();
   bool isTab(const QDockWidget* dock) const;

@@ -19,6 +19,7 @@
 #include "app/window/lecture/lecture_row.h"
 #include "app/window/lecture/lesson_stage.h"
 #include "app/window/look/file_dialogs.h"
+#include "app/window/look/spoken.h"
 #include "app/window/panels/policy/policy_panel.h"
 #include "app/window/panels/policy/policy_panel_card.h"
 #include "app/window/panels/prompt/prompt_editor.h"
@@ -38,6 +39,7 @@
 namespace kvscope {
 
 MainWindow::MainWindow(const Options& options, const StartState& start) : m_model(options, start) {
+  nameLists();
   // 1366 x 768 at 150 %, less the frame and a bar of the desktop. On a lower screen the rest would lie outside.
   setMinimumSize(QSize(860, 460).boundedTo(screen()->availableSize()));
   m_theme = std::make_unique<ThemeMode>(m_model);
@@ -118,7 +120,7 @@ void MainWindow::connectParts() {
   connect(m_what_if.get(), &WhatIfActions::said, this, [this](const QString& words, const QString& before) {
     if (words.isEmpty()) return messages().takeBack(before);
     const bool seen = page() == Page::inspect && !m_inspect->maximised();  // the panel
-    seen ? m_inspect->open("what_if") : messages().show(words, words);
+    seen ? m_inspect->open("what_if", InspectPage::Keys::left) : messages().show(words, words);
   });
   connect(m_first_steps.get(), &FirstSteps::focusLeft, this, [this] { m_canvases.main().setFocus(); });
   connect(new FileDrops(*this), &FileDrops::dropped, m_document.get(), &Document::openFromList);

@@ -102,8 +102,9 @@ void Pages::show(Page page) {
   if (named->action) named->action->setChecked(true);
   if (known->entry.focus)
     known->entry.focus->setFocus();
-  else if (from_welcome)
-    m_rows.pages().window()->setFocus(Qt::OtherFocusReason);  // or a button that nobody has chosen would have its frame
+  else if (from_welcome)  // by key what has the keyboard is seen, too; by mouse nothing looks chosen
+    m_rows.crumbs().focusSentence(m_rows.pages().window()->testAttribute(Qt::WA_KeyboardFocusChange) ? Qt::ShortcutFocusReason
+                                                                                                     : Qt::OtherFocusReason);
 }
 
 }  // namespace kvscope

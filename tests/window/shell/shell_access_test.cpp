@@ -3,7 +3,6 @@
 #include <QAccessible>
 #include <QComboBox>
 #include <QSet>
-#include <QTabBar>
 
 #include "app/window/lecture/lecture_caption.h"
 #include "window/lecture/lecture_fixture.h"
@@ -24,8 +23,6 @@ void walk(QAccessibleInterface* at, const QString& way, QStringList& nameless, i
                     (widget->parentWidget()->inherits("QAbstractSpinBox") || widget->parentWidget()->inherits("QComboBox"));
   if (state.focusable && widget && widget->isVisible() && widget->focusPolicy() != Qt::NoFocus && !part) {
     ++n_focusable;
-    const auto* tabs = qobject_cast<const QTabBar*>(widget);
-    if (tabs && tabs->count() == 0) return;  // Qt keeps one for docks to come; it is named by its tabs
     if (name.trimmed().isEmpty()) nameless << here + " " + widget->metaObject()->className();
   }
   if (at->role() == QAccessible::Table || at->role() == QAccessible::List || at->role() == QAccessible::Tree ||

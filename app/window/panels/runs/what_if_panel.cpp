@@ -13,6 +13,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/window/look/spoken.h"
 #include "app/window/panels/runs/row_table.h"
 #include "app/window/panels/runs/what_if_panel_model.h"
 #include "app/window/session/hand_edits.h"
@@ -75,6 +76,7 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   m_said->setWordWrap(true);
   m_said->setTextFormat(Qt::PlainText);
   m_said->setObjectName("secondary");
+  setSpoken(*m_said);
   m_said->hide();
   column->addWidget(m_said);
   m_empty->setText(
@@ -92,7 +94,6 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   m_answer->setTextFormat(Qt::PlainText);
   m_answer->setWordWrap(true);
   column->addWidget(m_answer);
-  setFocusProxy(m_table);
 
   connect(m_scope, &QComboBox::activated, this, [this](int i) { m_edits.setScope(static_cast<HandEdits::Scope>(i)); });
   connect(m_remove, &QToolButton::clicked, this, [this] { m_edits.remove(m_table->currentIndex().row()); });
@@ -100,6 +101,8 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   connect(&edits, &HandEdits::changed, this, &WhatIfPanel::refresh);
   connect(&edits, &HandEdits::said, this, [this](const QString& words) {
     m_said->setText(words);
+    m_said->setAccessibleName(words);
+    speak(*m_said);
     m_said->setVisible(!words.isEmpty());
     refresh();
   });
@@ -167,6 +170,7 @@ void WhatIfPanel::refresh() {
   }
   const bool any = m_model->rowCount() > 0;
   m_table->setVisible(any);
+  setFocusProxy(any ? static_cast<QWidget*>(m_table) : m_scope);  // Tab ends at one that is hidden
   m_empty->setVisible(!any);
   // In a low panel the sentence of the edit made last says it; the rows of the edits need the room.
   m_answer->setVisible(any && (height() >= px(*this, kLowPanel) || m_said->isHidden()));
