@@ -16,6 +16,10 @@ constexpr const char* kSpoken = "spoken";
 class SpokenText : public QAccessibleWidget {
  public:
   explicit SpokenText(QWidget* text) : QAccessibleWidget(text, QAccessible::Notification) {}
+  QString text(QAccessible::Text kind) const override {
+    const QString words = QAccessibleWidget::text(kind);  // a tooltip may say nothing else
+    return kind == QAccessible::Description && words == widget()->accessibleName() ? QString() : words;
+  }
 };
 
 /// As Qt's own, but for the name.
@@ -25,8 +29,9 @@ class NamedList : public QAccessibleWidget {
 
   QString text(QAccessible::Text kind) const override {
     if (kind == QAccessible::Value) return m_box->currentText();
-    if (kind != QAccessible::Name) return QAccessibleWidget::text(kind);
-    const QString label = m_box->accessibleName();
+    const QString label = m_box->accessibleName(), words = QAccessibleWidget::text(kind);
+    if (kind == QAccessible::Description && words == label) return {};
+    if (kind != QAccessible::Name) return words;
     return label.isEmpty() ? m_box->currentText() : label + ": " + m_box->currentText();
   }
   int childCount() const override { return m_box->isEditable() ? 2 : 1; }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include <QEvent>
 #include <QFocusEvent>
@@ -78,6 +79,7 @@ class CrumbSentence final : public ElidedLabel {
   std::vector<ShownChip> chips;
   std::vector<Question> questions;
   QWidget* dispensable = nullptr;  // what a key and the chips' own crosses do as well: it goes when all others have few words
+  QString heard;                   // by whoever cannot see it, or could be
   QColor accent;                   // of the ring around it
   bool wanted = true;              // where there is room
   QString latest,                  // of the sentence: what it says anew, where all of it has no room
@@ -247,10 +249,10 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   connect(m_clear, &QPushButton::clicked, this, &CrumbRow::clearSelection);
   // What came of an edit is read aloud; what another step came to, to whom the sentence has the keyboard.
   const auto follow = [this](bool result) {
-    const QString before = m_sentence->text();
     refresh();
-    const bool changed = m_workspace.snapshot().phase == RunPhase::idle && m_sentence->text() != before;
-    if (changed && (result || m_sentence->hasFocus())) speak(*m_sentence);
+    if (m_workspace.snapshot().phase != RunPhase::idle || std::exchange(m_sentence->heard, m_sentence->text()) == m_sentence->text())
+      return;
+    if (result || m_sentence->hasFocus()) speak(*m_sentence);
   };
   connect(&workspace, &Workspace::selectionChanged, this, [this, follow] {
     remember();
