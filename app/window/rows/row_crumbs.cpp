@@ -93,6 +93,7 @@ class CrumbSentence final : public ElidedLabel {
   void fit() {
     // A left-to-right mark keeps a chip's own order inside the mirrored button.
     QLayout& row = *parentWidget()->layout();
+    setFocusPolicy(text().isEmpty() ? Qt::NoFocus : Qt::TabFocus);
     for (int brief = 0; brief < 5; ++brief) {
       dispensable->setVisible(wanted && brief < 4);
       for (const auto& [of, full, words] : chips) of->setText(QChar(0x200E) + (brief > 0 ? words : full) + QChar(0x200E));
@@ -247,6 +248,13 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   connect(m_saved, &QPushButton::clicked, this, &CrumbRow::savedRequested);
   connect(m_why, &QPushButton::clicked, this, &CrumbRow::askWhy);
   connect(m_clear, &QPushButton::clicked, this, &CrumbRow::clearSelection);
+  listen();
+  remember();
+  applyTheme();
+  refresh();
+}
+
+void CrumbRow::listen() {
   // What came of an edit is read aloud; what another step came to, to whom the sentence has the keyboard.
   const auto follow = [this](bool result) {
     refresh();
@@ -254,17 +262,14 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
       return;
     if (result || m_sentence->hasFocus()) speak(*m_sentence);
   };
-  connect(&workspace, &Workspace::selectionChanged, this, [this, follow] {
+  connect(&m_workspace, &Workspace::selectionChanged, this, [this, follow] {
     remember();
     follow(false);
   });
-  connect(&workspace, &Workspace::snapshotChanged, this, [follow] { follow(true); });
-  connect(&workspace, &Workspace::breakPointsChanged, this, [this] { refreshQuestions(); });
-  connect(&workspace, &Workspace::causesChanged, this, [this] { refresh(); });
-  connect(&workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
-  remember();
-  applyTheme();
-  refresh();
+  connect(&m_workspace, &Workspace::snapshotChanged, this, [follow] { follow(true); });
+  connect(&m_workspace, &Workspace::breakPointsChanged, this, [this] { refreshQuestions(); });
+  connect(&m_workspace, &Workspace::causesChanged, this, [this] { refresh(); });
+  connect(&m_workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
 }
 
 QPushButton* CrumbRow::chip(const QString& text, const QString& help, bool active) {
@@ -368,7 +373,6 @@ void CrumbRow::refresh() {
   m_sentence->foreseen = m_welcome ? QString() : foreseen;
   m_sentence->latest = m_welcome ? QString() : brief;
   m_sentence->setText(m_welcome && lane ? welcomeWords(snapshot, *lane) : sentence);
-  m_sentence->setFocusPolicy(m_sentence->text().isEmpty() ? Qt::NoFocus : Qt::TabFocus);
   refreshQuestions();
   m_sentence->wanted = !m_welcome;
   m_clear->setEnabled(s.layer || s.tokens || s.slot || s.step || s.steps);

@@ -139,6 +139,7 @@ class CrumbRow : public QFrame {
     viz::TokenWindow zoom;
     bool operator==(const Place&) const = default;
   };
+  void listen();
   void refresh();
   QString welcomeWords(const Snapshot& snapshot, const LaneSnapshot& lane);
   void refreshQuestions();
