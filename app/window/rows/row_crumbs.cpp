@@ -80,6 +80,7 @@ class CrumbSentence final : public ElidedLabel {
   std::vector<Question> questions;
   QWidget* dispensable = nullptr;  // what a key and the chips' own crosses do as well: it goes when all others have few words
   QString heard;                   // by whoever cannot see it, or could be
+  int heard_of = -1;               // run
   QColor accent;                   // of the ring around it
   bool wanted = true;              // where there is room
   QString latest,                  // of the sentence: what it says anew, where all of it has no room
@@ -255,12 +256,13 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
 }
 
 void CrumbRow::listen() {
-  // What came of an edit is read aloud; what another step came to, to whom the sentence has the keyboard.
+  // What came of an edit is read aloud, and what another run came to; of another step, to whom the sentence has the keyboard.
   const auto follow = [this](bool result) {
     refresh();
-    if (m_workspace.snapshot().phase != RunPhase::idle || std::exchange(m_sentence->heard, m_sentence->text()) == m_sentence->text())
-      return;
-    if (result || m_sentence->hasFocus()) speak(*m_sentence);
+    if (m_workspace.snapshot().phase != RunPhase::idle) return;
+    const bool other_run = std::exchange(m_sentence->heard_of, m_workspace.selection().lane) != m_workspace.selection().lane;
+    const bool said = std::exchange(m_sentence->heard, m_sentence->text()) == m_sentence->text();
+    if (!said && (result || other_run || m_sentence->hasFocus())) speak(*m_sentence);
   };
   connect(&m_workspace, &Workspace::selectionChanged, this, [this, follow] {
     remember();
