@@ -117,7 +117,8 @@ class CrumbSentence final : public ElidedLabel {
   }
   void focusInEvent(QFocusEvent* event) override {
     const Qt::FocusReason why = event->reason();
-    m_ringed = why == Qt::TabFocusReason || why == Qt::BacktabFocusReason || why == Qt::ShortcutFocusReason;
+    if (why != Qt::ActiveWindowFocusReason && why != Qt::PopupFocusReason)  // it has been there before
+      m_ringed = why == Qt::TabFocusReason || why == Qt::BacktabFocusReason || why == Qt::ShortcutFocusReason;
     ElidedLabel::focusInEvent(event);
   }
   void paintEvent(QPaintEvent*) override {
