@@ -147,6 +147,7 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   m_back->hide();
   connect(m_back, &QPushButton::clicked, this, &LectureCaption::backRequested);
   m_next->setObjectName("link");
+  m_next->setAccessibleName("Next lesson");
   m_next->setCursor(Qt::PointingHandCursor);
   m_next->hide();
   connect(m_next, &QPushButton::clicked, this, &LectureCaption::nextRequested);

@@ -46,7 +46,10 @@ std::optional<Caption> caption_of_something_else(const Scene& scene, const Works
 viz::Reason reason_of(const Workspace& workspace) {
   const viz::Selection& at = workspace.selection();
   const viz::HeadPick pick = viz::pick_head(workspace.snapshot(), at);
-  return at.tokens && pick.values != nullptr ? viz::why_sentence(workspace.snapshot(), pick, at.tokens->first) : viz::Reason{};
+  if (!at.tokens || pick.values == nullptr) return {};
+  // Of a word the token that was clicked.
+  const bool clicked = at.slot && at.tokens->first <= *at.slot && *at.slot <= at.tokens->last;
+  return viz::why_sentence(workspace.snapshot(), pick, clicked ? *at.slot : at.tokens->first);
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ LectureHand::LectureHand(Workspace& workspace, HandEdits& hand, PromptEditor& ed
     : QWidget(parent), m_workspace(workspace), m_hand(hand), m_editor(editor), m_evict(nullptr), m_why(nullptr), m_restore(nullptr) {
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
-  for (QPushButton** b : {&m_evict, &m_why, &m_restore}) row->addWidget(*b = button());
+  row->addWidget(m_evict = button("Evict by hand"));
+  row->addWidget(m_why = button("Why?"));
+  row->addWidget(m_restore = button("Restore"));
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, this, [this] { refresh(); });
   connect(&hand, &HandEdits::changed, this, [this] { refresh(); });
   connect(&editor, &PromptEditor::focusChanged, this, [this] { refresh(); });
@@ -36,8 +38,8 @@ LectureHand::LectureHand(Workspace& workspace, HandEdits& hand, PromptEditor& ed
   refresh();
 }
 
-QPushButton* LectureHand::button() {
-  auto* b = new QPushButton(this);
+QPushButton* LectureHand::button(const QString& name) {
+  auto* b = new QPushButton(name, this);
   b->setObjectName("chipActive");
   b->setCursor(Qt::PointingHandCursor);
   return b;

@@ -27,7 +27,7 @@ class LectureHand : public QWidget {
   void edited();
 
  private:
-  QPushButton* button();
+  QPushButton* button(const QString& name);
   void refresh();
   bool gone() const;
 

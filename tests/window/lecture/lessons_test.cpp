@@ -305,7 +305,7 @@ TEST_F(LessonTest, TheCardOpensTheFirstOneAndItsStoryHolds) {
   press(Qt::Key_PageDown);
   ASSERT_TRUE(arrived());
   EXPECT_EQ(window->workspace().step(), step) << "the answer is shown where it changes";
-  EXPECT_TRUE(mode().caption().text().contains("482")) << mode().caption().text().toStdString();
+  EXPECT_TRUE(mode().caption().text().contains("One digit turns")) << mode().caption().text().toStdString();
   press(Qt::Key_PageDown);
   ASSERT_TRUE(arrived());
   EXPECT_TRUE(mode().caption().text().contains("the answer is back")) << mode().caption().text().toStdString();
@@ -637,6 +637,23 @@ TEST_F(LessonTest, NotesAreNoEndOfPaging) {
   EXPECT_EQ(guide().scene(), 1);
   QTest::keyClick(&notes, Qt::Key_PageUp);
   EXPECT_EQ(guide().scene(), 0);
+}
+
+TEST_F(LessonTest, OfAWordTheTokenThatWasClickedIsExplained) {
+  open(builtInLesson(1));
+  guide().goTo(QString("missed"));
+  ASSERT_TRUE(arrived());
+  PromptEditor& editor = mode().page().prompt().editor();
+  const int eight = selection().tokens->first;  // of 482
+  for (const auto& [token, says] : {std::pair(eight + 1, "«2»"), {eight, "«8»"}}) {
+    ASSERT_FALSE(editor.rectsOf(token).empty());
+    QTest::mouseClick(editor.viewport(), Qt::LeftButton, {}, editor.rectsOf(token).front().center().toPoint());
+    ASSERT_EQ(selection().tokens, (viz::TokenRange{eight - 1, eight + 1})) << "the whole word";
+    press(Qt::Key_W);
+    EXPECT_TRUE(mode().caption().text().contains(says)) << mode().caption().text().toStdString();
+    press(Qt::Key_W);
+    QTest::qWait(QApplication::doubleClickInterval());  // the next click is one by itself
+  }
 }
 
 TEST_F(LessonTest, LettersAreKeysUntilTheTextIsEdited) {

@@ -207,6 +207,7 @@ void PromptEditor::selectWordAt(const QPoint& point) {
   } else {
     const auto [first, last] = wordOf(token);
     selection.select({first, last});
+    selection.slot = token;  // of the word that was clicked, this
   }
   m_workspace.setSelection(selection);
 }
