@@ -3,6 +3,7 @@
 #include "window/panels/panel_fixture.h"
 
 #include <cmath>
+#include <set>
 
 #include <gmock/gmock.h>
 
@@ -24,18 +25,31 @@ TEST_F(PromptGeneratedTest, ShowsOneCellPerStepAfterThePrompt) {
   publish(synthetic::make_snapshot());
   const auto& cells = panel.strip().cells();
   ASSERT_EQ(cells.size(), 13u) << "the prompt's own step and twelve more";
-  int differ = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const StepRecord& step = *workspace.lane()->steps[i];
     EXPECT_EQ(cells[i].step, static_cast<int>(i));
     EXPECT_EQ(cells[i].same, step.top1_same);
-    if (!step.top1_same) ++differ;
   }
   EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::StartsWith("12 tokens"));
-  const std::string words = differ == 0   ? "same top choices"
-                            : differ == 1 ? "1 top choice differs"
-                                          : std::to_string(differ) + " top choices differ";
-  EXPECT_THAT(panel.strip().heading().toStdString(), ::testing::HasSubstr(words));
+}
+
+/// What is said of the tokens is of the tokens: the choice after the last of them is none yet.
+TEST_F(PromptGeneratedTest, CountsWhatDiffersAmongTheTokensAndSaysTheNextApart) {
+  const auto heading = [this](const std::set<int>& differing) {
+    Snapshot s = synthetic::make_snapshot();
+    for (int i = 0; i < static_cast<int>(s.lanes[3].steps.size()); ++i) {
+      auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[static_cast<std::size_t>(i)]);
+      step->top1_same = !differing.contains(i);
+      s.lanes[3].steps[static_cast<std::size_t>(i)] = step;
+    }
+    publish(std::move(s));
+    return panel.strip().heading().toStdString();
+  };
+  EXPECT_THAT(heading({}), ::testing::HasSubstr(" · same top choices · "));
+  EXPECT_THAT(heading({3}), ::testing::HasSubstr(" · 1 top choice differs · "));
+  EXPECT_THAT(heading({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), ::testing::HasSubstr(" · 11 top choices differ, and the next · "))
+      << "of twelve the first is the same";
+  EXPECT_THAT(heading({12}), ::testing::HasSubstr(" · only the next top choice differs · "));
 }
 
 TEST_F(PromptGeneratedTest, SaysWhichOfTheTokensAreShownAndNoMoreThanThereAre) {

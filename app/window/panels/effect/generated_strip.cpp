@@ -59,13 +59,17 @@ void GeneratedStrip::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   m_cells.clear();
   m_n_differ = 0;
+  m_next_differs = false;
   m_lane = m_workspace.selection().lane;
   m_n_generated = std::max(0, static_cast<int>(snapshot.tokens.size()) - snapshot.n_prompt);
   const LaneSnapshot* lane = m_workspace.lane();
   m_lane_title = lane ? qs(lane->title) : QString();
   if (lane) {
     m_cells = generatedCells(snapshot, *lane);
-    m_n_differ = static_cast<int>(std::count_if(m_cells.begin(), m_cells.end(), [](const Cell& c) { return !c.same; }));
+    // The last cell is the choice after the last token, no token yet: it is no part of their count.
+    const auto end_of_tokens = m_cells.begin() + std::min(static_cast<int>(m_cells.size()), m_n_generated);
+    m_n_differ = static_cast<int>(std::count_if(m_cells.begin(), end_of_tokens, [](const Cell& c) { return !c.same; }));
+    m_next_differs = end_of_tokens != m_cells.end() && !m_cells.back().same;
   }
   keepCurrentVisible();
   const QString answers = lane ? qs(viz::answers_text(snapshot, *lane)) : QString();
@@ -95,16 +99,16 @@ QString GeneratedStrip::heading() const {
                                     : QString("%1 token%2").arg(m_n_generated).arg(m_n_generated == 1 ? "" : "s");
   const int n = visibleCells(), shown = std::min(n, static_cast<int>(m_cells.size()) - m_first);
   if (shown < static_cast<int>(m_cells.size())) {
-    // The last cell is the choice after the last token, no token yet.
     const int first = m_first + 1, last = std::min(m_first + shown, m_n_generated);
     const QString next = m_first + shown > m_n_generated ? " and the next" : "";
     text += m_first == 0    ? QString(", first %1%2 shown").arg(last).arg(next)
             : first <= last ? QString(", %1–%2%3 shown").arg(first).arg(last).arg(next)
                             : QString(", the next shown");
   }
-  text += m_n_differ == 0   ? QString(" · same top choices")
-          : m_n_differ == 1 ? QString(" · 1 top choice differs")
-                            : QString(" · %1 top choices differ").arg(m_n_differ);
+  const QString next = m_next_differs && m_n_differ > 0 ? ", and the next" : "";
+  text += m_n_differ == 0   ? QString(m_next_differs ? " · only the next top choice differs" : " · same top choices")
+          : m_n_differ == 1 ? QString(" · 1 top choice differs") + next
+                            : QString(" · %1 top choices differ").arg(m_n_differ) + next;
   return text + " · " + goesOnFrom(m_workspace.snapshot());
 }
 

@@ -65,10 +65,11 @@ class GeneratedStrip : public QWidget {
   QString m_lane_title;
   int m_lane = 0;
   int m_n_generated = 0;
-  int m_n_differ = 0;
-  int m_first = 0;          // leftmost cell shown
-  int m_wheel = 0;          // part of a notch
-  bool m_own_step = false;  // the step is being changed by this widget: the cells stay under the mouse
+  int m_n_differ = 0;           // of the generated tokens
+  bool m_next_differs = false;  // the choice after the last of them
+  int m_first = 0;              // leftmost cell shown
+  int m_wheel = 0;              // part of a notch
+  bool m_own_step = false;      // the step is being changed by this widget: the cells stay under the mouse
 };
 
 }  // namespace kvscope
