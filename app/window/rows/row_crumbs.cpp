@@ -415,6 +415,8 @@ void CrumbRow::refreshQuestions() {
   else if (asked || !budgeted)
     for (const QString& words : {saved, saved.section(" (", 0, 0).section(':', 0, 0)})
       saved_words << QString(words).remove("answers ").remove(" slots");
+  if (const QString most = QString(saved).remove(" even").remove(" slots"); point.state == BreakPoint::State::never)
+    saved_words << most << most.section(" of ", 0, 0);  // a number that is cut would be another one
   QStringList which_words{which};
   if (causes.heads.size() == 2) which_words << "2 heads";
   m_sentence->questions = {{m_elsewhere, {step + ": show it", step}, {step + ": show it"}, {step}},

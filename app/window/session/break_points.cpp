@@ -151,7 +151,8 @@ void BreakPoints::begin() {
   while (!m_search && !m_asked.empty()) {
     const int n_prompt = m_workspace.snapshot().n_prompt;
     const auto least = static_cast<int>(std::ceil(kLeast * n_prompt)), precision = static_cast<int>(kPrecision * n_prompt);
-    m_search = {m_asked.front(), 0, {BudgetBisection(least, n_prompt, precision), 0, n_prompt, countedSteps(), {}}};
+    const int n_read = m_workspace.snapshot().lanes.front().steps.back()->position + 1;
+    m_search = {m_asked.front(), 0, {BudgetBisection(least, n_prompt, precision), 0, n_prompt, n_read, countedSteps(), {}}};
     if (m_search->known.n_steps < 1) {
       m_search->known.failure = "nothing was generated after the prompt";
       m_known[m_search->key] = m_search->known;
@@ -241,8 +242,15 @@ BreakPoint BreakPoints::pointOf(std::size_t lane) const {
   BreakPoint out{State::found, bisection.slots(), known.held, {}, {}};
   if (bisection.state() == BudgetBisection::State::never) {
     out.state = State::never;
-    out.words = "differs even at " + budget;
-    out.how = "Not " + same + "\nSmaller budgets were not tried: one of them may answer all the same.";
+    // No share of the prompt: as many slots as that has tokens are fewer than the full cache has behind it.
+    out.words =
+        QString("wrong even with %1 of %2 slots")
+            .arg(QString::fromStdString(viz::format_count(bisection.slots())), QString::fromStdString(viz::format_count(known.n_read)));
+    out.how = "Not " + same +
+              QString(
+                  "\nThe largest budget that was tried is %1; the full cache has %2 at the last step. Smaller ones were "
+                  "not tried: one of them may answer all the same.")
+                  .arg(counted(bisection.slots(), "slot", "slots"), QString::fromStdString(viz::format_count(known.n_read)));
   } else if (bisection.state() == BudgetBisection::State::always) {
     out.state = State::always;
     out.words = "answers even at " + budget;

@@ -42,6 +42,7 @@ class BreakPoints : public QObject {
     BudgetBisection bisection{1, 1, 1};
     double held = 0;   // at the lowest budget that answers
     int n_prompt = 0;  // tokens
+    int n_read = 0;    // tokens up to the last step: what the full cache holds there
     int n_steps = 0;   // after the prompt
     QString failure;   // why there is none; empty: it is known
   };
