@@ -146,6 +146,34 @@ TEST_F(SmallRun, LineageOfARestoredTokenHasAGap) {
   EXPECT_EQ(after.line(2)->gaps, (std::vector<std::pair<int, int>>{{5, 6}}));
 }
 
+/// A slot that was given back and taken again must not pass for one that went once.
+TEST_F(SmallRun, ARestoredTokenThatGoesAgainSaysSo) {
+  LaneSnapshot& run = snapshot.lanes[1];
+  run.score_equation = "Σ attention of every query so far";
+  const auto add = [&run](int step, Event event) {
+    auto record = std::make_shared<StepRecord>(*run.steps[static_cast<std::size_t>(step)]);
+    record->heads[0].events.push_back(std::move(event));
+    run.steps[static_cast<std::size_t>(step)] = record;
+  };
+  const auto lines = [&] {
+    std::string all;
+    for (const WhyStep& step : why_steps(snapshot, at(7), why_of(at(7), 0)))
+      for (const std::string& line : step.lines) all += line + '\n';
+    return all;
+  };
+  EXPECT_EQ(lines().find("restored"), std::string::npos);
+  add(6, {.kind = Event::Kind::restore, .pos = 0, .by_hand = true});  // in the very step in which it went
+  const Lineage there = lineage_of(at(6), 0);
+  EXPECT_EQ(lineage_headline(there), "slot 0 · no merges · restored at step 6");
+  add(7, evict_event(0, 0.02));
+  const Lineage again = lineage_of(at(7), 0);
+  EXPECT_EQ(lineage_headline(again), "slot 0 · restored at step 6 · evicted again at step 7");
+  EXPECT_EQ(lineage_lines(snapshot, again, 0)[1], "gone at step 6, restored at step 6");
+  EXPECT_NE(why_headline(snapshot, why_of(at(7), 0)).find("evicted again at step 7, restored at step 6"), std::string::npos)
+      << why_headline(snapshot, why_of(at(7), 0));
+  EXPECT_NE(lines().find("restored by hand in step 6: attention that it got before is not in its score"), std::string::npos) << lines();
+}
+
 TEST_F(SmallRun, LineageHoldsEveryMergeWithItsVotes) {
   const Lineage tree = lineage_of(at(7), 2);
   EXPECT_EQ(tree.root, 3);

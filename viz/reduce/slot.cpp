@@ -201,6 +201,14 @@ std::string protection_of(const LaneSnapshot& run, const HeadRecord& head, std::
   return out;
 }
 
+int restored_before(const LaneSnapshot& run, int step, int head, int pos) {
+  int out = -1;
+  for_events(run, head, step - 1, [&](int s, const Event& event) {
+    if (event.kind == Event::Kind::restore && event.by_hand && event.pos == pos) out = s;
+  });
+  return out;
+}
+
 Why why_of(const HeadPick& pick, int token) {
   Why out;
   const int n = pick.record->position + 1;
@@ -216,6 +224,7 @@ Why why_of(const HeadPick& pick, int token) {
     out.event = event;
   });
   if (out.step < 0) return out;
+  out.restored = restored_before(*pick.run, out.step, pick.head, out.event.pos);
   const HeadRecord& head = pick.run->steps[static_cast<std::size_t>(out.step)]->heads[static_cast<std::size_t>(pick.head)];
   out.budget = head.budget;
   std::vector<int> slots = head.pos;

@@ -89,6 +89,7 @@ Lineage trimmed(Lineage lineage, int max_lines);
 struct Why {
   int step = -1;  // of the removal; -1: nothing of the kind has happened
   Event event;
+  int restored = -1;  // step in which its slot had been given back by hand before that; -1: it had not
   int removed_votes = 0;
   int slots_before = 0;  // slots in the head before this step's compression
   int budget = -1;
@@ -108,6 +109,9 @@ struct Why {
 
 /// The removal of the token's own slot if it is gone, else the last merge into it.
 Why why_of(const HeadPick& pick, int token);
+
+/// The last step before `step` in which the slot was given back by hand; -1: there is none.
+int restored_before(const LaneSnapshot& run, int step, int head, int pos);
 
 /// Why the policy may not remove the slot of `pos`: "sink", "recent", "pinned by hand"; empty: it may. slots: pos of all that stand,
 /// ascending.

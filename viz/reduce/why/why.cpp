@@ -226,9 +226,11 @@ std::vector<WhyStep> what_happened(const Snapshot& snapshot, const HeadPick& pic
 std::string why_headline(const Snapshot& snapshot, const Why& why) {
   if (why.step < 0) return {};
   const std::string who = fmt::format("{} ({})", slot_name(snapshot, why.event.pos), votes_text(why.removed_votes));
-  const std::string_view hand = why.event.by_hand ? " by hand" : "";
-  return why.event.kind == Event::Kind::merge ? fmt::format("{} merged{} into slot {} at step {}", who, hand, why.event.into, why.step)
-                                              : fmt::format("{} evicted{} at step {}", who, hand, why.step);
+  const std::string hand = std::string(why.event.by_hand ? " by hand" : "") + (why.restored >= 0 ? " again" : "");
+  const std::string restored = why.restored >= 0 ? fmt::format(", restored at step {}", why.restored) : std::string();
+  return (why.event.kind == Event::Kind::merge ? fmt::format("{} merged{} into slot {} at step {}", who, hand, why.event.into, why.step)
+                                               : fmt::format("{} evicted{} at step {}", who, hand, why.step)) +
+         restored;
 }
 
 std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, const Why& why) {

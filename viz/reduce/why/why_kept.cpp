@@ -111,6 +111,9 @@ std::vector<std::string> score_lines(const LaneSnapshot& run, int step, int head
   if (const auto at = static_cast<std::size_t>(head); line.empty() && at < probed.size() && pos < static_cast<int>(probed[at].size()))
     line = fmt::format("most attention = {}", format_number(probed[at][static_cast<std::size_t>(pos)]));
   if (!line.empty()) out.push_back(fmt::format("token {}:  {}", pos, line));
+  // What was gathered for a slot goes with it: the equation holds from its return on.
+  if (const int back = restored_before(run, step, head, pos); back >= 0 && !run.statistic.empty())
+    out.push_back(fmt::format("restored by hand in step {}: attention that it got before is not in its score", back));
   return out;
 }
 

@@ -152,6 +152,13 @@ class River {
       p_.fill({x0, y - half, x1, y + half}, theme_.panel);
       p_.line({x0, y}, {x1, y}, theme_.evicted_outline, 1);
       p_.mark("gap", fmt::format("t{}", line.token), {x0, y - half, x1, y + half}, fmt::format("no slot from step {} to {}", gone, back));
+      // In the step in which it went, too: there the gap has no width.
+      const float r = p_.px(5);
+      p_.disc({x1, y}, r, theme_.panel);
+      p_.ring({x1, y}, r - 1, theme_.accent, 1.6f);
+      const std::string words = fmt::format("restored at step {}", back);
+      if (line.into < 0 && row_ >= p_.px(kLabelsAbove)) p_.text({x1 - r, y - p_.px(13)}, words, Face::caption, theme_.secondary);
+      p_.mark("restored", fmt::format("t{}", line.token), {x1 - r, y - r, x1 + r, y + r}, words);
     }
   }
 
@@ -256,15 +263,19 @@ std::vector<LineageHit> draw_lineage(Painter& p, const Rect& area, const Snapsho
 std::string lineage_headline(const Lineage& lineage) {
   if (lineage.root < 0) return {};
   const LineageLine* root = lineage.line(lineage.root);
-  if (lineage.evicted && root != nullptr) return fmt::format("slot {} · evicted at step {}", lineage.root, root->end);
-  if (lineage.merges == 0) return fmt::format("slot {} · no merges", lineage.root);
-  return fmt::format("slot {} · {} {}", lineage.root, format_count(lineage.merges), lineage.merges == 1 ? "merge" : "merges");
+  const bool restored = root != nullptr && !root->gaps.empty();
+  const std::string back = restored ? fmt::format(" · restored at step {}", root->gaps.back().second) : std::string();
+  if (lineage.evicted && root != nullptr)
+    return fmt::format("slot {}{} · evicted {}at step {}", lineage.root, back, restored ? "again " : "", root->end);
+  if (lineage.merges == 0) return fmt::format("slot {} · no merges{}", lineage.root, back);
+  return fmt::format("slot {} · {} {}{}", lineage.root, format_count(lineage.merges), lineage.merges == 1 ? "merge" : "merges", back);
 }
 
 std::vector<std::string> lineage_lines(const Snapshot& snapshot, const Lineage& lineage, int token) {
   const LineageLine* line = lineage.line(token);
   if (line == nullptr) return {};
   std::vector<std::string> out = {fmt::format("token {} {}", token, quoted(token_text(snapshot, token)))};
+  for (const auto& [gone, back] : line->gaps) out.push_back(fmt::format("gone at step {}, restored at step {}", gone, back));
   if (line->into >= 0) {
     out.push_back(fmt::format("merged into slot {} at step {}", line->into, line->end));
     out.push_back(fmt::format("weight {}, cosine {}", format_number(line->w_removed), format_number(line->cos)));
