@@ -369,7 +369,7 @@ TEST(TextOfId, LooksInTheVocabularyElseInTheText) {
   EXPECT_EQ(text_of_id(s, 1), "·Lisbon");
   EXPECT_EQ(text_of_id(s, 103), "t3") << "beyond the vocabulary";
   EXPECT_EQ(text_of_id(s, 0), "#0") << "not known here";
-  EXPECT_EQ(text_of_id(s, -5), "#-5");
+  EXPECT_EQ(text_of_id(s, -5), "n/a");
 }
 
 TEST(LaneParams, NameWhatThePolicyTakesButNotTheBudget) {

@@ -156,7 +156,7 @@ std::string lane_letter(int lane) {
 }
 
 std::string text_of_id(const Snapshot& snapshot, int id) {
-  if (id < 0) return fmt::format("#{}", id);
+  if (id < 0) return std::string(kNotAvailableText);  // no token yet
   // The vocabulary first: the text may be long, and it is searched only where there is no vocabulary.
   if (snapshot.vocabulary != nullptr && id < static_cast<int>(snapshot.vocabulary->size())) {
     const TokenInfo& token = (*snapshot.vocabulary)[static_cast<std::size_t>(id)];

@@ -7,7 +7,7 @@
 #include <QPushButton>
 
 #include "app/window/panels/prompt/prompt_editor.h"
-#include "app/window/session/hand_edits.h"
+#include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"

@@ -11,7 +11,7 @@
 #include "app/window/help/glossary.h"
 #include "app/window/lecture/lecture_bars.h"
 #include "app/window/panels/prompt/prompt_panel.h"
-#include "app/window/session/hand_edits.h"
+#include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel.h"

@@ -28,6 +28,9 @@ SnapshotPtr ForkParents::tied(const SnapshotPtr& snapshot) const {
     const auto known = m_before.find(fork.spec);
     if (fork.fork_of < 0 || known == m_before.end() || n_same >= known->second.size()) continue;
     int left = known->second[n_same], parent = fork.fork_of;
+    // It was made on a run without edits of its own, not on another fork of that which begins alike.
+    while (snapshot->lanes[static_cast<std::size_t>(parent)].fork_of >= 0)
+      parent = snapshot->lanes[static_cast<std::size_t>(parent)].fork_of;
     for (auto at = static_cast<std::size_t>(parent) + 1; at < snapshot->lanes.size() && left > 0; ++at)
       if (snapshot->lanes[at].spec == snapshot->lanes[static_cast<std::size_t>(parent)].spec) parent = static_cast<int>(at), --left;
     if (parent == fork.fork_of) continue;

@@ -54,6 +54,8 @@ struct SessionController::Private {
   std::optional<QString> folder_before;  // of the model that was open, while another one is opened
   std::uint64_t loads = 0;               // generation of that
   bool unsent = false;                   // an edit waits for the end of the pause
+  bool editing = false;                  // the text is being taken over
+  bool stopped = false;                  // by the user, and nothing was asked for since
   QTimer typing_pause;
   std::map<std::string, QString> refusals;  // of runs whose files were read; empty: none, or they are being read
   std::shared_ptr<RunFiles> files;  // the file reader's: what it knows of the model's, a hash of the weights, holds for the next run
@@ -215,7 +217,7 @@ bool SessionController::answersNewest(const Snapshot& snapshot) const { return !
 
 void SessionController::submit() {
   d->typing_pause.stop();
-  d->unsent = false;
+  d->unsent = d->stopped = false;
   if (!d->has_model) return;
   d->newest = d->generation = d->engine->submit(m_request);
   Q_EMIT submitted(d->generation);
@@ -251,7 +253,9 @@ void SessionController::setPrompt(const QString& text, PromptText what) {
   m_request.prompt = utf8;
   m_request.prompt_text = what;
   m_request.prompt_ids.clear();
+  d->editing = true;
   Q_EMIT promptEdited();
+  d->editing = false;
   Q_EMIT requestChanged();
   endExtra();
   // One edit is answered at once; what follows before the pause is over waits for its end, so that fast typing is one request.
@@ -395,6 +399,7 @@ void SessionController::stop() {
   d->typing_pause.stop();
   d->unsent = false;
   if (d->extra) return endExtra();
+  d->stopped = true;
   d->engine->stop();
 }
 
@@ -405,6 +410,13 @@ void SessionController::stopLoading() {
 
 void SessionController::replaceRequest(const RunRequest& request) {
   if (!refuses()) openRequest(request);
+}
+
+void SessionController::correctRuns(std::vector<LaneSpec> lanes) {
+  m_request.lanes = std::move(lanes);
+  if (d->editing) return;
+  Q_EMIT requestChanged();
+  if (!d->stopped) submit();
 }
 
 void SessionController::openRequest(const RunRequest& request) {

@@ -76,7 +76,10 @@ class SessionController : public QObject {
   void stop();
   void stopLoading();                                       // what was typed meanwhile is computed on the model that stays
   void replaceRequest(const kvscope::RunRequest& request);  // undo, edits by hand: everything at once
-  void openRequest(const kvscope::RunRequest& request);     // start-up, a session: the same, in place of stored results too
+  /// The runs as they are about the text as it is: while it is being edited (promptEdited) with it, else at once, unless the user has
+  /// stopped what they are computed for.
+  void correctRuns(std::vector<kvscope::LaneSpec> lanes);
+  void openRequest(const kvscope::RunRequest& request);  // start-up, a session: the same, in place of stored results too
   /// Shows results that were computed elsewhere, for `request`. Until a model is loaded or a request is opened every command is refused
   /// with `why`.
   void showStored(const kvscope::SnapshotPtr& results, const kvscope::RunRequest& request, const QString& why);

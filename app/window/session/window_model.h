@@ -10,7 +10,7 @@
 #include "app/window/session/break_points.h"
 #include "app/window/session/causal_heads.h"
 #include "app/window/session/first_difference.h"
-#include "app/window/session/hand_edits.h"
+#include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/undo/undo_steps.h"

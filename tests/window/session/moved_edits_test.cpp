@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/session/moved_edits.h"
+#include "app/window/session/hand/moved_edits.h"
 
 #include <gtest/gtest.h>
 
@@ -39,6 +39,31 @@ TEST(MovedEditsTest, WhatNamesAGoneTokenGoes) {
   EXPECT_TRUE(moved_edits(evict({2}, 0), typed, false).edits.what_ifs.empty());
   EXPECT_EQ(moved_edits(evict({1, 2}, 0), typed, false).edits.what_ifs.at(0).positions, (Ids{1}));
   EXPECT_TRUE(moved_edits(evict({1}, 0, 2), typed, false).edits.what_ifs.empty()) << "nothing to merge into";
+}
+
+/// A text that ends otherwise goes on otherwise.
+TEST(MovedEditsTest, ATokenAfterThePromptStaysWithItsEnd) {
+  EXPECT_EQ(moved_edits(evict({9}, 4), {2, 1, 8, 8}, false).edits.what_ifs.at(0).positions, (Ids{9}));
+  EXPECT_EQ(moved_edits(evict({9}, 4), {2, 0, 8, 8}, false).n_lost, 1);
+}
+
+TEST(MovedEditsTest, WhatIsLostIsKnownBeforeTheNewTextHasTokens) {
+  ReadPrompt before{"one two three", {}};
+  for (const auto& [begin, end] : {std::pair(0, 0), {0, 3}, {3, 7}, {7, 13}}) {
+    before.tokens.emplace_back().text_begin = begin;
+    before.tokens.back().text_end = end;
+  }
+  const auto lost = [&](std::string_view after) {
+    std::vector<bool> out;
+    for (int token = 0; token < 5; ++token) out.push_back(text_kept(before.text, after).lost(before, token));
+    return out;
+  };
+  using Lost = std::vector<bool>;
+  EXPECT_EQ(lost("one two three"), (Lost{false, false, false, false, true})) << "with all of it kept as a beginning";
+  EXPECT_EQ(lost("one 2 three"), (Lost{false, false, true, false, false}));
+  EXPECT_EQ(lost("now one two three"), (Lost{false, false, false, false, false})) << "moved, and there";
+  EXPECT_EQ(lost("one two"), (Lost{false, false, false, true, true}));
+  EXPECT_EQ(lost("several seas"), (Lost{false, true, true, true, true})) << "the start token begins every text";
 }
 
 }  // namespace

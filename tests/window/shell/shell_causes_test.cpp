@@ -7,7 +7,7 @@
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
-#include "app/window/session/hand_edits.h"
+#include "app/window/session/hand/hand_edits.h"
 #include "app/window/shell/panel.h"
 #include "app/window/shell/work_panels.h"
 #include "policy/catalog.h"

@@ -20,9 +20,11 @@
 #include "app/window/panels/runs/what_if_panel.h"
 #include "app/window/panels/runs/what_if_panel_model.h"
 #include "app/window/rows/rows.h"
-#include "app/window/session/hand_edits.h"
+#include "app/window/session/hand/hand_edits.h"
 #include "app/window/shell/panel_paint.h"
+#include "policy/text/lane_edits.h"
 #include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
@@ -251,6 +253,58 @@ TEST_F(WhatIfTest, AnEditFollowsItsTokenThroughEditsOfTheText) {
   EXPECT_TRUE(told.back().contains("taken back")) << told.back().toStdString();
 }
 
+/// Nothing is computed with edits of a token that is another one now, and no other one is shown as theirs.
+TEST_F(WhatIfTest, EditsOfATextThatIsReplacedGoBeforeTheOtherOneIsComputed) {
+  const int token = keptEverywhere(1);
+  select(token, token, 2);
+  key("atlas", Qt::Key_P);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  QStringList told;
+  QObject::connect(&window->model().hand, &HandEdits::said, [&](const QString& words) { told << words; });
+  int n_submitted = 0;
+  QObject::connect(&window->controller(), &SessionController::submitted, [&] { ++n_submitted; });
+  window->controller().setPrompt("Several other words, of which none was there before: they are about the sea, ships and storms.");
+  EXPECT_EQ(window->controller().request().lanes.size(), 5u) << "at once";
+  EXPECT_EQ(n_submitted, 1);
+  ASSERT_FALSE(told.isEmpty());
+  EXPECT_EQ(told.back(), "What was done by hand to a token is taken back: the text has it no more.");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(n_submitted, 1) << "nothing begins again";
+  EXPECT_EQ(panel()->model().rowCount(), 0);
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(snapshot().lanes.size(), 6u) << "with its text it comes back";
+}
+
+TEST_F(WhatIfTest, StopStopsThoughEditsHaveToFollowTheText) {
+  const int token = keptEverywhere(1);
+  select(token, token, 2);
+  key("atlas", Qt::Key_P);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  const int id = snapshot().tokens[static_cast<std::size_t>(token)].id;
+  const QString before = QString::fromStdString(snapshot().prompt), moved = "A ship left, and another one came. ";
+  bool stopped = false;
+  int n_after = 0;
+  QObject::connect(&window->controller(), &SessionController::submitted, [&] { n_after += stopped; });
+  window->controller().generate(400);                           // there is something to stop
+  window->controller().setPrompt(moved.repeated(20) + before);  // its token is still there, and at another place
+  const std::string text = (moved.repeated(20) + before).toStdString();
+  ASSERT_TRUE(waitFor([&] { return snapshot().prompt == text && snapshot().phase == RunPhase::computing; }, 30000));
+  stopped = true;
+  window->runActions().stop();
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle; }, 30000));
+  QTest::qWait(300);
+  EXPECT_EQ(n_after, 0) << "one press stops it";
+  EXPECT_EQ(snapshot().phase, RunPhase::idle);
+  stopped = false;
+  window->controller().generate(4);
+  window->controller().setPrompt(moved + before);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  const WhatIf pin = edits_of(lane(5)).what_ifs.at(0);
+  EXPECT_EQ(snapshot().tokens[static_cast<std::size_t>(pin.positions.at(0))].id, id) << lane(5);
+}
+
 TEST_F(WhatIfTest, AnUndoLeavesEverythingAsItWas) {
   const int last = static_cast<int>(snapshot().lanes[4].steps.size()) - 1, token = keptEverywhere(last);
   select(token, token, last);
@@ -293,7 +347,7 @@ TEST_F(WhatIfTest, WhatWouldChangeNothingIsRefusedWithAWordWhy) {
   QString words;
   QObject::connect(&window->model().hand, &HandEdits::said, window.get(), [&](const QString& said) { words = said; });
   select(token, token, last + 1);
-  for (const Qt::Key edit : {Qt::Key_P, Qt::Key_E, Qt::Key_M}) {
+  for (const Qt::Key edit : {Qt::Key_E, Qt::Key_M}) {
     words.clear();
     key("atlas", edit);
     EXPECT_EQ(snapshot().lanes.size(), 5u);
@@ -308,6 +362,39 @@ TEST_F(WhatIfTest, WhatWouldChangeNothingIsRefusedWithAWordWhy) {
   EXPECT_TRUE(words.contains("has a slot in L2 · H1 already")) << words.toStdString();
   key("atlas", Qt::Key_P);
   EXPECT_EQ(snapshot().lanes.size(), 6u) << "where it is, it is pinned";
+}
+
+/// A token that is gone has no slot to keep: it gets one back, and keeps it.
+TEST_F(WhatIfTest, APinOfATokenThatIsGoneRestoresItAndKeepsIt) {
+  window->model().hand.setScope(HandEdits::Scope::head);
+  QString words;
+  QObject::connect(&window->model().hand, &HandEdits::said, window.get(), [&](const QString& said) { words = said; });
+  const int last = static_cast<int>(snapshot().lanes[4].steps.size()) - 1;
+  const auto has = [&](int run, int token, int step) { return std::ranges::binary_search(head(run, step).pos, token); };
+  // A restored one is taken again, which is said.
+  int gone = -1;
+  for (int t = 1; t < snapshot().n_prompt && gone < 0; ++t) {
+    if (has(4, t, 0)) continue;
+    select(t, t, 1);
+    key("atlas", Qt::Key_R);
+    ASSERT_EQ(snapshot().lanes.size(), 6u);
+    if (has(5, t, 0) && !has(5, t, 1)) gone = t;
+    if (gone < 0) window->model().hand.dropFork();
+    ASSERT_TRUE(settle());
+  }
+  ASSERT_GT(gone, 0);
+  EXPECT_TRUE(words.endsWith("The policy took it again at step 1: pin it to keep it (P).")) << words.toStdString();
+  viz::Selection s = window->workspace().selection();
+  s.step = last;
+  window->workspace().setSelection(s);
+  key("atlas", Qt::Key_P);
+  ASSERT_EQ(snapshot().lanes.size(), 6u) << "in the same fork";
+  EXPECT_TRUE(has(5, gone, last)) << lane(5);
+  EXPECT_TRUE(words.startsWith(QString("With %1 restored and pinned in L2 · H1, after step %2: at step %3")
+                                   .arg(qs(viz::quoted(viz::token_text(snapshot(), gone))))
+                                   .arg(last - 1)
+                                   .arg(last)))
+      << words.toStdString();
 }
 
 TEST_F(WhatIfTest, TheButtonOfTheSlotsCardDoesWhatItsKeyDoes) {
@@ -408,6 +495,43 @@ TEST_F(WhatIfTest, TheStepShownSeesTheEditAndTheSentenceTellsWhatItDid) {
   EXPECT_THAT(words.toStdString(),
               ::testing::HasSubstr("KL " + viz::format_number(without.kl) + " → " + viz::format_number(with.kl) + " nats."));
   EXPECT_THAT(words.toStdString(), ::testing::HasSubstr(with.top1 == without.top1 ? "stays" : with.top1_same ? "again" : "becomes"));
+}
+
+/// What is said of an answer names its step, and a change in a later one is not passed over.
+TEST_F(WhatIfTest, TheSentenceIsOfTheFirstStepThatChanges) {
+  Snapshot s = snapshot();
+  LaneSnapshot fork = s.lanes[4];
+  fork.fork_of = 4;
+  const EditsMade pin = {{.kind = WhatIf::Kind::pin, .step = -1, .heads = {}, .positions = {3}}};
+  const std::string same = resultWords(s, fork, pin, 0).toStdString();
+  EXPECT_THAT(same, ::testing::ContainsRegex("^With .* pinned in all heads, from the prompt on: at step 0 the next token stays «.*»; KL"));
+  auto step = std::make_shared<StepRecord>(*fork.steps[2]);
+  step->top1 = step->top1 == 5 ? 6 : 5;
+  step->top1_same = false;
+  fork.steps[2] = step;
+  EXPECT_THAT(
+      resultWords(s, fork, pin, 0).toStdString(),
+      ::testing::HasSubstr(": at step 2, the first that changes, the next token becomes " + viz::quoted(viz::text_of_id(s, step->top1))));
+  EXPECT_THAT(resultWords(s, fork, pin, 2).toStdString(), ::testing::HasSubstr(": at step 2 the next token becomes"));
+  EXPECT_EQ(same.find("step -1"), std::string::npos);
+  EXPECT_FALSE(madeWords(s, pin).contains("-1")) << madeWords(s, pin).toStdString();
+}
+
+TEST_F(WhatIfTest, WhileTheTextIsReadThereIsNoAnswerToCompare) {
+  const int token = keptEverywhere(1);
+  select(token, token, 2);
+  key("atlas", Qt::Key_E);
+  ASSERT_FALSE(panel()->answer().isEmpty());
+  auto reading = std::make_shared<Snapshot>(snapshot());
+  for (LaneSnapshot& lane : reading->lanes)
+    for (StepPtr& step : lane.steps) {
+      auto unread = std::make_shared<StepRecord>(*step);
+      unread->top1 = unread->top1_reference = -1;
+      unread->top_tokens.clear();
+      step = unread;
+    }
+  window->workspace().setSnapshot(reading);
+  EXPECT_EQ(panel()->answer(), "");
 }
 
 TEST_F(WhatIfTest, WhereTheStepShownCannotSeeAnEditTheNextOneIsShown) {

@@ -167,11 +167,13 @@ void RunActions::lookAt(int run) {
   m_model.workspace.setSelection(selection);
 }
 
-/// What runs beside the others is given up, too: it would only begin again. The points of a sweep are one thing, runs are not.
+/// What runs beside the others is given up, too: it would only begin again. The points of a sweep are one thing, runs are not. What waits
+/// for an answer that is stopped has nothing to stand beside.
 void RunActions::stop() {
   if (const QueuedRun* run = m_model.runs.running())  // it runs only while nothing else does
     return run->purpose != QueuedRun::Purpose::lane ? m_model.runs.cancelBatch(run->batch) : m_model.runs.cancel(run->id);
   m_model.controller.stop();
+  m_model.runs.cancelAll();
 }
 
 void RunActions::fillRunMenu(Commands& commands, QMenu* menu) {

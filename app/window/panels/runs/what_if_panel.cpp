@@ -16,7 +16,7 @@
 #include "app/window/look/spoken.h"
 #include "app/window/panels/runs/row_table.h"
 #include "app/window/panels/runs/what_if_panel_model.h"
-#include "app/window/session/hand_edits.h"
+#include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
@@ -58,10 +58,12 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   m_scope->addItems({"this head", "this layer", "all heads"});
   tools->addWidget(m_scope);
   constexpr const char* kNames[] = {"Pin", "Evict", "Merge into…", "Restore"};
-  constexpr const char* kHelp[] = {"Pin the selected tokens: the policy keeps them from this step on (P; from the text Esc, P)",
-                                   "Evict the selected tokens after this step (E; from the text Esc, E)",
-                                   "Merge the selected tokens into another slot, which you select next (M; from the text Esc, M)",
-                                   "Bring evicted or merged tokens back from the uncompressed history (R; from the text Esc, R)"};
+  constexpr const char* kHelp[] = {
+      "Pin the selected tokens: the policy keeps them from this step on, and one that is gone gets its slot back "
+      "(P; from the text Esc, P)",
+      "Evict the selected tokens after this step (E; from the text Esc, E)",
+      "Merge the selected tokens into another slot, which you select next (M; from the text Esc, M)",
+      "Bring evicted or merged tokens back from the uncompressed history (R; from the text Esc, R)"};
   for (int k = 0; k < 4; ++k) {
     m_buttons[k] = button(kNames[k], kHelp[k]);
     connect(m_buttons[k], &QToolButton::clicked, this, [this, k] { m_edits.edit(static_cast<WhatIf::Kind>(k)); });
@@ -155,6 +157,7 @@ QString WhatIfPanel::answer() const {
   const int step = std::min(m_workspace.step(), static_cast<int>(std::min(lane.steps.size(), base.steps.size())) - 1);
   if (step < 0) return {};
   const StepRecord &with = *lane.steps[static_cast<std::size_t>(step)], &without = *base.steps[static_cast<std::size_t>(step)];
+  if (with.top1 < 0 || without.top1 < 0) return {};  // the text is being read
   return QString("Next token at step %1: full cache %2 · run %3 %4, KL %5 · run %6, by hand, %7, KL %8 nats")
       .arg(step)
       .arg(choice(s, without, true), qs(viz::lane_letter(lane.fork_of)), choice(s, without, false), qs(viz::format_number(without.kl)),

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "app/window/session/hand_edits.h"
+#include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "snapshot/figures.h"

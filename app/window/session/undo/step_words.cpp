@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/window/session/hand_edits.h"
+#include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/session/hand_edits.h"
+#include "app/window/session/hand/hand_edits.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "app/window/session/moved_edits.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -12,64 +11,6 @@
 #include "viz/reduce/compare.h"
 
 namespace kvscope {
-
-namespace {
-
-QString tokenWords(const Snapshot& snapshot, const std::vector<int>& positions) {
-  if (positions.size() != 1) return QString("%1 tokens").arg(positions.size());
-  return QString("token %1 %2").arg(positions.front()).arg(qs(viz::quoted(viz::token_text(snapshot, positions.front()))));
-}
-
-const char* pastOf(WhatIf::Kind kind) {
-  constexpr const char* kWords[] = {"pinned", "evicted", "merged", "restored"};
-  return kWords[static_cast<int>(kind)];
-}
-
-QString headsWords(const HeadChoice& chosen) {
-  if (chosen.layers.empty() && chosen.kv_heads.empty()) return "all heads";
-  if (chosen.kv_heads.empty() && chosen.layers.size() == 1) return QString("all heads of L%1").arg(chosen.layers.front());
-  if (chosen.layers.size() == 1 && chosen.kv_heads.size() == 1) return qs(viz::head_name(chosen.layers.front(), chosen.kv_heads.front()));
-  return "some heads";
-}
-
-/// "With %1 back in %2": how a sentence about the result begins.
-QString editWords(const WhatIf& what_if) {
-  switch (what_if.kind) {
-    case WhatIf::Kind::pin:
-      return "With %1 pinned in %2";
-    case WhatIf::Kind::evict:
-      return "Without %1 in %2";
-    case WhatIf::Kind::merge:
-      return "With %1 merged in %2";
-    case WhatIf::Kind::restore:
-      return "With %1 back in %2";
-  }
-  return {};
-}
-
-/// Neighbours as one piece of text.
-QString quotedTokens(const Snapshot& snapshot, const std::vector<int>& positions) {
-  QStringList words;
-  for (std::size_t i = 0, end = 0; i < positions.size(); i = end) {
-    for (end = i + 1; end < positions.size() && positions[end] == positions[end - 1] + 1;) ++end;
-    words << qs(viz::quoted(viz::token_range_text(snapshot.tokens, positions[i], positions[end - 1], 16)));
-  }
-  return words.join(", ");
-}
-
-}  // namespace
-
-QString handWords(const Snapshot& snapshot, const LaneEdits& edits) {
-  QStringList words;
-  for (const WhatIf& w : edits.what_ifs) {
-    if (!w.on) continue;
-    const QString into = w.into >= 0 ? " into " + quotedTokens(snapshot, {w.into}) : QString();
-    words << QString("%1 %2%3 in %4").arg(quotedTokens(snapshot, w.positions), pastOf(w.kind), into, headsWords(w.heads));
-  }
-  for (const BudgetOverride& b : edits.budgets)
-    if (b.on) words << QString("own budget for %1").arg(headsWords(b.heads));
-  return words.join(" · ");
-}
 
 HandEdits::HandEdits(Workspace& workspace, SessionController& controller, QObject* parent)
     : QObject(parent), m_workspace(workspace), m_controller(controller) {
@@ -159,9 +100,19 @@ WhatIf HandEdits::early(WhatIf::Kind kind) const {
   return !after.positions.empty() && emptyEdit(after).isEmpty() ? after : before;
 }
 
+EditsMade HandEdits::made(WhatIf::Kind kind) const {
+  WhatIf one = early(kind);
+  const bool gone = kind == WhatIf::Kind::pin && !one.positions.empty() && !emptyEdit(one).isEmpty();
+  if (!gone || !m_workspace.snapshot().shadow) return {one};
+  WhatIf back = early(WhatIf::Kind::restore);
+  one.step = back.step;
+  one.positions = back.positions;
+  return {std::move(back), std::move(one)};
+}
+
 QString HandEdits::obstacleOf(WhatIf::Kind kind) const {
   if (const QString why = obstacle(); !why.isEmpty()) return why;
-  const WhatIf what_if = early(kind);
+  const WhatIf what_if = made(kind).front();
   if (what_if.positions.empty()) return "the token has not been read at this step";
   if (kind == WhatIf::Kind::restore && !m_workspace.snapshot().shadow)
     return "restoring needs the uncompressed history, which is switched off";
@@ -175,15 +126,15 @@ void HandEdits::edit(WhatIf::Kind kind) {
     return;
   }
   m_refused = false;
-  WhatIf what_if = early(kind);
+  EditsMade edits = made(kind);
   if (kind == WhatIf::Kind::merge) {
-    m_merging = std::move(what_if);
+    m_merging = std::move(edits.front());
     Q_EMIT changed();
     Q_EMIT said(QString("Merge %1: select the token whose slot takes it over (Esc: do not merge).")
                     .arg(tokenWords(m_workspace.snapshot(), m_merging->positions)));
     return;
   }
-  add(std::move(what_if));
+  add(std::move(edits));
 }
 
 QString HandEdits::emptyEdit(const WhatIf& what_if) const {
@@ -224,7 +175,7 @@ void HandEdits::takeRefusalBack() {
 
 void HandEdits::requestChanged() {
   takeRefusalBack();
-  if (!m_following && std::exchange(m_lost_told, false)) Q_EMIT said({});
+  if (!m_following && !std::exchange(m_lost_now, false) && std::exchange(m_lost_told, false)) Q_EMIT said({});
   const auto& lanes = m_controller.request().lanes;
   if (m_told.empty() || std::ranges::find(lanes, m_told, &LaneSpec::text) != lanes.end()) return;
   m_told.clear();
@@ -243,56 +194,66 @@ void HandEdits::selectionChanged() {
     WhatIf what_if = std::move(*m_merging);
     m_merging.reset();
     what_if.into = s.tokens->first;
-    add(std::move(what_if));
+    add({std::move(what_if)});
   }
   Q_EMIT changed();
 }
 
 namespace {
 
-std::vector<int> promptIds(const Snapshot& snapshot) {
+std::vector<int> idsOf(const ReadPrompt& prompt) {
   std::vector<int> ids;
-  for (int i = 0; i < snapshot.n_prompt; ++i) ids.push_back(snapshot.tokens[static_cast<std::size_t>(i)].id);
+  for (const TokenInfo& token : prompt.tokens) ids.push_back(token.id);
   return ids;
 }
 
 }  // namespace
 
+/// What is lost goes before anything is computed; where the rest is now is known as soon as the new text has tokens.
 void HandEdits::promptEdited() {
-  const auto& lanes = m_controller.request().lanes;
-  if (!m_text && std::ranges::any_of(lanes, [](const LaneSpec& lane) { return !lane.edits.what_ifs.empty(); }))
-    m_text = Text{promptIds(m_workspace.snapshot()), lanes};
+  const RunRequest& request = m_controller.request();
+  if (!m_text && std::ranges::any_of(request.lanes, [](const LaneSpec& lane) { return !lane.edits.what_ifs.empty(); }))
+    m_text = Text{prompt_of(m_workspace.snapshot()), request.lanes};
   m_done.reset();
-  if (std::exchange(m_told, {}).empty()) return;
-  Q_EMIT said({});  // it was of the text before
+  if (!std::exchange(m_told, {}).empty()) Q_EMIT said({});  // it was of the text before
+  if (!m_text || m_text->lanes != request.lanes) return;
+  const TextKept same = text_kept(m_text->prompt.text, request.prompt);
+  const auto lost = [&](int token) { return same.lost(m_text->prompt, token); };
+  m_lost_now = keepOnly([&](const LaneEdits& edits) { return edits_without(edits, lost); });
 }
 
 /// An edit is about a token, wherever that is now.
 void HandEdits::followText() {
   const Snapshot& snapshot = m_workspace.snapshot();
-  RunRequest request = m_controller.request();
-  if (!m_text || snapshot.phase != RunPhase::idle || !m_controller.answersNewest(snapshot) || snapshot.prompt != request.prompt) return;
+  const RunRequest& request = m_controller.request();
+  const bool read = snapshot.phase == RunPhase::idle || snapshot.phase == RunPhase::computing;
+  if (!m_text || !read || !m_controller.answersNewest(snapshot) || snapshot.prompt != request.prompt) return;
   const Text before = *std::exchange(m_text, std::nullopt);
   if (before.lanes != request.lanes) return;  // others since then: they are of the text that is there
-  const TextChange change = change_between(before.ids, promptIds(snapshot));
+  const TextChange change = change_between(idsOf(before.prompt), idsOf(prompt_of(snapshot)));
+  m_following = true;
+  keepOnly([&](const LaneEdits& edits) { return moved_edits(edits, change, request.mode == PromptMode::stream); });
+  m_following = false;
+}
+
+bool HandEdits::keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left) {
   int n_lost = 0;
   std::vector<LaneSpec> lanes;
-  for (const LaneSpec& lane : request.lanes) {
-    const MovedEdits moved = moved_edits(lane.edits, change, request.mode == PromptMode::stream);
-    n_lost += moved.n_lost;
-    if (moved.edits.empty() && !lane.edits.empty()) continue;  // a fork of nothing
-    lanes.push_back(moved.edits == lane.edits ? lane : with_edits(lane, moved.edits));
+  for (const LaneSpec& lane : m_controller.request().lanes) {
+    const MovedEdits kept = left(lane.edits);
+    n_lost += kept.n_lost;
+    if (kept.edits.empty() && !lane.edits.empty()) continue;  // a fork of nothing
+    lanes.push_back(kept.edits == lane.edits ? lane : with_edits(lane, kept.edits));
     m_controller.forks().renamed(lane.text, lanes.back().text);
   }
-  if (lanes == request.lanes) return;
-  request.lanes = std::move(lanes);
-  m_following = true;
-  m_controller.replaceRequest(request);
-  m_following = false;
+  if (lanes == m_controller.request().lanes) return false;
+  if (m_text) m_text->lanes = lanes;
+  m_controller.correctRuns(std::move(lanes));
   m_lost_told = n_lost > 0;
   if (m_lost_told)
     Q_EMIT said(QString("What was done by hand to %1 is taken back: the text has %2 no more.")
                     .arg(n_lost == 1 ? "a token" : QString("%1 tokens").arg(n_lost), n_lost == 1 ? "it" : "them"));
+  return m_lost_told;
 }
 
 void HandEdits::snapshotChanged() {
@@ -303,47 +264,27 @@ void HandEdits::snapshotChanged() {
     m_wanted.clear();
     viz::Selection selection = m_workspace.selection();
     selection.lane = i;
-    if (m_done && selection.step && m_done->from > *selection.step) selection.step = m_done->from;
+    if (m_done && selection.step && m_done->from() > *selection.step) selection.step = m_done->from();
     m_workspace.setSelection(selection);
   }
   const LaneSnapshot* lane = m_workspace.lane();
   if (m_done && m_wanted.empty() && lane && lane->spec == m_done->spec && snapshot.phase == RunPhase::idle) {
-    const QString result = resultWords(*lane);
     const Done done = *std::exchange(m_done, std::nullopt);
-    if (!result.isEmpty()) Q_EMIT said(QString("%1, after step %2: %3").arg(done.edit).arg(done.from - 1).arg(result));
+    if (const QString result = resultWords(snapshot, *lane, done.made, m_workspace.step()); !result.isEmpty()) Q_EMIT said(result);
   }
   Q_EMIT changed();
 }
 
-/// "the next token is «8» again, as with the full cache; KL 4.50 → 0.02 nats."
-QString HandEdits::resultWords(const LaneSnapshot& fork) const {
-  const Snapshot& snapshot = m_workspace.snapshot();
-  const int step = m_workspace.step();
-  if (fork.fork_of < 0 || fork.fork_of >= static_cast<int>(snapshot.lanes.size()) || step < 0) return {};
-  const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(fork.fork_of)];
-  if (step >= static_cast<int>(std::min(base.steps.size(), fork.steps.size()))) return {};
-  const StepRecord &with = *fork.steps[static_cast<std::size_t>(step)], &without = *base.steps[static_cast<std::size_t>(step)];
-  const QString is = qs(viz::quoted(viz::text_of_id(snapshot, with.top1)));
-  const QString answer = with.top1 == without.top1 ? QString("the next token stays %1").arg(is)
-                         : with.top1_same          ? QString("the next token is %1 again, as with the full cache").arg(is)
-                                                   : QString("the next token becomes %1").arg(is);
-  return QString("%1; KL %2 → %3 nats.").arg(answer, qs(viz::format_number(without.kl)), qs(viz::format_number(with.kl)));
-}
-
-void HandEdits::add(WhatIf what_if) {
+void HandEdits::add(EditsMade made) {
   RunRequest request = m_controller.request();
   const int selected = m_workspace.selection().lane;
   if (selected < 0 || selected >= static_cast<int>(request.lanes.size())) return;
   LaneEdits now = edits(selected);
   const bool is_fork = !now.what_ifs.empty();
   const int n_steps = static_cast<int>(m_workspace.lane()->steps.size());
-  const int shown = m_workspace.step(), from = what_if.step + 1;
-  const Snapshot& snapshot = m_workspace.snapshot();
-  QString words = QString("%1 %2 by hand in %3, after step %4")
-                      .arg(tokenWords(snapshot, what_if.positions), pastOf(what_if.kind), scopeWords())
-                      .arg(what_if.step);
-  const QString edit = editWords(what_if).arg(quotedTokens(snapshot, what_if.positions), scopeWords());
-  now.what_ifs.push_back(std::move(what_if));
+  const int shown = m_workspace.step(), from = made.front().step + 1;
+  QString words = madeWords(m_workspace.snapshot(), made);
+  now.what_ifs.insert(now.what_ifs.end(), made.begin(), made.end());
   const LaneSpec spec = with_edits(request.lanes[static_cast<std::size_t>(selected)], now);
   const int lane = is_fork ? selected : static_cast<int>(request.lanes.size());
   if (is_fork) {
@@ -362,7 +303,7 @@ void HandEdits::add(WhatIf what_if) {
     words += QString(" Step %1 was computed before that: step %2 is the first to see it.").arg(shown).arg(from);
   }
   m_wanted = spec.text;
-  m_done = Done{spec.text, edit, from};
+  m_done = Done{spec.text, std::move(made)};
   m_controller.replaceRequest(request);
   m_told = spec.text;
   Q_EMIT changed();

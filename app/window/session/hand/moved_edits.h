@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/text/lane_edits.h"
+#include "snapshot/snapshot.h"
 
 namespace kvscope {
 
@@ -20,6 +24,23 @@ struct MovedEdits {
   LaneEdits edits;
   int n_lost = 0;  // tokens that edits named and that are gone
 };
+
+/// A prompt as it was read.
+struct ReadPrompt {
+  std::string text;
+  std::vector<TokenInfo> tokens;
+};
+ReadPrompt prompt_of(const Snapshot& snapshot);
+
+/// How much of a text an edit of it leaves as it was, known before the new one has tokens.
+struct TextKept {
+  std::size_t front = 0, back = 0;  // bytes at its beginning and at its end
+  /// Some of what the token stands for is there no more; of a token after the prompt: its end is not.
+  bool lost(const ReadPrompt& before, int token) const;
+};
+TextKept text_kept(std::string_view before, std::string_view after);
+/// The edits without tokens of which nothing is left.
+MovedEdits edits_without(const LaneEdits& edits, const std::function<bool(int)>& lost);
 
 /// The edits about the same tokens in the new text. An edit whose tokens are all gone, or whose target is, goes too. stream: a step is the
 /// position of its query, and moves with it; else step 0 is the prompt, whatever its length.

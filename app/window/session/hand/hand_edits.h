@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
 #include <QObject>
 #include <QString>
 
+#include "app/window/session/hand/hand_words.h"
+#include "app/window/session/hand/moved_edits.h"
 #include "policy/catalog.h"
 #include "viz/selection.h"
 
@@ -14,12 +17,6 @@ namespace kvscope {
 
 class SessionController;
 class Workspace;
-struct LaneSnapshot;
-struct Snapshot;
-
-/// What was done by hand to a run, for a heading: "«·cat» evicted in all heads · «·mat» pinned in L2 · H1". What is switched off is left
-/// out.
-QString handWords(const Snapshot& snapshot, const LaneEdits& edits);
 
 /// What the user changes by hand in the selected run: tokens (in a fork beside the run, which itself is never changed) and budgets of
 /// single heads (in the run, like its other parameters). Everything ends as an edit in the text of a lane, so it is undone as any edit of
@@ -75,16 +72,19 @@ class HandEdits : public QObject {
   WhatIf selected(WhatIf::Kind kind, int step) const;
   /// The same before the step shown; after it, where it could not be done earlier.
   WhatIf early(WhatIf::Kind kind) const;
+  /// What an edit is made of: a pin gives a token that has no slot any more its slot back first.
+  EditsMade made(WhatIf::Kind kind) const;
   /// Why an edit would change nothing in any of its heads; empty: it changes something.
   QString emptyEdit(const WhatIf& what_if) const;
-  QString resultWords(const LaneSnapshot& fork) const;
-  void add(WhatIf what_if);
+  void add(EditsMade made);
   void change(int lane, const LaneEdits& edits);
   void requestChanged();
   void selectionChanged();
   void snapshotChanged();
   void promptEdited();
   void followText();
+  /// The runs with what is left of their edits. True where tokens are lost, which is said.
+  bool keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left);
 
   Workspace& m_workspace;
   SessionController& m_controller;
@@ -94,17 +94,18 @@ class HandEdits : public QObject {
   std::string m_wanted;  // specification of the fork to be looked at as soon as it is there
   struct Done {
     std::string spec;  // of the fork
-    QString edit;      // "With «8» back in L4 · H3"
-    int from = 0;      // the first step that sees it
+    EditsMade made;
+    int from() const { return made.front().step + 1; }  // the first step that sees it
   };
   std::optional<Done> m_done;  // whose result has not been told yet
   struct Text {
-    std::vector<int> ids;  // of the prompt
-    std::vector<LaneSpec> lanes;
+    ReadPrompt prompt;
+    std::vector<LaneSpec> lanes;  // what is left of them
   };
   std::optional<Text> m_text;  // that edits are about, while it is being edited
   bool m_following = false;
   bool m_lost_told = false;  // that edits went with their tokens
+  bool m_lost_now = false;   // with the edit of the text that is being taken over
   bool m_refused = false;    // why is said
 };
 

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/session/hand/hand_words.h"
+
+#include <algorithm>
+
+#include <QStringList>
+
+#include "app/window/shell/panel_paint.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
+
+namespace kvscope {
+
+namespace {
+
+const char* pastOf(WhatIf::Kind kind) {
+  constexpr const char* kWords[] = {"pinned", "evicted", "merged", "restored"};
+  return kWords[static_cast<int>(kind)];
+}
+
+QString pastOf(const EditsMade& made) {
+  QStringList words;
+  for (const WhatIf& one : made) words << pastOf(one.kind);
+  return words.join(" and ");
+}
+
+/// "With %1 back in %2": how a sentence about the result begins.
+QString beginning(const EditsMade& made) {
+  if (made.size() > 1) return "With %1 " + pastOf(made) + " in %2";
+  switch (made.front().kind) {
+    case WhatIf::Kind::pin:
+      return "With %1 pinned in %2";
+    case WhatIf::Kind::evict:
+      return "Without %1 in %2";
+    case WhatIf::Kind::merge:
+      return "With %1 merged in %2";
+    case WhatIf::Kind::restore:
+      return "With %1 back in %2";
+  }
+  return {};
+}
+
+QString sinceWords(int step) { return step < 0 ? QString("from the prompt on") : QString("after step %1").arg(step); }
+
+/// Neighbours as one piece of text.
+QString quotedTokens(const Snapshot& snapshot, const std::vector<int>& positions) {
+  QStringList words;
+  for (std::size_t i = 0, end = 0; i < positions.size(); i = end) {
+    for (end = i + 1; end < positions.size() && positions[end] == positions[end - 1] + 1;) ++end;
+    words << qs(viz::quoted(viz::token_range_text(snapshot.tokens, positions[i], positions[end - 1], 16)));
+  }
+  return words.join(", ");
+}
+
+/// Restored, and the policy may take it again.
+bool mayGoAgain(const EditsMade& made) { return made.size() == 1 && made.front().kind == WhatIf::Kind::restore; }
+
+/// The first step in which a token that was restored went again; -1: it is there.
+int goneAgain(const LaneSnapshot& run, const WhatIf& restored) {
+  for (std::size_t s = static_cast<std::size_t>(std::max(0, restored.step + 1)); s < run.steps.size(); ++s)
+    for (const HeadRecord& head : run.steps[s]->heads) {
+      const auto went = [&](const Event& e) {
+        return e.kind != Event::Kind::restore && !e.by_hand && std::ranges::binary_search(restored.positions, e.pos);
+      };
+      if (restored.heads.has(head.layer, head.kv_head) && std::ranges::any_of(head.events, went)) return static_cast<int>(s);
+    }
+  return -1;
+}
+
+constexpr const char* kPinIt = "pin it to keep it (P).";
+
+}  // namespace
+
+QString tokenWords(const Snapshot& snapshot, const std::vector<int>& positions) {
+  if (positions.size() != 1) return QString("%1 tokens").arg(positions.size());
+  return QString("token %1 %2").arg(positions.front()).arg(qs(viz::quoted(viz::token_text(snapshot, positions.front()))));
+}
+
+QString headsWords(const HeadChoice& chosen) {
+  if (chosen.layers.empty() && chosen.kv_heads.empty()) return "all heads";
+  if (chosen.kv_heads.empty() && chosen.layers.size() == 1) return QString("all heads of L%1").arg(chosen.layers.front());
+  if (chosen.layers.size() == 1 && chosen.kv_heads.size() == 1) return qs(viz::head_name(chosen.layers.front(), chosen.kv_heads.front()));
+  return "some heads";
+}
+
+QString handWords(const Snapshot& snapshot, const LaneEdits& edits) {
+  QStringList words;
+  for (const WhatIf& w : edits.what_ifs) {
+    if (!w.on) continue;
+    const QString into = w.into >= 0 ? " into " + quotedTokens(snapshot, {w.into}) : QString();
+    words << QString("%1 %2%3 in %4").arg(quotedTokens(snapshot, w.positions), pastOf(w.kind), into, headsWords(w.heads));
+  }
+  for (const BudgetOverride& b : edits.budgets)
+    if (b.on) words << QString("own budget for %1").arg(headsWords(b.heads));
+  return words.join(" · ");
+}
+
+QString madeWords(const Snapshot& snapshot, const EditsMade& made) {
+  const WhatIf& first = made.front();
+  return QString("%1 %2 by hand in %3, %4")
+      .arg(tokenWords(snapshot, first.positions), pastOf(made), headsWords(first.heads), sinceWords(first.step));
+}
+
+QString resultWords(const Snapshot& snapshot, const LaneSnapshot& fork, const EditsMade& made, int shown) {
+  if (fork.fork_of < 0 || fork.fork_of >= static_cast<int>(snapshot.lanes.size())) return {};
+  const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(fork.fork_of)];
+  const int n = static_cast<int>(std::min(base.steps.size(), fork.steps.size()));
+  const WhatIf& first = made.front();
+  const auto differs = [&](int s) {
+    const StepRecord &with = *fork.steps[static_cast<std::size_t>(s)], &without = *base.steps[static_cast<std::size_t>(s)];
+    return with.position >= snapshot.n_prompt - 1 && with.top1 != without.top1;
+  };
+  int step = shown;
+  if (step < 0 || step >= n) return {};
+  for (int s = std::max(0, first.step + 1); s < n && !differs(step); ++s)
+    if (differs(s)) step = s;
+  const StepRecord &with = *fork.steps[static_cast<std::size_t>(step)], &without = *base.steps[static_cast<std::size_t>(step)];
+  if (with.top1 < 0 || without.top1 < 0) return {};
+  const QString is = qs(viz::quoted(viz::text_of_id(snapshot, with.top1)));
+  const QString answer = with.top1 == without.top1 ? QString("the next token stays %1").arg(is)
+                         : with.top1_same          ? QString("the next token is %1 again, as with the full cache").arg(is)
+                                                   : QString("the next token becomes %1").arg(is);
+  QString out = QString("%1, %2: at step %3%4 %5; KL %6 → %7 nats.")
+                    .arg(beginning(made).arg(quotedTokens(snapshot, first.positions), headsWords(first.heads)), sinceWords(first.step))
+                    .arg(step)
+                    .arg(step != shown ? ", the first that changes," : "", answer, qs(viz::format_number(without.kl)),
+                         qs(viz::format_number(with.kl)));
+  if (!mayGoAgain(made)) return out;
+  const int gone = goneAgain(fork, first);
+  return out + (gone < 0 ? QString(" The policy may evict it again: ") : QString(" The policy took it again at step %1: ").arg(gone)) +
+         kPinIt;
+}
+
+}  // namespace kvscope

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <QString>
+
+#include "policy/catalog.h"
+#include "snapshot/snapshot.h"
+
+namespace kvscope {
+
+/// "token 17 «·cat»", "3 tokens"
+QString tokenWords(const Snapshot& snapshot, const std::vector<int>& positions);
+/// "L2 · H1", "all heads of L2", "all heads"
+QString headsWords(const HeadChoice& chosen);
+/// What was done by hand to a run, for a heading: "«·cat» evicted in all heads · «·mat» pinned in L2 · H1". What is switched off is left
+/// out.
+QString handWords(const Snapshot& snapshot, const LaneEdits& edits);
+
+/// Edits that are made together: one, or a token that is restored and pinned.
+using EditsMade = std::vector<WhatIf>;
+/// "token 17 «·cat» evicted by hand in all heads, after step 3": what is being computed.
+QString madeWords(const Snapshot& snapshot, const EditsMade& made);
+/// "Without «·cat» in all heads, after step 3: at step 4 the next token becomes «8»; KL 4.50 → 0.02 nats.": what came of it in the run that
+/// has them, at the step shown or, where that answers as before, at the first one that does not. Empty: nothing is known of it.
+QString resultWords(const Snapshot& snapshot, const LaneSnapshot& fork, const EditsMade& made, int shown);
+
+}  // namespace kvscope
