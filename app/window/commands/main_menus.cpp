@@ -208,7 +208,7 @@ void fillRun(MainWindow& w, Commands& commands, QMenu* menu) {
                       {"Wh&y evicted?",
                        {},
                        [&crumbs] { crumbs.askWhy(); },
-                       "Of the token that the sentence above the views is about, or of the selected one where it is about none"}});
+                       "Of the token that is selected in a head, or else of the one that the sentence above the views is about"}});
   menu->addSeparator();
   w.runActions().fillSamplingMenu(commands, menu);
 }

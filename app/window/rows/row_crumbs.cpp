@@ -367,10 +367,10 @@ void CrumbRow::refresh() {
     const viz::Loss& loss = finding.loss;
     m_which->setVisible(finding.step >= 0 && !m_welcome);
     m_why->setVisible(finding.step >= 0 && loss.step >= 0 && !m_welcome);
-    if (loss.step >= 0)
+    if (const AskedToken of = askedToken(loss); loss.step >= 0)
       m_why->setToolTip(QString("Opens %1 with token %2: its rank, the cut-off, and what became of it")
-                            .arg(QString::fromStdString(viz::head_name(loss.layer, loss.kv_head)))
-                            .arg(loss.token));
+                            .arg(QString::fromStdString(viz::head_name(of.layer, of.kv_head)))
+                            .arg(of.token));
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }
   m_sentence->foreseen = m_welcome ? QString() : foreseen;
@@ -422,7 +422,7 @@ void CrumbRow::refreshQuestions() {
   m_sentence->questions = {{m_elsewhere, {step + ": show it", step}, {step + ": show it"}, {step}},
                            {m_saved, saved_words, {"What saves it?", "99.9 % saves it: set it"}, {"What saves it?", "99.9 % saves it"}},
                            {m_which, which_words, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
-                           {m_why, {"Why evicted?"}, {"Why evicted?"}, {"Why evicted?"}}};
+                           {m_why, {whyWords()}, {"Why evicted?"}, {"Why evicted?"}}};
   m_saved->setAccessibleDescription(point.how);
   const QString click = !budgeted ? QString("This run has no budget: there is none that would have saved the answer")
                         : point.state == BreakPoint::State::searching ? "Click: give up the search"
@@ -510,13 +510,36 @@ void CrumbRow::back() { travel(-1); }
 
 void CrumbRow::forward() { travel(1); }
 
-void CrumbRow::askWhy() {
+/// The one that the user has chosen in a head comes before the one that the sentence names.
+CrumbRow::AskedToken CrumbRow::askedToken(const viz::Loss& loss) const {
+  const viz::Selection& s = m_workspace.selection();
+  if (s.layer && s.kv_head && s.tokens && viz::n_tokens(s) == 1)
+    if (const AskedToken own{*s.layer, *s.kv_head, s.tokens->first}; own != m_shown_why) return own;
+  return {loss.layer, loss.kv_head, loss.token};
+}
+
+viz::Loss CrumbRow::lossNamed() {
   const LaneSnapshot* lane = m_workspace.lane();
-  if (!lane) return;
   const Snapshot& snapshot = m_workspace.snapshot();
-  const viz::Loss loss =  // of the head that the sentence names
-      m_finding.of(snapshot, *lane, m_workspace.step(), viz::cause_words(snapshot, m_workspace.causes())).loss;
+  return lane ? m_finding.of(snapshot, *lane, m_workspace.step(), viz::cause_words(snapshot, m_workspace.causes())).loss : viz::Loss{};
+}
+
+/// It names the token where that is another one than is selected, or than the sentence is about.
+QString CrumbRow::whyWords() {
+  const viz::Loss loss = lossNamed();
+  const AskedToken of = askedToken(loss);
+  const std::optional<viz::TokenRange>& tokens = m_workspace.selection().tokens;
+  const bool plain = of.token == loss.token && (!tokens || (tokens->first == of.token && tokens->last == of.token));
+  return plain ? QString("Why evicted?") : QString("Why %1?").arg(of.token);
+}
+
+void CrumbRow::askWhy() {
+  if (!m_workspace.lane()) return;
+  const viz::Loss loss = lossNamed();
   if (loss.step < 0) return Q_EMIT whyRequested();  // of what is selected
+  const AskedToken named{loss.layer, loss.kv_head, loss.token};
+  if (askedToken(loss) != named) return Q_EMIT whyRequested();
+  m_shown_why = named;
   viz::Selection selection = m_workspace.selection();
   selection.layer = loss.layer;
   selection.kv_head = loss.kv_head;

@@ -117,13 +117,13 @@ class CrumbRow : public QFrame {
   void beginHere();
   /// A canvas may have been zoomed or moved.
   void lookAtZoom();
-  /// Why did the token leave that the sentence speaks of? Nothing where it speaks of none.
+  /// Why did the token leave that was chosen in a head, or else the one that the sentence speaks of?
   void askWhy();
 
  Q_SIGNALS:
   void pageRequested(int page);
   void zoomRestored();
-  /// The token that the sentence speaks of is selected: why did it leave?
+  /// Why did the token leave that is selected?
   void whyRequested();
   /// What would have saved the answer, or what came of that question.
   void savedRequested();
@@ -143,6 +143,13 @@ class CrumbRow : public QFrame {
   void refresh();
   QString welcomeWords(const Snapshot& snapshot, const LaneSnapshot& lane);
   void refreshQuestions();
+  struct AskedToken {
+    int layer = -1, kv_head = -1, token = -1;
+    bool operator==(const AskedToken&) const = default;
+  };
+  AskedToken askedToken(const viz::Loss& loss) const;
+  viz::Loss lossNamed();
+  QString whyWords();
   void remember();
   void go(qsizetype to);
   void travel(qsizetype by);
@@ -154,6 +161,7 @@ class CrumbRow : public QFrame {
   QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_elsewhere, *m_saved, *m_which, *m_why, *m_clear;
   CrumbSentence* m_sentence;
   viz::FindingOnce m_finding;
+  AskedToken m_shown_why;  // that this has selected: nobody chose it
   viz::AgreementOnce m_agreement;
   std::shared_ptr<viz::TokenWindow> m_zoom = std::make_shared<viz::TokenWindow>();
   QList<Place> m_history;

@@ -188,6 +188,39 @@ TEST_F(CausesTest, TheQuestionWhyShowsItsAnswerWhateverRoomThereIs) {
   EXPECT_TRUE(std::ranges::any_of(inspector->view().marks(), [](const viz::Mark& m) { return m.kind == "card" && m.label == "Why"; }));
 }
 
+/// Whoever has chosen a token in a head asks about that one.
+TEST_F(CausesTest, TheQuestionWhyIsOfTheTokenThatWasChosen) {
+  const viz::Loss loss = viz::finding_of(snapshot(), *window->workspace().lane(), window->workspace().step()).loss;
+  ASSERT_GE(loss.token, 0);
+  CrumbRow& crumbs = window->rows().crumbs();
+  QPushButton* why = buttonOf(crumbs, "Why evicted?");
+  ASSERT_NE(why, nullptr);
+  viz::Selection chosen = window->workspace().selection();
+  chosen.layer = loss.layer == 0 ? 1 : 0;
+  chosen.kv_head = 2;
+  chosen.select({loss.token - 3, loss.token - 3});
+  window->workspace().setSelection(chosen);
+  QApplication::processEvents();
+  EXPECT_EQ(why->text(), QString("Why %1?").arg(loss.token - 3)) << "it says whom it is about";
+  QTest::mouseClick(why, Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  const auto selected = [this] { return window->workspace().selection(); };
+  EXPECT_EQ(selected().tokens, chosen.tokens);
+  EXPECT_EQ(selected().layer, chosen.layer);
+  EXPECT_EQ(selected().kv_head, chosen.kv_head);
+  // Without a head it is no slot: the one that the sentence names is meant, and said.
+  chosen.layer.reset();
+  chosen.kv_head.reset();
+  window->workspace().setSelection(chosen);
+  QApplication::processEvents();
+  EXPECT_EQ(why->text(), QString("Why %1?").arg(loss.token));
+  QTest::mouseClick(why, Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(selected().tokens, (viz::TokenRange{loss.token, loss.token}));
+  EXPECT_EQ(selected().layer, loss.layer);
+  EXPECT_EQ(why->text(), "Why evicted?") << "nobody chose it";
+}
+
 TEST_F(CausesTest, TheTextShowsTheLostTokenFromTheStart) {
   window.reset();
   options = {};
