@@ -64,6 +64,8 @@ struct HeadCauses {
   double kl_without = 0;              // KL(full || run) of the run as it is, nats
   std::vector<double> kl;             // by head: of the run with this head in full; NaN: not measured
   std::vector<std::uint8_t> returns;  // by head: 1 where the top choice is then the full cache's, and is not in the run as it is
+  int n_unasked = 0;                  // heads that are measured only once somebody asks: it would take long, or was stopped
+  double ms_left = -1;                // for those that are not measured yet, as estimated; -1: unknown
   bool operator==(const HeadCauses&) const = default;
   double saved(int head) const {
     return head >= 0 && head < static_cast<int>(kl.size()) ? kl_without - kl[static_cast<std::size_t>(head)] : kNotAvailable;

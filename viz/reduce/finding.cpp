@@ -117,6 +117,16 @@ const std::string& AgreementOnce::of(const Snapshot& snapshot, const LaneSnapsho
   return sentence_;
 }
 
+std::string measuring_words(const HeadCauses& causes) {
+  const double seconds = causes.ms_left / 1000;
+  const std::string time = seconds < 0      ? std::string()
+                           : seconds < 99.5 ? fmt::format(", about {:.0f} s", std::max(1.0, seconds))
+                                            : fmt::format(", about {:.0f} min", seconds / 60);
+  if (causes.n_unasked > 0) return count_of(causes.n_unasked, "head", "heads") + time;
+  if (!causes.running) return {};
+  return fmt::format("{} of {} heads{}{}", causes.n_measured, causes.n_heads, time, time.empty() ? "" : " left");
+}
+
 CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
   constexpr std::size_t kNamed = 6;
   const bool measured = causes.n_heads > 0 && causes.n_measured == causes.n_heads;

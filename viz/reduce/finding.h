@@ -27,6 +27,8 @@ struct CauseWords {
   int most = -1;           // the head that gains most, of all; -1: none gains anything
 };
 CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes);
+/// How far that is: "12 of 224 heads, about 3 min left"; "224 heads, about 3 min". Empty: there is nothing to wait for.
+std::string measuring_words(const HeadCauses& causes);
 
 /// What one step of a run says instead, and what it misses most there.
 struct Finding {

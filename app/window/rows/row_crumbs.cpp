@@ -404,8 +404,10 @@ void CrumbRow::refreshQuestions() {
   const QString which = measuring.running      ? QString("%1 of %2 heads").arg(measuring.n_measured).arg(measuring.n_heads)
                         : causes.brief.empty() ? QString("Which head?")
                                                : QString::fromStdString(causes.brief);
+  const std::string wait = viz::measuring_words(measuring);
   m_which->setToolTip(causes.whole.empty()
-                          ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache")
+                          ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache") +
+                                (wait.empty() ? QString() : ": " + QString::fromStdString(wait))
                           : QString::fromStdString(causes.whole));
   m_which->setAccessibleDescription(QString::fromStdString(causes.whole));
   // What a click would set is said on the button, not in its help alone.

@@ -2,9 +2,12 @@
 #include "app/window/session/causal_heads.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "app/window/session/request_key.h"
+#include "app/window/session/run_estimate.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
@@ -13,22 +16,57 @@
 
 namespace kvscope {
 
+namespace {
+constexpr double kLongMs = 30000;  // nobody waits for it unasked
+}
+
 CausalHeads::CausalHeads(Workspace& workspace, SessionController& controller, RunQueue& queue, QObject* parent)
     : QObject(parent), m_workspace(workspace), m_controller(controller), m_queue(queue) {
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::staleChanged})
     connect(&workspace, signal, this, &CausalHeads::refresh);
   connect(&queue, &RunQueue::measured, this, &CausalHeads::take);
-  connect(&queue, &RunQueue::changed, this, &CausalHeads::publish);
+  connect(&queue, &RunQueue::changed, this, &CausalHeads::lookAtQueue);
 }
 
 void CausalHeads::want(bool on) {
   if (on == m_wanted) return;
   m_wanted = on;
   if (!on) {
-    m_queue.cancelBatch(m_batch);
-    if (std::ranges::any_of(m_answers, [](const auto& steps) { return steps.empty(); })) m_of = {};  // begins again when it is shown
+    end();
+    if (!complete()) m_of = {};  // begins again when it is shown
   }
   refresh();
+}
+
+void CausalHeads::ask() {
+  const bool stopped = std::exchange(m_stopped, false);
+  m_asked = true;
+  if (stopped && !complete()) m_of = {};
+  refresh();
+}
+
+bool CausalHeads::complete() const {
+  return std::ranges::none_of(m_answers, [](const auto& steps) { return steps.empty(); });
+}
+
+void CausalHeads::end() {
+  if (const int batch = std::exchange(m_batch, 0); batch > 0) m_queue.cancelBatch(batch);
+}
+
+/// Whoever cancels one of its runs wants none of them.
+void CausalHeads::lookAtQueue() {
+  const auto cancelled = [this](const QueuedRun& run) { return run.batch == m_batch && run.state == QueuedRun::State::cancelled; };
+  if (m_batch > 0 && std::ranges::any_of(m_queue.runs(), cancelled)) {
+    m_stopped = true;
+    return end();  // which tells of it again
+  }
+  publish();
+}
+
+double CausalHeads::expectedMs(const LaneSnapshot& lane) const {
+  const ModelConfig& model = m_workspace.snapshot().model;
+  const double one = estimateRuns(m_workspace.snapshot(), {lane.spec}, m_queue.times(), false).ms;
+  return std::isnan(one) ? -1 : model.n_layers * model.n_kv_heads * one;
 }
 
 CausalHeads::Question CausalHeads::question(const LaneSnapshot& lane) const {
@@ -41,8 +79,10 @@ void CausalHeads::refresh() {
   const bool ready = snapshot.phase == RunPhase::idle && !m_workspace.stale() && m_controller.answersNewest(snapshot);
   if (!m_wanted || lane == nullptr || !ready) return publish();
   if (Question of = question(*lane); of != m_of) {
-    m_of = std::move(of);
-    start(*lane);
+    end();
+    const bool begins = m_asked || !(m_stopped || expectedMs(*lane) > kLongMs);
+    if (begins) m_of = std::move(of);
+    if (begins) start(*lane);
   }
   publish();
 }
@@ -62,8 +102,7 @@ static std::string keepingAll(const LaneSnapshot& lane, int layer, int head, int
 }
 
 void CausalHeads::start(const LaneSnapshot& lane) {
-  m_queue.cancelBatch(m_batch);
-  m_batch = 0;
+  m_asked = false;
   m_heads.clear();
   m_answers.clear();
   const Snapshot& snapshot = m_workspace.snapshot();
@@ -104,12 +143,22 @@ void CausalHeads::publish() {
     out.kl_without = record->kl;
     out.n_heads = static_cast<int>(m_answers.size());
     for (const QueuedRun& run : m_queue.runs()) out.running |= run.batch == m_batch && run.open();
+    double ms = 0;  // of those that are measured
+    for (const QueuedRun& run : m_queue.runs())
+      if (run.batch == m_batch && run.state == QueuedRun::State::done) ms += run.ms;
     for (const std::vector<Answer>& answers : m_answers) {
       const Answer answer = step < answers.size() ? answers[step] : Answer{};
       out.n_measured += answers.empty() ? 0 : 1;
       out.kl.push_back(answer.kl);
       out.returns.push_back(!record->top1_same && answer.same ? 1 : 0);
     }
+    const double each = out.n_measured > 0 ? ms / out.n_measured : expectedMs(*lane) / out.n_heads;
+    if (out.running) out.ms_left = each * (out.n_heads - out.n_measured);
+    if (!out.running && m_stopped && !complete()) out.n_unasked = out.n_heads;
+  } else if (m_wanted && lane != nullptr && m_workspace.selection().lane > 0 && !m_controller.viewOnly() && record != nullptr) {
+    const double ms = expectedMs(*lane);
+    const ModelConfig& model = m_workspace.snapshot().model;
+    if (m_stopped || ms > kLongMs) out.n_unasked = model.n_layers * model.n_kv_heads, out.ms_left = ms;
   }
   m_workspace.setCauses(out);
 }

@@ -18,7 +18,8 @@ struct QueuedRun;
 
 /// Which head breaks the answer: the selected run again, once for every head, in which only this head keeps its full cache. What a head
 /// gets wrong by itself (its local error) only correlates with that. The runs go through the queue: anything that the user does comes
-/// first, and they can be cancelled there. Nothing is computed unless somebody shows it; what is known is said as long as it holds.
+/// first, and they can be cancelled there. Nothing is computed unless somebody shows it, nor, where it would take long or was stopped,
+/// before somebody asks; what is known is said as long as it holds.
 class CausalHeads : public QObject {
   Q_OBJECT
 
@@ -27,6 +28,8 @@ class CausalHeads : public QObject {
 
   /// While a view is to show it; once asked it goes on behind another page.
   void want(bool on);
+  /// Somebody asks for it, however long it takes, and whether or not it was stopped.
+  void ask();
 
  private:
   struct Answer {
@@ -43,14 +46,22 @@ class CausalHeads : public QObject {
 
   Question question(const LaneSnapshot& lane) const;
   void refresh();
+  bool complete() const;
+  /// Of all heads; -1: unknown.
+  double expectedMs(const LaneSnapshot& lane) const;
+  /// Gives up what is being measured.
+  void end();
   void start(const LaneSnapshot& lane);
   void take(const QueuedRun& run, const SnapshotPtr& result);
+  void lookAtQueue();
   void publish();
 
   Workspace& m_workspace;
   SessionController& m_controller;
   RunQueue& m_queue;
   bool m_wanted = false;
+  bool m_asked = false;                        // for what is measured next
+  bool m_stopped = false;                      // by the user, who has not asked since
   Question m_of;                               // that was asked last
   std::map<std::string, std::size_t> m_heads;  // head by the specification of its run
   std::vector<std::vector<Answer>> m_answers;  // by head, by step; empty: not measured

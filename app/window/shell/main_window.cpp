@@ -138,6 +138,7 @@ void MainWindow::connectParts() {
     if (Panel* const maximised = m_inspect->maximised(); maximised && maximised->id() != "head_grid") m_inspect->toggleMaximised(maximised);
     if (!m_inspect->maximised()) m_inspect->open("head_grid");  // it may be a tab behind another, and measures only where it is seen
     choose(*canvas("head_grid"), 0, static_cast<int>(viz::HeadMetric::cause));
+    m_model.causes.ask();
   });
   connect(&m_rows->crumbs(), &CrumbRow::savedRequested, &m_model.breaks, &BreakPoints::proceed);
   connect(&m_rows->crumbs(), &CrumbRow::whyRequested, this, [this] {

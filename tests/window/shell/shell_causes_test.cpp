@@ -221,6 +221,31 @@ TEST_F(CausesTest, TheQuestionWhyIsOfTheTokenThatWasChosen) {
   EXPECT_EQ(why->text(), "Why evicted?") << "nobody chose it";
 }
 
+TEST_F(CausesTest, WhatWasStoppedStaysStoppedUntilItIsAskedForAgain) {
+  ask();
+  ASSERT_TRUE(waitFor([this] { return causes().running; }, 5000));
+  ASSERT_TRUE(waitFor([this] { return window->model().runs.running() != nullptr; }, 5000));
+  window->runActions().stop();
+  ASSERT_TRUE(settle());
+  ASSERT_FALSE(causes().running);
+  const auto n = window->model().runs.runs().size();
+  window->controller().setLaneSpec(1, "keepkv:ratio=0.08");  // another run, and then another text
+  ASSERT_TRUE(settle());
+  window->controller().setPrompt("Helen lives at 482. Where does Helen live? Helen lives at");
+  ASSERT_TRUE(settle());
+  window->controller().loadModel(window->controller().modelFolder());
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->model().runs.runs().size(), n) << "nobody has asked";
+  EXPECT_EQ(causes().n_unasked, 24);
+  CanvasWidget* grid = window->canvas("head_grid");
+  ASSERT_TRUE(waitFor([&] { return grid->settled(); }, 5000));
+  const auto said = std::ranges::find(grid->view().marks(), "not measured", &viz::Mark::kind);
+  ASSERT_NE(said, grid->view().marks().end());
+  EXPECT_TRUE(said->value.starts_with("24 heads")) << said->value;
+  Q_EMIT window->rows().crumbs().whichRequested();
+  EXPECT_TRUE(measured());
+}
+
 TEST_F(CausesTest, TheTextShowsTheLostTokenFromTheStart) {
   window.reset();
   options = {};

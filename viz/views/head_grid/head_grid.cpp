@@ -10,6 +10,7 @@
 #include "viz/draw/format.h"
 #include "viz/draw/legend.h"
 #include "viz/reduce/disagreement.h"
+#include "viz/reduce/finding.h"
 #include "viz/reduce/no_tokens.h"
 #include "viz/reduce/range.h"
 #include "viz/views.h"
@@ -331,11 +332,11 @@ bool HeadGrid::draw_missing(Painter& p, const Rect& strip) {
     if (causes.n_heads > 0 && causes.n_measured == causes.n_heads) return false;
     const LaneSnapshot* lane = lane_of(p.frame());
     const bool budgeted = lane != nullptr && lane->slots_asked >= 0;
-    const std::string words =
-        causes.n_heads == 0
-            ? std::string(budgeted ? "measured once the run is computed" : "a run with a budget has it, the full cache has not")
-        : causes.running ? fmt::format("measuring: {} of {} heads · Ctrl+J cancels", causes.n_measured, causes.n_heads)
-                         : fmt::format("{} of {} heads measured", causes.n_measured, causes.n_heads);
+    const std::string words = causes.n_unasked > 0  ? fmt::format("{}: Run > Which head breaks the answer? begins", measuring_words(causes))
+                              : causes.n_heads == 0 ? std::string(budgeted ? "measured once the run is computed"
+                                                                           : "a run with a budget has it, the full cache has not")
+                              : causes.running      ? fmt::format("measuring: {} · Ctrl+J cancels", measuring_words(causes))
+                                                    : fmt::format("{} of {} heads measured", causes.n_measured, causes.n_heads);
     p.text_fit({12, y}, words, Face::caption, t.secondary, room);
     p.mark("not measured", "", strip, words);
     return true;
