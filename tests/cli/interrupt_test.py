@@ -108,7 +108,7 @@ class Progress(CliTest):
         return out, drawn.decode()
 
     def test_a_terminal_sees_percent_and_remaining_time_and_a_clean_line_at_the_end(self):
-        out, drawn = self.on_a_terminal("run", "--json", *LONG[:3], "400", "--lane", "local:slots=8")
+        out, drawn = self.on_a_terminal("run", "--json", *LONG[:3], "1600", "--lane", "local:slots=8")
         self.assertRegex(drawn, r"\[#* *\] +\d+ %  ETA \d+ s  step \d+ of \d+")
         self.assertTrue(drawn.endswith("\r\x1b[K"), repr(drawn[-40:]))
         percent = [int(x) for x in re.findall(r"(\d+) %", drawn)]
