@@ -95,19 +95,12 @@ class Decoder {
   bool begins_with_space_ = true;
 };
 
-std::vector<int> prompt_ids(const Snapshot& s) {
-  std::vector<int> ids;
-  for (int i = 0; i < s.n_prompt && i < static_cast<int>(s.tokens.size()); ++i) ids.push_back(s.tokens[static_cast<std::size_t>(i)].id);
-  return ids;
-}
-
 /// What the run says after the prompt, as it stands there: by itself its blank before the first word might be gone.
 std::string said_text(const Snapshot& s, const Decoder& decode, const LaneSnapshot& lane) {
-  std::vector<int> ids = prompt_ids(s);
-  const std::string prompt = decode(ids);
-  for (const int id : said_tokens(s, lane)) ids.push_back(id);
-  const std::string whole = decode(ids);
-  return whole.starts_with(prompt) ? whole.substr(prompt.size()) : decode(said_tokens(s, lane));
+  const std::vector<int> ids = said_tokens(s, lane);
+  const auto said = ids.begin() + std::min(s.n_prompt, static_cast<int>(ids.size()));
+  const std::string prompt = decode({ids.begin(), said}), whole = decode(ids);
+  return whole.starts_with(prompt) ? whole.substr(prompt.size()) : decode({said, ids.end()});
 }
 
 std::string run_json(const Snapshot& s, const Decoder& decode) {
@@ -164,8 +157,7 @@ std::string summary_table(const Snapshot& snapshot) {
 
 /// The prompt and what the run says to it; where its text has ended and it was fed more, the rest is marked as such.
 std::string shown_text(const Snapshot& s, const Decoder& decode, const LaneSnapshot& lane) {
-  std::vector<int> ids = prompt_ids(s);
-  for (const int id : said_tokens(s, lane)) ids.push_back(id);
+  const std::vector<int> ids = said_tokens(s, lane);
   const auto n = static_cast<std::size_t>(s.n_prompt + lane.text_end);
   if (lane.text_end < 0 || n >= ids.size()) return decode(ids);
   const auto end = ids.begin() + static_cast<std::ptrdiff_t>(n);

@@ -81,6 +81,16 @@ void add_cache(const LaneSnapshot& lane, int step, RunFigures& out) {
   if (lane.bytes > 0) out.allocated = lane.bytes;
 }
 
+/// Ids of the prompt, and from each step that predicts a token after it one of its ids.
+std::vector<int> text_with(const Snapshot& snapshot, const LaneSnapshot& lane, int StepRecord::*id) {
+  std::vector<int> ids;
+  const std::size_t n_prompt = static_cast<std::size_t>(snapshot.n_prompt);
+  for (std::size_t i = 0; i < snapshot.tokens.size() && i < n_prompt; ++i) ids.push_back(snapshot.tokens[i].id);
+  for (const StepPtr& step : lane.steps)
+    if (step->position + 1 >= snapshot.n_prompt && step->next_token >= 0) ids.push_back((*step).*id);
+  return ids;
+}
+
 }  // namespace
 
 void Statistics::add(double value) {
@@ -159,22 +169,13 @@ PolicyWork policy_work(const Snapshot& snapshot, const LaneSnapshot& lane) {
 }
 
 std::vector<int> lane_tokens(const Snapshot& snapshot, const LaneSnapshot& lane) {
-  std::vector<int> ids;
-  const std::size_t n_prompt = static_cast<std::size_t>(snapshot.n_prompt);
-  for (std::size_t i = 0; i < snapshot.tokens.size() && i < n_prompt; ++i) ids.push_back(snapshot.tokens[i].id);
-  for (const StepPtr& step : lane.steps) {
-    if (step->position + 1 >= snapshot.n_prompt && step->next_token >= 0) ids.push_back(step->next_token);
-  }
-  return ids;
+  return text_with(snapshot, lane, &StepRecord::next_token);
 }
 
 std::vector<int> said_tokens(const Snapshot& snapshot, const LaneSnapshot& lane) {
   const bool reference = !snapshot.lanes.empty() && lane.spec == snapshot.lanes.front().spec;
   const bool own = snapshot.follow == "self" || (reference && snapshot.follow == "reference");
-  std::vector<int> ids;
-  for (const StepPtr& step : lane.steps)
-    if (step->position + 1 >= snapshot.n_prompt && step->next_token >= 0) ids.push_back(own ? step->next_token : step->top1);
-  return ids;
+  return text_with(snapshot, lane, own ? &StepRecord::next_token : &StepRecord::top1);
 }
 
 }  // namespace kvscope

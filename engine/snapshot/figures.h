@@ -76,8 +76,8 @@ PolicyWork policy_work(const Snapshot& snapshot, const LaneSnapshot& lane);
 
 /// Ids of the run's whole text: the prompt's and those fed after it.
 std::vector<int> lane_tokens(const Snapshot& snapshot, const LaneSnapshot& lane);
-/// Ids of what the run itself says in these places after the prompt: what it was fed where that is its own text, else its own top choices,
-/// whatever was fed before each.
+/// The same with what the run itself says in these places after the prompt: what it was fed where that is its own text, else its own top
+/// choices, whatever was fed before each.
 std::vector<int> said_tokens(const Snapshot& snapshot, const LaneSnapshot& lane);
 
 }  // namespace kvscope

@@ -72,7 +72,7 @@ class SweepResults {
 };
 
 std::string output_of(const Arguments& a, const SweepPlan& plan, const std::vector<SweepResult>& results) {
-  if (const std::string words = seeds_words(plan, results); !words.empty() && !a.quiet) std::fputs(words.c_str(), stderr);
+  if (const std::string words = seeds_words(plan, results); !words.empty() && !a.quiet) note(words);
   if (a.json) return sweep_json(plan, results);
   return a.table ? sweep_table(plan, results) : sweep_csv(plan, results);
 }

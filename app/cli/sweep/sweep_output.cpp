@@ -164,7 +164,7 @@ std::string seeds_words(const SweepPlan& plan, const std::vector<SweepResult>& r
   for (std::size_t r = 0; r < n_runs; ++r)
     if (alike(r)) names += (n++ == 0 ? "" : ", ") + plan.runs()[r].lane.text;
   if (n == 0) return {};
-  return fmt::format("{}: all {} seeds gave the same, nothing is drawn by chance there: more seeds are no more evidence\n",
+  return fmt::format("{}: all {} seeds gave the same, nothing is drawn by chance there: more seeds are no more evidence",
                      n == n_runs ? "every run" : names, n_seeds);
 }
 

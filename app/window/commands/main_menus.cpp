@@ -12,9 +12,7 @@
 #include <QSlider>
 #include <QWhatsThis>
 
-#include "app/lessons/lesson.h"
 #include "app/window/commands/command_palette.h"
-#include "app/window/commands/commands.h"
 #include "app/window/commands/time_menu.h"
 #include "app/window/help/help_dialog.h"
 #include "app/window/help/papers_dialog.h"
@@ -29,7 +27,6 @@
 #include "app/window/rows/search_bar.h"
 #include "app/window/shell/main_window.h"
 #include "app/window/shell/options.h"
-#include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 
 namespace kvscope {
@@ -153,28 +150,11 @@ void fillEdit(MainWindow& w, Commands& commands, QMenu* menu) {
                       {"Change the bud&get", {Qt::ALT | Qt::Key_B}, change_budget}});
 }
 
-/// A lesson is found by the names of its scenes, too.
-void nameScenes(const QMenu& teaching) {
-  for (const std::string& path : built_in_lessons()) {
-    try {
-      const Lesson lesson = read_lesson(path);
-      QStringList scenes;
-      for (const Scene& scene : lesson.scenes) scenes << qs(scene.name);
-      for (QMenu* menu : teaching.findChildren<QMenu*>())
-        for (QAction* action : menu->actions())
-          if (commandText(action->text()) == qs(lesson.name)) setAlsoCalled(*action, scenes);
-    } catch (const Error& error) {
-      qWarning("%s", error.what());
-    }
-  }
-}
-
 void fillView(MainWindow& w, Commands& commands, QMenu* menu) {
   InspectPage& inspect = w.inspect();
   w.pages().fillMenu(commands, menu);
   QMenu* teaching = menu->addMenu("Lect&ure and teaching");
   w.lectureMode().fillMenu(commands, teaching);
-  nameScenes(*teaching);
   QAction* back = commands.add(
       teaching, {"Bac&k to mine", {}, [&w] { w.document().giveBack(); }, "Leaves the lesson: your text and runs are there again"});
   back->setEnabled(false);

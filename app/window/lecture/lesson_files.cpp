@@ -41,7 +41,9 @@ void LessonFiles::fillMenu(Commands& commands, QMenu* menu) {
   for (const std::string& path : built_in_lessons()) {
     try {
       const Lesson lesson = read_lesson(path);
-      commands.add(menu, {qs(lesson.name), {}, [this, path = qs(path)] { Q_EMIT openRequested(path); }, qs(lesson.about)});
+      QStringList scenes;
+      for (const Scene& scene : lesson.scenes) scenes << qs(scene.name);
+      commands.add(menu, {qs(lesson.name), {}, [this, path = qs(path)] { Q_EMIT openRequested(path); }, qs(lesson.about), scenes});
     } catch (const Error& error) {
       qWarning("%s", error.what());
     }

@@ -8,6 +8,16 @@
 namespace kvscope {
 namespace {
 
+/// How much two sequences have in common at their beginning, and besides that at their end.
+template <class Sequence>
+std::pair<std::size_t, std::size_t> common_ends(const Sequence& a, const Sequence& b) {
+  const auto front = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  const std::size_t most = std::min(a.size(), b.size()) - front;
+  std::size_t back = 0;
+  while (back < most && a[a.size() - 1 - back] == b[b.size() - 1 - back]) ++back;
+  return {front, back};
+}
+
 /// Where a token is now; tokens after the prompt move with its end, if that stays.
 std::optional<int> moved(int position, const TextChange& change) {
   if (position < change.front) return position;
@@ -38,13 +48,8 @@ MovedEdits edits_where(const LaneEdits& edits, const std::function<std::optional
 }  // namespace
 
 TextChange change_between(const std::vector<int>& before, const std::vector<int>& after) {
-  const auto [end, unused] = std::ranges::mismatch(before, after);
-  TextChange out{static_cast<int>(end - before.begin()), 0, static_cast<int>(before.size()), static_cast<int>(after.size())};
-  const int most = std::min(out.n_before, out.n_after) - out.front;  // no token is in both
-  while (out.back < most &&
-         before[before.size() - 1 - static_cast<std::size_t>(out.back)] == after[after.size() - 1 - static_cast<std::size_t>(out.back)])
-    ++out.back;
-  return out;
+  const auto [front, back] = common_ends(before, after);
+  return {static_cast<int>(front), static_cast<int>(back), static_cast<int>(before.size()), static_cast<int>(after.size())};
 }
 
 ReadPrompt prompt_of(const Snapshot& snapshot) {
@@ -52,11 +57,8 @@ ReadPrompt prompt_of(const Snapshot& snapshot) {
 }
 
 TextKept text_kept(std::string_view before, std::string_view after) {
-  TextKept out;
-  out.front = static_cast<std::size_t>(std::ranges::mismatch(before, after).in1 - before.begin());
-  const std::size_t most = std::min(before.size(), after.size()) - out.front;
-  while (out.back < most && before[before.size() - 1 - out.back] == after[after.size() - 1 - out.back]) ++out.back;
-  return out;
+  const auto [front, back] = common_ends(before, after);
+  return {front, back};
 }
 
 bool TextKept::lost(const ReadPrompt& before, int token) const {
