@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kThreads = 128, kWarps = kThreads / 32, kBatch = 4;
 static_assert(kChunkSlots == kThreads, "each thread finds one slot");
+constexpr int kMergeColumns = 64, kMergeParts = 8, kMergeWidth = 4, kMergeChunks = 128;
+static_assert(kMergeColumns * kMergeWidth >= 256, "as wide as a head can be");
 
 /// A row of d numbers is read by `lanes` neighbouring lanes (a power of two), each kPer packs of kPack numbers: pack l, l + lanes, ...
 /// kHeads query heads at a time.
@@ -139,22 +141,53 @@ __global__ void __launch_bounds__(kThreads) decode_chunk(DecodeArgs a, int lanes
   }
 }
 
+/// A block for each query head of a job: its threads take a column and a part of the chunks each (chunks p, p + kParts, ...), then the
+/// parts are added in order.
 template <class T>
-__global__ void decode_merge(DecodeArgs a) {
+__global__ void __launch_bounds__(kMergeColumns* kMergeParts) decode_merge(DecodeArgs a) {
+  __shared__ float of_parts[kMergeParts][kMergeColumns];
+  __shared__ float shares[kMergeChunks];
   const DecodeJob& job = a.jobs[blockIdx.x];
-  const int head = static_cast<int>(blockIdx.y), group = a.group;
+  const int head = static_cast<int>(blockIdx.y), group = a.group, t = static_cast<int>(threadIdx.x);
+  const int column = t % kMergeColumns, part = t / kMergeColumns;
   const auto place = [&](int item) { return static_cast<long>(job.first_item + item) * group + head; };
-  float top = -INFINITY, sum = 0;
-  for (int i = 0; i < job.n_items; ++i) top = fmaxf(top, a.tops[place(i)]);
-  for (int i = 0; i < job.n_items; ++i)
-    if (a.tops[place(i)] != -INFINITY) sum = fmaf(expf(a.tops[place(i)] - top), a.sums[place(i)], sum);
-  for (int c = static_cast<int>(threadIdx.x); c < a.d; c += static_cast<int>(blockDim.x)) {
-    float out = 0;
-    for (int i = 0; i < job.n_items; ++i)
-      if (a.tops[place(i)] != -INFINITY) out = fmaf(expf(a.tops[place(i)] - top), a.partial[place(i) * a.d + c], out);
-    static_cast<T*>(job.out)[static_cast<long>(head) * a.d + c] = from_float<T>(job.n_items == 0 ? 0.0f : out / sum);
+  float top = -INFINITY;
+  for (int i = t % 32; i < job.n_items; i += 32) top = fmaxf(top, a.tops[place(i)]);
+  top = max_over_lanes(top);  // every warp looks at all chunks
+  float sum = 0, out[kMergeWidth] = {};
+  for (int first = 0; first < job.n_items; first += kMergeChunks) {
+    const int n = min(kMergeChunks, job.n_items - first);
+    __syncthreads();
+    for (int i = t; i < n; i += kMergeColumns * kMergeParts) {
+      const float of_chunk = a.tops[place(first + i)];
+      shares[i] = of_chunk == -INFINITY ? 0.0f : expf(of_chunk - top);
+    }
+    __syncthreads();
+    float of_lane = 0;
+    for (int i = t % 32; i < n; i += 32) of_lane = fmaf(shares[i], shares[i] == 0.0f ? 0.0f : a.sums[place(first + i)], of_lane);
+    sum += sum_over_lanes(of_lane);
+#pragma unroll
+    for (int w = 0; w < kMergeWidth; ++w) {
+      const int c = column + w * kMergeColumns;
+      if (c >= a.d) break;
+#pragma unroll 4
+      for (int i = part; i < n; i += kMergeParts)
+        out[w] = fmaf(shares[i], shares[i] == 0.0f ? 0.0f : a.partial[place(first + i) * a.d + c], out[w]);
+    }
   }
-  if (threadIdx.x == 0) {
+#pragma unroll
+  for (int w = 0; w < kMergeWidth; ++w) {
+    const int c = column + w * kMergeColumns;
+    __syncthreads();
+    of_parts[part][column] = out[w];
+    __syncthreads();
+    if (part != 0 || c >= a.d) continue;
+    float total = 0;
+#pragma unroll
+    for (int p = 0; p < kMergeParts; ++p) total += of_parts[p][column];
+    static_cast<T*>(job.out)[static_cast<long>(head) * a.d + c] = from_float<T>(job.n_items == 0 ? 0.0f : total / sum);
+  }
+  if (t == 0) {
     const long of_job = static_cast<long>(a.n_items + static_cast<int>(blockIdx.x)) * group + head;
     a.tops[of_job] = top;
     a.sums[of_job] = sum;
@@ -213,7 +246,8 @@ void decode_attention(Work& work, DType type, const DecodeArgs& a, bool any_prob
       start<T, kWide<T>, 1, 8>(work, a, lanes);
     }
     const unsigned group = static_cast<unsigned>(a.group);
-    launch("sum of a step's attention", decode_merge<T>, dim3(static_cast<unsigned>(a.n_jobs), group), 64, 0, work, a);
+    launch("sum of a step's attention", decode_merge<T>, dim3(static_cast<unsigned>(a.n_jobs), group), kMergeColumns * kMergeParts, 0, work,
+           a);
     if (any_probabilities)
       launch("probabilities of a step", decode_probabilities<T>, dim3(static_cast<unsigned>(a.n_items), group), kChunkSlots, 0, work, a);
   });

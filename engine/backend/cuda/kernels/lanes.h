@@ -22,6 +22,18 @@ __device__ inline Pack<T, kCount> load(const T* p) {
   return *reinterpret_cast<const Pack<T, kCount>*>(p);
 }
 
+/// The same of what is read once, so that it leaves what is read again in the first cache.
+template <class T, int kCount>
+__device__ inline Pack<T, kCount> load_once(const T* p) {
+#if defined(__CUDACC__)
+  if constexpr (sizeof(T) * kCount == 16) {
+    const uint4 bits = __ldcs(reinterpret_cast<const uint4*>(p));
+    return *reinterpret_cast<const Pack<T, kCount>*>(&bits);
+  }
+#endif
+  return load<T, kCount>(p);
+}
+
 template <class T, int kCount>
 __device__ inline void unpack(const Pack<T, kCount>& from, float* to) {
 #pragma unroll

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with weight matrices for few rows: limited by how fast the weights can be read. A warp makes kOut results of kRows rows, so that
-// what it loads of x serves several rows of w. Lane l takes the packs l, l + 32, ... of a row; then lanes are added in halves: the order
-// depends on the length of the row alone.
+// what it loads of x serves several rows of w, and has kAhead packs of each row under way: memory answers after some 700 ns, and a matrix
+// of 4,096 rows gives a multiprocessor only 15 warps. Lane l takes the packs l, l + 32, ... of a row; then lanes are added in halves: the
+// order depends on the length of the row alone.
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/kernels/launch.h"
 
@@ -22,28 +23,32 @@ struct Matrices {
   void* y;
 };
 
-template <class T, class W, int kRows, int kOut, int kPack>
+template <class T, class W, int kRows, int kOut, int kPack, int kAhead>
 __global__ void __launch_bounds__(kWarps * 32) skinny(Matrices<T, W> m) {
   constexpr int kXPack = kPack < kWide<T> ? kPack : kWide<T>;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int first_row = static_cast<int>(blockIdx.x) * kRows, first_out = (static_cast<int>(blockIdx.y) * kWarps + warp) * kOut;
   if (first_out >= m.out) return;
-  float sum[kRows][kOut] = {};
   const int packs = m.k / kPack;
-  for (int c = lane; c < packs; c += 32) {
-    Pack<W, kPack> raw[kOut];
+  Pack<W, kPack> raw[kAhead][kOut];
+  const auto load_packs = [&](int first) {
 #pragma unroll
-    for (int o = 0; o < kOut; ++o) {  // the last warp repeats its last row rather than read behind the matrix
-      const int row = first_out + o < m.out ? first_out + o : m.out - 1;
-      raw[o] = load<W, kPack>(m.w + row * m.ldw + static_cast<long>(c) * kPack);
-    }
+    for (int a = 0; a < kAhead; ++a)
+#pragma unroll
+      for (int o = 0; o < kOut; ++o) {  // the last warp repeats its last row rather than read behind the matrix
+        const int row = first_out + o < m.out ? first_out + o : m.out - 1, c = first + 32 * a;
+        if (c < packs) raw[a][o] = load_once<W, kPack>(m.w + row * m.ldw + static_cast<long>(c) * kPack);
+      }
+  };
+  float sum[kRows][kOut] = {};
+  const auto add_pack = [&](const Pack<W, kPack>(&weights)[kOut], int c) {
 #pragma unroll
     for (int part = 0; part < kPack; part += kXPack) {
       float w[kOut][kXPack];
 #pragma unroll
       for (int o = 0; o < kOut; ++o)
 #pragma unroll
-        for (int i = 0; i < kXPack; ++i) w[o][i] = to_float(raw[o].x[part + i]);
+        for (int i = 0; i < kXPack; ++i) w[o][i] = to_float(weights[o].x[part + i]);
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         if (first_row + r >= m.rows) continue;
@@ -55,6 +60,12 @@ __global__ void __launch_bounds__(kWarps * 32) skinny(Matrices<T, W> m) {
           for (int i = 0; i < kXPack; ++i) sum[r][o] = fmaf(x[i], w[o][i], sum[r][o]);
       }
     }
+  };
+  for (int first = lane; first < packs; first += 32 * kAhead) {
+    load_packs(first);
+#pragma unroll
+    for (int a = 0; a < kAhead; ++a)
+      if (first + 32 * a < packs) add_pack(raw[a], first + 32 * a);
   }
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
@@ -74,10 +85,10 @@ __global__ void __launch_bounds__(kWarps * 32) skinny(Matrices<T, W> m) {
   }
 }
 
-template <class T, class W, int kRows, int kOut, int kPack>
+template <class T, class W, int kRows, int kOut, int kPack, int kAhead>
 void start(Work& work, const Matrices<T, W>& m) {
   const dim3 grid(blocks_for(m.rows, kRows), blocks_for(m.out, kWarps * kOut));
-  launch("linear of few rows", skinny<T, W, kRows, kOut, kPack>, grid, kWarps * 32, 0, work, m);
+  launch("linear of few rows", skinny<T, W, kRows, kOut, kPack, kAhead>, grid, kWarps * 32, 0, work, m);
 }
 
 bool aligned(const void* p, long stride, std::size_t element) {
@@ -137,12 +148,12 @@ void skinny_linear(Work& work, DType type, const SkinnyArgs& a) {
                              a.y};
       if constexpr (std::is_same_v<T, W> || std::is_same_v<T, float>) {  // other mixtures occur in no checkpoint that is worth the speed
         if (a.k % kWide<W> == 0 && aligned(a.w.data, a.ldw, sizeof(W)) && aligned(a.x, a.ldx, sizeof(T))) {
-          if (a.rows == 1) return start<T, W, 1, 2, kWide<W>>(work, m);
-          if (a.rows <= 4) return start<T, W, 4, 2, kWide<W>>(work, m);
-          return start<T, W, 8, 4, kWide<W>>(work, m);
+          if (a.rows == 1) return start<T, W, 1, 2, kWide<W>, 4>(work, m);
+          if (a.rows <= 4) return start<T, W, 4, 2, kWide<W>, 2>(work, m);
+          return start<T, W, 8, 4, kWide<W>, 1>(work, m);
         }
       }
-      start<T, W, 4, 1, 1>(work, m);
+      start<T, W, 4, 1, 1, 1>(work, m);
     });
   });
 }

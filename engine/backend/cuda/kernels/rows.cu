@@ -8,7 +8,7 @@ namespace kvscope::cuda {
 
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = 256, kNormThreads = 512;
 
 template <class T, class W>
 __global__ void embed_rows(const W* table, int width, const int* ids, T* x) {
@@ -17,24 +17,40 @@ __global__ void embed_rows(const W* table, int width, const int* ids, T* x) {
   for (int i = static_cast<int>(threadIdx.x); i < width; i += kThreads) x[row * width + i] = from_float<T>(to_float(from[i]));
 }
 
+/// A block for each row. The first kKept numbers of a thread stay with it: a row of one step is read once, and the wait for it is most of
+/// what a norm costs.
 template <class T, class W>
-__global__ void rms_norm_rows(const T* x, const W* weight, int width, double eps, T* y) {
-  __shared__ double of_warp[kThreads / 32];
+__global__ void __launch_bounds__(kNormThreads) rms_norm_rows(const T* x, const W* weight, int width, double eps, T* y) {
+  constexpr int kKept = 8;
+  __shared__ double of_warp[kNormThreads / 32];
   const int t = static_cast<int>(threadIdx.x);
   const T* row = x + static_cast<long>(blockIdx.x) * width;
+  float kept[kKept], weights[kKept];
+#pragma unroll
+  for (int i = 0; i < kKept; ++i) {
+    const bool there = t + i * kNormThreads < width;
+    kept[i] = there ? to_float(row[t + i * kNormThreads]) : 0.0f;
+    weights[i] = there ? to_float(weight[t + i * kNormThreads]) : 0.0f;
+  }
   double sum = 0;
-  for (int i = t; i < width; i += kThreads) {
+#pragma unroll
+  for (int i = 0; i < kKept; ++i) sum += static_cast<double>(kept[i]) * static_cast<double>(kept[i]);
+  for (int i = t + kKept * kNormThreads; i < width; i += kNormThreads) {
     const double value = static_cast<double>(to_float(row[i]));
     sum += value * value;
   }
   sum = sum_over_lanes(sum);
   if (t % 32 == 0) of_warp[t / 32] = sum;
   __syncthreads();
-  double total = 0;
-  for (int w = 0; w < kThreads / 32; ++w) total += of_warp[w];
+  // every warp adds the same numbers in the same order
+  const double total = sum_over_lanes(t % 32 < kNormThreads / 32 ? of_warp[t % 32] : 0.0);
   const float scale = static_cast<float>(1.0 / sqrt(total / width + eps));
   T* out = y + static_cast<long>(blockIdx.x) * width;
-  for (int i = t; i < width; i += kThreads) out[i] = from_float<T>(to_float(row[i]) * scale * to_float(weight[i]));
+#pragma unroll
+  for (int i = 0; i < kKept; ++i)
+    if (t + i * kNormThreads < width) out[t + i * kNormThreads] = from_float<T>(kept[i] * scale * weights[i]);
+  for (int i = t + kKept * kNormThreads; i < width; i += kNormThreads)
+    out[i] = from_float<T>(to_float(row[i]) * scale * to_float(weight[i]));
 }
 
 /// A warp for each row.
@@ -128,7 +144,7 @@ void rms_norm(Work& work, DType type, const void* x, Numbers weight, int width, 
     with_type(weight.type, [&](auto w) {
       using T = decltype(t);
       using W = decltype(w);
-      launch("rms_norm", rms_norm_rows<T, W>, static_cast<unsigned>(rows), kThreads, 0, work, static_cast<const T*>(x),
+      launch("rms_norm", rms_norm_rows<T, W>, static_cast<unsigned>(rows), kNormThreads, 0, work, static_cast<const T*>(x),
              static_cast<const W*>(weight.data), width, eps, static_cast<T*>(y));
     });
   });
