@@ -33,6 +33,7 @@ FoundModels::FoundModels(ModelFinder& finder, QWidget* parent)
       m_table(new QTreeWidget(this)),
       m_status(new QLabel(this)),
       m_details(new QLabel(this)),
+      m_open(new QPushButton("Open", this)),
       m_stop(new QPushButton(this)) {
   QStringList headers = {"Model on this machine", "Found in", "Family", "Weights", "On disk"};
   for (const int n : kFoundContexts) headers << QString("%1K").arg(n / 1024);
@@ -58,10 +59,15 @@ FoundModels::FoundModels(ModelFinder& finder, QWidget* parent)
   m_details->setTextInteractionFlags(Qt::TextSelectableByMouse);
   m_stop->setObjectName("flat");
   m_stop->setAutoDefault(false);
+  m_open->setAccessibleName("Open the selected model");
+  m_open->setToolTip("The selected model (Enter)");
+  m_open->setAutoDefault(false);
+  m_open->setEnabled(false);
   auto* row = new QHBoxLayout;
   row->setSpacing(8);
   row->addWidget(m_status, 1);
   row->addWidget(m_stop);
+  row->addWidget(m_open);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(4);
@@ -71,6 +77,7 @@ FoundModels::FoundModels(ModelFinder& finder, QWidget* parent)
   setFocusProxy(m_table);
   connect(m_table, &QTreeWidget::itemSelectionChanged, this, [this] { showDetails(); });
   connect(m_table, &QTreeWidget::itemActivated, this, [this](const QTreeWidgetItem* item) { activate(item); });
+  connect(m_open, &QPushButton::clicked, this, [this] { Q_EMIT openRequested(chosen()); });
   connect(m_stop, &QPushButton::clicked, this, [this] {
     if (m_finder.busy()) return m_finder.stop();
     Q_EMIT lookRequested();
@@ -141,7 +148,7 @@ void FoundModels::showDetails() {
                      : problem.isEmpty() ? items.front()->data(kName, kPathRole).toString()
                                          : "Does not open: " + problem);
   m_details->setVisible(!items.isEmpty());
-  Q_EMIT chosenChanged();
+  m_open->setEnabled(!chosen().isEmpty());
 }
 
 /// Of one that does not open the reason is already there: it was selected by the same key or click.

@@ -13,7 +13,7 @@ namespace kvscope {
 
 class ModelFinder;
 
-/// The models on this machine as a table, in which those that do not open say why. Double click or Enter opens one.
+/// The models on this machine as a table, in which those that do not open say why. Double click, Enter or the button below opens one.
 class FoundModels : public QWidget {
   Q_OBJECT
 
@@ -22,6 +22,7 @@ class FoundModels : public QWidget {
 
   QTreeWidget& table() const { return *m_table; }
   QPushButton& stopButton() const { return *m_stop; }
+  QPushButton& openButton() const { return *m_open; }
   QString status() const;
   QString details() const;  // of the selected model: where it is, or why it does not open
   /// The selected one; empty: none, or one that does not open.
@@ -29,7 +30,6 @@ class FoundModels : public QWidget {
 
  Q_SIGNALS:
   void openRequested(const QString& path);
-  void chosenChanged();
   void lookRequested();  // once more
 
  private:
@@ -41,7 +41,7 @@ class FoundModels : public QWidget {
   ModelFinder& m_finder;
   QTreeWidget* m_table;
   QLabel *m_status, *m_details;
-  QPushButton* m_stop;
+  QPushButton *m_open, *m_stop;
   std::size_t m_shown = 0;  // models of the finder that have a row
   int m_opening = 0;        // rows that open: they come first
 };

@@ -30,14 +30,12 @@ void ModelChoice::makeDialog() {
   };
   QPushButton* folder = button("Choose a folder…", "A folder with config.json, safetensors and a tokenizer");
   QPushButton* file = button("Choose a GGUF file…", "A model in one file, or the first of several");
-  QPushButton* open = button("Open", "The selected model (Enter)");
   QPushButton* cancel = button("Cancel", "Esc");
   auto* row = new QHBoxLayout;
   row->setSpacing(8);
   row->addWidget(folder);
   row->addWidget(file);
   row->addStretch(1);
-  row->addWidget(open);
   row->addWidget(cancel);
   auto* column = new QVBoxLayout(m_dialog);
   column->setContentsMargins(12, 12, 12, 12);
@@ -45,9 +43,6 @@ void ModelChoice::makeDialog() {
   column->addWidget(m_in_dialog, 1);
   column->addLayout(row);
   connectTable(*m_in_dialog);
-  open->setEnabled(false);
-  connect(m_in_dialog, &FoundModels::chosenChanged, open, [this, open] { open->setEnabled(!m_in_dialog->chosen().isEmpty()); });
-  connect(open, &QPushButton::clicked, this, [this] { Q_EMIT m_in_dialog->openRequested(m_in_dialog->chosen()); });
   connect(cancel, &QPushButton::clicked, m_dialog, &QDialog::reject);
   connect(folder, &QPushButton::clicked, this, [this] {
     m_dialog->reject();

@@ -31,6 +31,18 @@ std::optional<QString> ChatPrompt::system() const {
   return words && words->system ? std::optional(QString::fromStdString(*words->system)) : std::nullopt;
 }
 
+std::optional<std::pair<int, int>> ChatPrompt::messageIn(const QString& text) const {
+  const ChatTemplate* chat = m_workspace.snapshot().chat.get();
+  if (chat == nullptr || !on()) return std::nullopt;
+  const std::string bytes = text.toStdString();
+  const std::vector<TextRange> typed = typed_in(*chat, bytes, m_controller.request().chat_arguments);
+  if (typed.empty()) return std::nullopt;
+  const auto characters = [&](std::size_t n) {
+    return static_cast<int>(QString::fromUtf8(bytes.data(), static_cast<qsizetype>(n)).size());
+  };
+  return std::pair{characters(typed.back().begin), characters(typed.back().end)};
+}
+
 PromptText ChatPrompt::kindOf(const QString& text) const {
   const PromptText now = m_controller.request().prompt_text;
   if (now != PromptText::chat) return now;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <QObject>
 #include <QString>
@@ -30,6 +31,8 @@ class ChatPrompt : public QObject {
   bool on() const;
   /// The system's message in the text, where it is one that the template writes.
   std::optional<QString> system() const;
+  /// Where the user's message stands in a text that the template wrote, in its characters; nothing: nowhere.
+  std::optional<std::pair<int, int>> messageIn(const QString& text) const;
   /// What a text that was typed or pasted is: a chat template's as long as it begins as those do.
   PromptText kindOf(const QString& text) const;
 

@@ -88,6 +88,22 @@ TEST_F(ChatTest, WordsTypedIntoItStayAMessage) {
   EXPECT_EQ(text(), "hi you");
 }
 
+TEST_F(ChatTest, SelectingAllAndTypingAnewWritesAnotherMessage) {
+  EXPECT_EQ(button().text(), "Chat: off");
+  click();
+  EXPECT_EQ(button().text(), "Chat: on");
+  editor().setFocus();
+  QTest::keyClick(&editor(), Qt::Key_A, Qt::ControlModifier);
+  EXPECT_EQ(editor().textCursor().selectedText(), "hi") << "the words, not what the template writes around them";
+  QTest::keyClicks(&editor(), "oh, you");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(text(), "<|begin|>user: oh, you<|end|>");
+  EXPECT_EQ(request().prompt_text, PromptText::chat);
+  QTest::keyClick(&editor(), Qt::Key_A, Qt::ControlModifier);
+  QTest::keyClick(&editor(), Qt::Key_A, Qt::ControlModifier);
+  EXPECT_EQ(editor().textCursor().selectedText(), "<|begin|>user: oh, you<|end|>") << "once more: everything";
+}
+
 TEST_F(ChatTest, UndoAndRedoGoBetweenWordsAndMessage) {
   click();
   editor().setFocus();

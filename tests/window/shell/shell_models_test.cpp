@@ -78,6 +78,20 @@ TEST_F(ModelsTest, TheWelcomeHasThemWithReasonsAndADoubleClickOpensOne) {
   EXPECT_EQ(window->page(), Page::inspect);
 }
 
+TEST_F(ModelsTest, TheWelcomeHasAButtonThatOpensTheSelectedOne) {
+  window->showPage(Page::welcome);
+  ASSERT_TRUE(look());
+  FoundModels& models = onWelcome();
+  EXPECT_FALSE(models.openButton().isEnabled());
+  models.table().setCurrentItem(row(models, "experts"));
+  EXPECT_FALSE(models.openButton().isEnabled()) << "it does not open";
+  models.table().setCurrentItem(row(models, "tiny"));
+  ASSERT_TRUE(models.openButton().isEnabled());
+  QTest::mouseClick(&models.openButton(), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(opened(), folder.filePath("tiny"));
+}
+
 TEST_F(ModelsTest, TheDialogOpensOneByKeysAndItsButtonOnlyWhatOpens) {
   ASSERT_TRUE(look());
   press(Qt::Key_O, Qt::ControlModifier);

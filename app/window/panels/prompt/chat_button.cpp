@@ -10,7 +10,6 @@ namespace kvscope {
 
 ChatButton::ChatButton(ChatPrompt& chat, QWidget* parent) : QToolButton(parent), m_chat(chat) {
   setObjectName("chip");
-  setText("Chat");
   setCheckable(true);
   setPopupMode(QToolButton::MenuButtonPopup);
   setAccessibleName("Chat");
@@ -31,6 +30,7 @@ void ChatButton::refresh() {
   setVisible(m_chat.available() || of_no_use || m_chat.on());
   setEnabled(m_chat.available() || m_chat.on());
   setChecked(m_chat.on());
+  setText(m_chat.on() ? "Chat: on" : "Chat: off");
   for (QAction* action : menu()->actions()) action->setVisible(m_chat.available());
   setToolTip(of_no_use ? "The model's chat template is of no use: " + m_chat.problem()
              : m_chat.on()

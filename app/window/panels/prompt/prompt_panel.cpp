@@ -50,6 +50,7 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
   setFocusProxy(m_editor);
   m_editor->installEventFilter(this);
   m_editor->setPlaceholderText("Type or paste a prompt, or drop a text file here.");
+  m_editor->setOwnWords([this](const QString& text) { return m_chat->messageIn(text); });
   connect(m_editor, &PromptEditor::edited, this, [this] { sendPrompt(); });
   connect(m_editor, &PromptEditor::focusChanged, this, [this] {
     update();
