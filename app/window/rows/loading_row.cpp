@@ -12,7 +12,6 @@
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
-#include "arch/model_files.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {
@@ -86,7 +85,7 @@ void LoadingRow::refresh() {
   }
   if (!isVisible() && !m_show_after.isActive()) m_show_after.start();
   const viz::Theme& t = m_workspace.theme();
-  const QString name = qs(name_of_model(m_controller.modelFolder().toStdString()));  // not the revision in a cache
+  const QString name = m_controller.modelName();
   m_title->setText("Opening " + m_title->fontMetrics().elidedText(name, Qt::ElideMiddle, 200));
   m_title->setToolTip(m_controller.modelFolder());
   for (int i = 0; i < kStages; ++i) {

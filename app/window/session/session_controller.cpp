@@ -12,6 +12,7 @@
 #include <QTimer>
 
 #include "app/window/session/workspace.h"
+#include "arch/model_files.h"
 #include "core/assets.h"
 #include "core/error.h"
 #include "policy/catalog.h"
@@ -230,6 +231,8 @@ QStringList SessionController::laneSpecs() const {
   for (const LaneSpec& lane : m_request.lanes) specs << QString::fromStdString(lane.text);
   return specs;
 }
+
+QString SessionController::modelName() const { return QString::fromStdString(name_of_model(m_model_folder.toStdString())); }
 
 void SessionController::loadModel(const QString& folder) {
   // The engine runs its last request again on a new model; it must know the newest one first, and without an extra run.

@@ -32,6 +32,8 @@ class SessionController : public QObject {
   QStringList laneSpecs() const;
   /// Folder of the model asked for last.
   const QString& modelFolder() const { return m_model_folder; }
+  /// For people: of a cache the model, not the folder of its revision.
+  QString modelName() const;
   /// Another engine computes from now on; what is loaded and asked for is asked of it, too. "exec:PATH", "ssh:HOST[:PATH]"; empty: this
   /// process. Throws UsageError, and nothing has changed.
   void setEngine(const QString& address);

@@ -18,8 +18,9 @@ constexpr Group kGroups[] = {
      "knorm keydiff h2o scissorhands roco tova snapkv lagkv leverage noncausal compactor cur expected qfilter dropkv tri rkv finch chunkkv "
      "pages kvzip dms criticalkv"},
     {"Budgets that differ by layer or head", "pyramidinfer pyramidkv adakv headkv"},
-    {"Merging", "cam d2o kvmerger weightedkv zeromerge keepkv refit less prefill_decode custom"},
+    {"Merging", "cam d2o kvmerger weightedkv zeromerge keepkv refit less"},
     {"Every token stays", "kivi turboquant think quest"},
+    {"Put together from others", "prefill_decode custom"},
 };
 
 std::vector<PolicyGroup> make_groups() {

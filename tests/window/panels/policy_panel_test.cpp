@@ -344,8 +344,10 @@ TEST_F(PolicyPanelTest, ListsEveryPolicyOnceUnderTheHeadingOfItsKind) {
       EXPECT_TRUE(heading_of.emplace(name, headings.empty() ? "" : headings.back()).second) << name << " stands there twice";
     }
   }
-  EXPECT_THAT(headings, ::testing::ElementsAre("Baselines and position", "Eviction by keys or attention",
-                                               "Budgets that differ by layer or head", "Merging", "Every token stays"));
+  EXPECT_THAT(headings,
+              ::testing::ElementsAre("Baselines and position", "Eviction by keys or attention", "Budgets that differ by layer or head",
+                                     "Merging", "Every token stays", "Put together from others"));
+  EXPECT_EQ(heading_of["custom"], "Put together from others");
   for (const PolicyInfo& info : policies()) EXPECT_EQ(heading_of.contains(info.name), info.name != reference_policy()) << info.name;
   EXPECT_EQ(heading_of["h2o"], "Eviction by keys or attention");
   EXPECT_EQ(heading_of["keepkv"], "Merging");

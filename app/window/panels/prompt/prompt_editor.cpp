@@ -327,18 +327,8 @@ void PromptEditor::keyPressEvent(QKeyEvent* event) {
     return event->ignore();  // the window's
   }
   m_selecting = true;  // Shift+arrows and Ctrl+A select tokens as the mouse does
-  if (!event->matches(QKeySequence::SelectAll) || !selectOwnWords()) QPlainTextEdit::keyPressEvent(event);
+  QPlainTextEdit::keyPressEvent(event);
   m_selecting = false;
-}
-
-bool PromptEditor::selectOwnWords() {
-  const std::optional<std::pair<int, int>> words = m_own_words ? m_own_words(exactText()) : std::nullopt;
-  QTextCursor cursor = textCursor();
-  if (!words || (cursor.selectionStart() == words->first && cursor.selectionEnd() == words->second)) return false;
-  cursor.setPosition(words->first);
-  cursor.setPosition(words->second, QTextCursor::KeepAnchor);
-  setTextCursor(cursor);
-  return true;
 }
 
 void PromptEditor::focusInEvent(QFocusEvent* event) {

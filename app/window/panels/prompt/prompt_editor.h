@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -38,9 +37,6 @@ class PromptEditor : public QPlainTextEdit {
   /// writing begins, by a double click, Enter or beginWriting(). It ends with the focus.
   void setClickSelects(bool on);
   void beginWriting();
-  /// Where the user's own words stand in the text, if not everywhere: Ctrl+A selects these, and everything when they are selected.
-  using OwnWords = std::function<std::optional<std::pair<int, int>>(const QString& text)>;
-  void setOwnWords(OwnWords words) { m_own_words = std::move(words); }
   /// The last lines: where a question stands.
   void showEnd();
   /// The first token of the category that is spoken of, where none of them is to be seen.
@@ -87,8 +83,6 @@ class PromptEditor : public QPlainTextEdit {
     QRectF rect;  // viewport
   };
 
-  /// False: there are none, or they are selected.
-  bool selectOwnWords();
   void applyType();
   void keepWholeLines();
   void recolour();
@@ -107,7 +101,6 @@ class PromptEditor : public QPlainTextEdit {
 
   Workspace& m_workspace;
   SpacedTextLayout* m_layout;
-  OwnWords m_own_words;
   double m_pitch = 25;
   TokenSpans m_spans;
   TokenColours m_colours;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <QKeyEvent>
 #include <QLabel>
 #include <QPainter>
 #include <QVBoxLayout>
@@ -50,7 +51,6 @@ PromptPanel::PromptPanel(Workspace& workspace, SessionController& controller, QW
   setFocusProxy(m_editor);
   m_editor->installEventFilter(this);
   m_editor->setPlaceholderText("Type or paste a prompt, or drop a text file here.");
-  m_editor->setOwnWords([this](const QString& text) { return m_chat->messageIn(text); });
   connect(m_editor, &PromptEditor::edited, this, [this] { sendPrompt(); });
   connect(m_editor, &PromptEditor::focusChanged, this, [this] {
     update();
@@ -111,7 +111,20 @@ void PromptPanel::setPlain() {
 /// The frame around the text grows with it, where a line below it goes.
 bool PromptPanel::eventFilter(QObject* watched, QEvent* event) {
   if (watched == m_editor && event->type() == QEvent::Resize) update();
+  if (watched == m_editor && event->type() == QEvent::KeyPress && m_editor->writing() &&
+      static_cast<QKeyEvent*>(event)->matches(QKeySequence::SelectAll) && selectMessage())
+    return true;
   return QWidget::eventFilter(watched, event);
+}
+
+bool PromptPanel::selectMessage() {
+  const std::optional<std::pair<int, int>> message = m_chat->messageIn(m_editor->exactText());
+  QTextCursor cursor = m_editor->textCursor();
+  if (!message || (cursor.selectionStart() == message->first && cursor.selectionEnd() == message->second)) return false;
+  cursor.setPosition(message->first);
+  cursor.setPosition(message->second, QTextCursor::KeepAnchor);
+  m_editor->setTextCursor(cursor);
+  return true;
 }
 
 void PromptPanel::resizeEvent(QResizeEvent* event) {

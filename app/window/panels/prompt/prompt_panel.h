@@ -44,6 +44,8 @@ class PromptPanel : public QWidget {
 
  private:
   void sendPrompt();
+  /// Ctrl+A in a chat: the user's words, and once more everything. False: they are selected, or there are none.
+  bool selectMessage();
   void placeSamples();
   void sayWhatToLookFor();
   void takeRequestedPrompt();
