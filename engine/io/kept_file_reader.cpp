@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/most_runs.h"
 #include "core/not_available.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
@@ -23,7 +24,7 @@ namespace kvscope {
 namespace {
 
 constexpr const char* kSchema = "kvscope.kept/1";
-constexpr int kMaxLayers = 4096, kMaxHeads = 4096, kMaxTokens = 1 << 20, kMaxRuns = 64;
+constexpr int kMaxLayers = 4096, kMaxHeads = 4096, kMaxTokens = 1 << 20;
 constexpr std::string_view kPositions[] = {"original", "cache", "ceiling"};
 constexpr std::size_t kMaxNameBytes = 4096, kMaxSafetensors = 64;
 
@@ -41,7 +42,7 @@ class Reader {
     out_.n_kv_heads = model.at("n_kv_heads").whole(1, kMaxHeads);
     read_tokens(root);
     const JsonCursor runs = root.at("runs");
-    const std::size_t n_runs = runs.size(kMaxRuns);
+    const std::size_t n_runs = runs.size(kMostRuns + 1);
     if (n_runs == 0) runs.fail("at least one run");
     for (std::size_t r = 0; r < n_runs; ++r) read_run(runs.at(r));
     find_prompt(root);

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/from_chars.h"
+#include "core/most_runs.h"
 #include "policy/catalog.h"
 #include "trace/trace_writer.h"
 
@@ -105,8 +106,8 @@ RunRequest read_request(const JsonCursor& f, std::vector<std::string>* notes) {
   r.prompt_ids = ids_of(f, "prompt_ids");
   r.follow_ids = ids_of(f, "follow_ids");
   r.given_ids = ids_of(f, "given_ids");
-  if (f.given("lanes") && f.at("lanes").size() > kMostLanesOfAFile)
-    refuse(f, "lanes", fmt::format("at most {} entries", kMostLanesOfAFile), fmt::format("{}", f.at("lanes").size()));
+  if (f.given("lanes") && f.at("lanes").size() > kMostRuns + 1)
+    refuse(f, "lanes", fmt::format("at most {} entries", kMostRuns + 1), fmt::format("{}", f.at("lanes").size()));
   for (std::size_t i = 0; f.given("lanes") && i < f.at("lanes").size(); ++i) {
     const std::string_view lane = f.at("lanes").at(i).view();
     try {

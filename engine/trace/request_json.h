@@ -11,7 +11,6 @@
 
 namespace kvscope {
 
-inline constexpr int kMostLanesOfAFile = 64;
 inline constexpr int kSessionVersion = 1;  // of the window's files (*.kvscope)
 
 /// For people: of a session of that version not all may be known here. Empty: it is.

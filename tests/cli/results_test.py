@@ -197,7 +197,7 @@ class SessionOfTheWindow(CliTest):
         for change, word in (({"lanes": ["h20:slots=4"]}, "h20"), ({"seed": "x"}, "s.kvscope: seed: expected digits"), ({"version": 99}, "newer"), ({"kvscope": "other"}, "no session"),
                              ({"prompt_ids": [-1]}, "s.kvscope: prompt_ids[0]: expected"), ({"follow": "me"}, "s.kvscope: follow: expected"),
                              ({"model": []}, "s.kvscope: model: expected an object"), ({"model": "text"}, "s.kvscope: model: expected an object"),
-                             ({"model": {"folder": ""}}, '"built_in": true'), ({"lanes": ["full"] * 65}, "s.kvscope: lanes: expected at most 64 entries, got 65")):
+                             ({"model": {"folder": ""}}, '"built_in": true'), ({"lanes": ["full"] * 258}, "s.kvscope: lanes: expected at most 257 entries, got 258")):
             r = cli("trace", "--session", self.session(**change), "--out", self.path("x.json"))
             self.assertIn(r.returncode, (1, 2), change)
             self.assertIn(word, r.stderr)

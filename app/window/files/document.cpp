@@ -317,7 +317,8 @@ void Document::sayNotOpened(const QString& why) {
 
 bool Document::save(const QString& path) {
   try {
-    const SavedSession s = session();
+    SavedSession s = session();
+    if (s.results.zlib.isEmpty()) s.results = m_kept.resultsOf(s);
     writeSession(path, s);
     keepResults(path, s);
   } catch (const std::exception& error) {  // memory, too
@@ -442,7 +443,9 @@ void Document::keepJournal() {
 }
 
 void Document::offerRecovery() {
-  const std::optional<LeftSession> left = newestLeft(m_model.options.journalFolder());
+  QString unread;
+  const std::optional<LeftSession> left = newestLeft(m_model.options.journalFolder(), &unread);
+  if (!left && !unread.isEmpty()) m.welcome.sayUnread(unread);
   if (!left) return;
   const auto recover = [this, left] {
     m.rows.notices().takeBack(left->words);
@@ -463,7 +466,7 @@ void Document::offerRecovery() {
 
 bool Document::leave() {
   if (!m_journal) return true;
-  if (m_unsaved.any() && !m_model.options.scripted()) return m_journal->leave().has_value();
+  if (m_unsaved.any() && !m_model.options.scripted()) return m_journal->end();
   m_journal->discard();
   return true;
 }

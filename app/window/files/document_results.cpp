@@ -58,7 +58,8 @@ void Document::connectResults() {
     m_refusal = why;
     m_results.read(session.results, m_file.path);
   });
-  connect(&m_results, &StoredResults::kept, this, [this](const QString& path, const QString& why) {
+  connect(&m_results, &StoredResults::kept, this, [this](const QString& path, const QString& why, const SavedSession& written) {
+    if (why.isEmpty() && path == m_file.path) m_kept.know(written);
     if (why.isEmpty()) return m.jobs.note(QString("%1: written with its results").arg(path));
     const QString words = QString("%1 is saved, but without its results (%2): it can be opened only where its model is").arg(path, why);
     m.rows.notices().show(words, words);
@@ -80,7 +81,7 @@ void Document::keepResults(const QString& path, const SavedSession& written) {
                        std::ranges::equal(s.lanes, written.request.lanes, {}, &LaneSnapshot::spec, &LaneSpec::text);
   const bool there =
       (s.phase == RunPhase::idle || refused) && !s.lanes.empty() && m_model.controller.answersNewest(s) && !m_model.options.synthetic_size;
-  if (there && written.results.zlib.isEmpty())
+  if (there && !m_model.controller.viewOnly())
     m_results.keep(path, written, m_model.workspace.snapshotPtr(),
                    m_model.controller.computesElsewhere() ? QString() : m_model.controller.modelFolder());
 }

@@ -20,14 +20,24 @@ KeptResults::KeptResults(WindowModel& model, StoredResults& results, MessageBar&
 void KeptResults::follow(const SavedSession& session, const QString& path, const QString& folder, bool loads) {
   forget();
   if (session.results.zlib.isEmpty()) return;
-  m_session = session;
+  m_session = m_known = session;
   m_path = path;
   m_loads = loads;
   if (!session.results.model_sha256.isEmpty() && !m_model.controller.computesElsewhere())
     m_results.compareModel(session.results, path, folder);
 }
 
-void KeptResults::forget() { m_session.reset(); }
+void KeptResults::forget() {
+  m_session.reset();
+  m_known.reset();
+}
+
+void KeptResults::know(const SavedSession& written) { m_known = written; }
+
+PackedTrace KeptResults::resultsOf(const SavedSession& session) const {
+  const bool same = m_known && m_known->model == session.model && workKey(m_known->request) == workKey(session.request);
+  return same ? m_known->results : PackedTrace();
+}
 
 /// A model that is there but does not open, unless the session is another one by then.
 void KeptResults::takeSnapshot() {
@@ -42,6 +52,7 @@ void KeptResults::takeSnapshot() {
 /// Its figures would be another model's, and what was saved would be lost with the next saving.
 void KeptResults::sayAnother(const QString& path) {
   if (!m_session || m_path != path || m_model.controller.viewOnly()) return;
+  m_known.reset();
   const QString text = QString("%1 was saved with another model than the one that is in %2 now: what is shown is computed with that one")
                            .arg(QFileInfo(path).fileName(), m_model.controller.modelFolder());
   if (m_model.options.ofSession()) return Q_EMIT refused(text);

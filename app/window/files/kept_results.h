@@ -25,6 +25,10 @@ class KeptResults : public QObject {
   /// Of the session that was opened from `path` just now with the model in `folder`; `loads`: which is being opened, too.
   void follow(const SavedSession& session, const QString& path, const QString& folder, bool loads);
   void forget();  // another session, or one without its model
+  /// The results that a file has by now.
+  void know(const SavedSession& written);
+  /// What is known to be the session's own results, so that saving it anew does not write it without them first; else empty.
+  PackedTrace resultsOf(const SavedSession& session) const;
   void takeSnapshot();
 
  Q_SIGNALS:
@@ -40,6 +44,7 @@ class KeptResults : public QObject {
   StoredResults& m_results;
   MessageBar& m_notices;
   std::optional<SavedSession> m_session;
+  std::optional<SavedSession> m_known;  // whose results are those of its request
   QString m_path;
   bool m_loads = false;
 };

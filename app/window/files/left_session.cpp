@@ -31,7 +31,7 @@ bool LeftSession::dismissed(const QSettings* settings) const { return settings &
 
 void LeftSession::dismiss(QSettings& settings) const { settings.setValue(kDismissed, path); }
 
-std::optional<LeftSession> newestLeft(const QString& folder) {
+std::optional<LeftSession> newestLeft(const QString& folder, QString* unread) {
   for (const QString& path : SessionJournal::left(folder)) {
     try {
       const SavedSession s = readSession(path).session;
@@ -39,8 +39,8 @@ std::optional<LeftSession> newestLeft(const QString& folder) {
       // A journal of before had the name as it was given, and nobody knows of which folder it is.
       return LeftSession{s, path, wordsOf(s, journal),
                          QDir::isAbsolutePath(s.file) ? SeenFile::notAfter(s.file, journal.lastModified()) : SeenFile()};
-    } catch (const Error&) {
-      continue;  // damaged: the next one
+    } catch (const Error& error) {  // damaged, or of a newer program: the next one
+      if (unread->isEmpty()) *unread = QString("A backup of unsaved work cannot be read: %1.").arg(QString::fromUtf8(error.what()));
     }
   }
   return std::nullopt;

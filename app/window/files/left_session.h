@@ -24,7 +24,7 @@ struct LeftSession {
   void dismiss(QSettings& settings) const;
 };
 
-/// The newest in the folder that can be read.
-std::optional<LeftSession> newestLeft(const QString& folder);
+/// The newest in the folder that can be read; unread: a sentence of the newest that cannot, where none can.
+std::optional<LeftSession> newestLeft(const QString& folder, QString* unread);
 
 }  // namespace kvscope

@@ -228,6 +228,8 @@ void WelcomePage::setRecovery(const QString& sentence) {
   m_recover->setSentence(sentence.isEmpty() ? QString("Every session was saved or closed: there is nothing to recover.") : sentence);
 }
 
+void WelcomePage::sayUnread(const QString& sentence) { m_recover->setSentence(sentence); }
+
 void WelcomePage::setModels(QWidget* models) {
   models->setMaximumSize(kCards * kCardWidth + (kCards - 1) * kCardSpacing, kModelsHeight);
   m_column->insertWidget(m_column->count() - 1, models, 8);

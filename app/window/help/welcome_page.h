@@ -46,6 +46,8 @@ class WelcomePage : public QWidget {
   explicit WelcomePage(Workspace& workspace, QWidget* parent = nullptr);
   /// What was not saved, in words; empty: there is nothing to recover.
   void setRecovery(const QString& sentence);
+  /// Of what cannot be recovered, instead of that there is nothing.
+  void sayUnread(const QString& sentence);
   void setShownAtStart(bool on);
   /// A table below the cards.
   void setModels(QWidget* models);

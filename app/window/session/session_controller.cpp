@@ -15,6 +15,7 @@
 #include "arch/model_files.h"
 #include "core/assets.h"
 #include "core/error.h"
+#include "core/most_runs.h"
 #include "policy/catalog.h"
 #include "policy/policy.h"
 #include "remote/remote_engine.h"
@@ -304,10 +305,16 @@ void SessionController::addLane(const QString& text) {
 }
 
 void SessionController::addLane(const LaneSpec& spec) {
-  if (refuses() || !accepts(spec)) return;
+  if (refuses() || !accepts(spec) || !roomFor(m_request.lanes.size() + 1)) return;
   m_request.lanes.push_back(spec);
   Q_EMIT requestChanged();
   submit();
+}
+
+bool SessionController::roomFor(std::size_t runs) {
+  if (runs <= kMostRuns + 1) return true;
+  Q_EMIT refused(QString("There is room for %1 runs beside the full cache: remove some first.").arg(kMostRuns));
+  return false;
 }
 
 bool SessionController::accepts(const LaneSpec& spec) {
@@ -412,7 +419,7 @@ void SessionController::stopLoading() {
 }
 
 void SessionController::replaceRequest(const RunRequest& request) {
-  if (!refuses()) openRequest(request);
+  if (!refuses() && roomFor(request.lanes.size())) openRequest(request);
 }
 
 void SessionController::correctRuns(std::vector<LaneSpec> lanes) {

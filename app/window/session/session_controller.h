@@ -119,6 +119,7 @@ class SessionController : public QObject {
   void deliverExtra(const SnapshotPtr& snapshot);
   /// What somebody wrote; refused() says what is wrong with it.
   bool accepts(const LaneSpec& spec);
+  bool roomFor(std::size_t runs);
   std::optional<LaneSpec> parsed(const QString& text);
   void take(const RunRequest& request);
 

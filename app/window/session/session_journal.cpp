@@ -113,6 +113,12 @@ void SessionJournal::discard() {
   m_path.clear();
 }
 
+bool SessionJournal::end() {
+  if (!leave()) return false;
+  m_folder.clear();
+  return true;
+}
+
 std::optional<QString> SessionJournal::leave() {
   const bool written = writeNow();
   m_lock.reset();

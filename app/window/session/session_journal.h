@@ -40,6 +40,8 @@ class SessionJournal : public QObject {
   /// Writes a last time and leaves the file for the next start; the next change begins another one. Its path, empty where there is no
   /// journal; nothing: it cannot.
   std::optional<QString> leave();
+  /// The same, and nothing is written any more: what a window does while it closes is nobody's work. False: it cannot.
+  bool end();
 
  Q_SIGNALS:
   /// Once, when the first write fails: one sentence.

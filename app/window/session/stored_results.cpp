@@ -109,8 +109,8 @@ void StoredResults::compareModel(const PackedTrace& packed, const QString& path,
 void StoredResults::keep(const QString& path, const SavedSession& session, const SnapshotPtr& results, const QString& model) {
   start([this, path, session, results, model](const CancelToken& cancel) -> std::function<void()> {
     QString why;
+    SavedSession whole = session;
     try {
-      SavedSession whole = session;
       whole.results = packTrace(*results, session.request.seed, &cancel);
       whole.results.model_sha256 = hashOf(model, results->model_stamp);
       cancel.check();
@@ -125,7 +125,7 @@ void StoredResults::keep(const QString& path, const SavedSession& session, const
     } catch (const std::exception& error) {  // memory, too
       why = QString::fromUtf8(words_of(error));
     }
-    return [this, path, why] { Q_EMIT kept(path, why); };
+    return [this, path, why, whole] { Q_EMIT kept(path, why, whole); };
   });
 }
 

@@ -51,8 +51,8 @@ class StoredResults : public QObject {
   bool wrote(const SeenFile& file) const;
 
  Q_SIGNALS:
-  /// Empty `why`: the file has them.
-  void kept(const QString& path, const QString& why);
+  /// Empty `why`: the file has them, and `written` is what it holds.
+  void kept(const QString& path, const QString& why, const kvscope::SavedSession& written);
   void opened(const kvscope::TracePtr& trace, const QString& name);
   void keptOpened(const kvscope::KeptOpening& opening);
   void failed(const QString& why);

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/error.h"
+#include "core/most_runs.h"
 #include "policy/policy_row.h"
 #include "policy/text/params.h"
 
@@ -216,6 +217,7 @@ LaneSpec parse_lane_spec(std::string_view text) {
 }
 
 std::vector<LaneSpec> parse_lane_specs(const std::vector<std::string>& texts) {
+  if (texts.size() > kMostRuns) throw UsageError(fmt::format("expected at most {} runs, got {}", kMostRuns, texts.size()));
   std::vector<LaneSpec> out;
   for (const std::string& text : texts) out.push_back(parse_lane_spec(text));
   return out;

@@ -92,6 +92,20 @@ TEST_F(ResultsTest, ASessionOpensWithoutItsModelAndShowsTheSameNumbers) {
   expectPictures();
 }
 
+TEST_F(ResultsTest, SavingAnewNeverLeavesTheFileWithoutThem) {
+  const QString path = folder.filePath("s.kvscope");
+  ASSERT_TRUE(kept(path));
+  ASSERT_TRUE(waitFor([&] { return objectOf(path).contains("results"); }, 20000));
+  QTest::qWait(50);  // that they are written is said by another thread
+  window->model().bookmarks.add({.selection = window->workspace().selection()});
+  ASSERT_TRUE(window->document().save(path));
+  EXPECT_TRUE(objectOf(path).contains("results")) << "a program that is killed now has lost nothing";
+  window->controller().setPrompt("Another text has other results.");
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(window->document().save(path));
+  EXPECT_FALSE(objectOf(path).contains("results")) << "those of another text would be a lie";
+}
+
 TEST_F(ResultsTest, AnInspectorThatOpensOnThemIsNoEditToRefuse) {
   window->openFile(handedOut());
   ASSERT_TRUE(shown()) << window->notices().text().toStdString();

@@ -2,6 +2,7 @@
 // Sessions: the file, the journal, recent files, and all of them through the window.
 #include "app/window/session/session_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -20,6 +21,7 @@
 #include <QToolButton>
 
 #include "app/window/files/recent_files.h"
+#include "app/window/help/welcome_page.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/panels/runs/bookmark_panel.h"
@@ -28,6 +30,7 @@
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_journal.h"
 #include "core/error.h"
+#include "core/most_runs.h"
 #include "io/files.h"
 #include "paths.h"
 #include "policy/catalog.h"
@@ -523,6 +526,57 @@ TEST_F(WindowTest, WhoeverHasUndoneEverythingLosesNothing) {
   EXPECT_TRUE(QDir(folder.path()).entryList({"unsaved-*.kvscope"}).isEmpty()) << "there is nothing to recover";
   window->close();
   EXPECT_TRUE(QDir(folder.path()).entryList({"unsaved-*.kvscope"}).isEmpty());
+}
+
+TEST_F(WindowTest, ClosingLeavesOneBackupWhateverTheClosingWindowDoes) {
+  window.reset();
+  QTemporaryDir folder;
+  options.picture.clear();
+  options.journal = folder.path().toStdString();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  RunRequest other = window->controller().request();
+  other.prompt += " and more";
+  window->controller().replaceRequest(other);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->document().leave());
+  viz::Selection elsewhere = window->workspace().selection();
+  elsewhere.layer = elsewhere.layer == 0 ? 1 : 0;
+  window->workspace().setSelection(elsewhere);  // as the pages do that go
+  EXPECT_TRUE(window->document().leave()) << "closed twice: by the window and by the program";
+  QTest::qWait(SessionJournal::kJournalPauseMs + 500);
+  EXPECT_EQ(QDir(folder.path()).entryList({"unsaved-*.kvscope"}).size(), 1);
+}
+
+TEST_F(WindowTest, ABackupThatCannotBeReadIsNotCalledNothing) {
+  window.reset();
+  QTemporaryDir folder;
+  const QString path = folder.filePath("unsaved-1700000000000-1.kvscope");
+  write(path, "{ \"kvscope\": \"session\", \"version\": 1, \"lanes\": 7 }");
+  options.journal = folder.path().toStdString();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  const auto cards = window->findChildren<WelcomeCard*>();
+  EXPECT_TRUE(std::ranges::any_of(cards, [&](const WelcomeCard* card) { return card->sentence().contains(path); }));
+  EXPECT_TRUE(QFile::exists(path));
+}
+
+TEST_F(WindowTest, AsManyRunsAsASessionKeepsStandBesideEachOther) {
+  QTemporaryDir folder;
+  RunRequest many = window->controller().request();
+  while (many.lanes.size() < kMostRuns + 1) many.lanes.push_back(parse_lane_spec("local:slots=" + std::to_string(many.lanes.size() + 8)));
+  window->controller().stop();
+  window->controller().replaceRequest(many);
+  window->controller().stop();
+  const QString path = folder.filePath("many.kvscope");
+  ASSERT_TRUE(window->document().save(path));
+  EXPECT_EQ(readSession(path).session.request.lanes.size(), many.lanes.size());
+  window->controller().addLane("local:slots=7");
+  EXPECT_EQ(window->controller().request().lanes.size(), many.lanes.size());
+  EXPECT_TRUE(window->notices().text().contains("room for 256 runs") || window->messages().text().contains("room for 256 runs"))
+      << window->notices().text().toStdString();
 }
 
 TEST_F(WindowTest, WhatWasLeftOfASessionWithAFileIsOfferedOverIt) {
