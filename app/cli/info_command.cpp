@@ -10,6 +10,7 @@
 #include "app/cli/inputs.h"
 #include "app/cli/table.h"
 #include "backend/backend.h"
+#include "core/cache_bytes.h"
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/policy.h"

@@ -11,6 +11,7 @@
 
 #include "arch/model_files.h"
 #include "arch/weights.h"
+#include "core/cache_bytes.h"
 #include "core/error.h"
 #include "core/machine_memory.h"
 #include "found/model_walk.h"

@@ -12,6 +12,7 @@
 #include "viz/draw/format.h"
 #include "viz/reduce/characters.h"
 #include "viz/reduce/compare.h"
+#include "viz/reduce/known_models.h"
 #include "viz/reduce/slot.h"
 #include "viz/reduce/text.h"
 
@@ -201,19 +202,11 @@ std::string answer_text(const Snapshot& s, const LaneSnapshot& lane) {
   return out.empty() ? out : quoted(out);
 }
 
-/// A cache of keys and values in 16 bits: of models that people know, at lengths that they use.
+/// Of models that people know, at lengths that they use.
 void known_models_of(Facts& f) {
-  struct Shape {
-    const char* name;
-    std::int64_t n_layers, n_kv_heads, head_dim;
-  };
-  // as their config.json says
-  constexpr Shape kShapes[] = {{"llama_1b", 16, 8, 64}, {"llama_8b", 32, 8, 128}, {"llama_70b", 80, 8, 128}};
-  for (const Shape& m : kShapes)
-    for (const std::int64_t thousands : {8, 32, 128}) {
-      const std::int64_t bytes = 2 * m.n_layers * m.n_kv_heads * m.head_dim * 2 * thousands * 1024;
-      f[std::string(m.name) + "_" + std::to_string(thousands) + "k"] = word(format_bytes(static_cast<double>(bytes)));
-    }
+  for (const KnownModel& model : known_models())
+    for (std::size_t i = 0; i < kKnownThousands.size(); ++i)
+      f[model.key + "_" + std::to_string(kKnownThousands[i]) + "k"] = word(format_bytes(model.bytes[i]));
 }
 
 void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const StepRecord& step) {

@@ -8,16 +8,11 @@
 #include <vector>
 
 #include "core/byte_size.h"
+#include "core/cache_bytes.h"
 #include "core/error.h"
 #include "core/machine_memory.h"
 
 namespace kvscope {
-
-double full_cache_bytes(const ModelConfig& c, DType precision, int n_tokens) {
-  double tokens = 0;
-  for (int l = 0; l < c.n_layers; ++l) tokens += c.window(l) > 0 ? std::min(c.window(l), n_tokens) : n_tokens;
-  return 2 * tokens * c.kv_dim() * static_cast<double>(size_of(precision));
-}
 
 std::size_t least_bytes(const ModelFiles& files, DType precision) {
   constexpr std::size_t kRows = 64;

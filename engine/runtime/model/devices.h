@@ -20,9 +20,6 @@ struct SessionOptions {
 /// do.
 inline constexpr std::size_t kWorthADevice = std::size_t{256} << 20;
 
-/// Keys and values of the full cache after so many tokens, in bytes. A layer with a window holds no more tokens than that.
-double full_cache_bytes(const ModelConfig& config, DType precision, int n_tokens);
-
 /// Memory without which a run of this model cannot begin: weights, the activations of a piece of prompt, one cache of 1,024 tokens
 /// with the statistics of its slots.
 std::size_t least_bytes(const ModelFiles& files, DType precision);

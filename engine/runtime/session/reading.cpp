@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 
+#include "core/cache_bytes.h"
 #include "measure/perturbation.h"
 #include "runtime/model/devices.h"
 

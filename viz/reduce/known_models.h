@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace kvscope::viz {
+
+/// Lengths of text at which people know these models, in units of 1,024 tokens.
+inline constexpr std::array kKnownThousands = {8, 32, 128};
+
+/// What the keys and values of one conversation take in a model that people know, in 16 bits.
+struct KnownModel {
+  std::string key, name;  // in the facts of captions; for people
+  std::array<double, kKnownThousands.size()> bytes{};
+};
+const std::vector<KnownModel>& known_models();
+
+}  // namespace kvscope::viz
