@@ -58,6 +58,22 @@ float draw_colours(Painter& p, float x, float y, const CompareScene& s) {
   return x;
 }
 
+/// On a stage: which head and token the frames are about, as far as there is room to say it.
+void draw_framed(Painter& p, float x, float y, float end) {
+  const Selection& at = p.frame().selection;
+  if (!at.layer || !at.kv_head) return;
+  const std::string head = fmt::format("framed: L{} H{}", *at.layer, *at.kv_head);
+  const std::string token =
+      at.tokens ? head + ", " + quoted(token_range_text(p.frame().snapshot->tokens, at.tokens->first, at.tokens->last, 8)) : head;
+  for (const std::string& words : {token, head}) {
+    const float width = p.width_of(Face::caption, words);
+    if (x + width > end) continue;
+    p.text({end, y}, words, Face::caption, p.theme().accent, Align::right);
+    p.mark("framed", words, {end - width, y - p.px(7), end, y + p.px(7)});
+    return;
+  }
+}
+
 }  // namespace
 
 void CompareLegend::draw(Painter& p, const Rect& legend, const CompareScene& s) {
@@ -72,7 +88,10 @@ void CompareLegend::draw(Painter& p, const Rect& legend, const CompareScene& s) 
   const float end = legend.x1 + p.px(compare::kRemove), room = end - x - p.px(10);
   left_out_ = fmt::format("{}", fmt::join(s.left_out, ", "));
   left_out_at_ = {};
-  if (p.frame().plain) return;  // an audience can neither widen nor choose
+  if (p.frame().plain) {  // an audience can neither widen nor choose
+    draw_framed(p, x, y, legend.x1 + p.px(compare::kRemove));
+    return;
+  }
   if (!s.left_out.empty()) {
     const std::string hidden = count_of(static_cast<int>(s.left_out.size()), "column", "columns") + " hidden";
     // In short where there is no room to say what helps; the tooltip says it.

@@ -181,6 +181,11 @@ void draw_reference(Painter& p, const Rect& strip, const TokenAxis& axis, const 
   p.mark("strip", "lane 0", bar, text);
 }
 
+/// Rows in which a head, or on a stage its layer, can be framed.
+bool can_frame(const Painter& p, const StripScale& scale) {
+  return !scale.shares() || (p.frame().plain && scale.rows == StripScale::Rows::layers);
+}
+
 /// The run's tokens in its row; where they stand.
 Rect draw_strip(Painter& p, const CompareScene& s, const Rect& row, int lane, RunTokens& tokens, StripTextures& textures) {
   const Snapshot& snapshot = *p.frame().snapshot;
@@ -216,10 +221,13 @@ Rect draw_strip(Painter& p, const CompareScene& s, const Rect& row, int lane, Ru
          : plan.scale.shares()            ? "kept fraction"
                                           : "fate");
   const Selection& selection = p.frame().selection;
-  if (selection.layer && !plan.scale.shares() && *selection.layer < n_layers && lane == selection.lane) {
+  // A stage frames the head that the full cache reads with in every run: what they have of it is what is compared.
+  const bool framed = lane == selection.lane || (p.frame().plain && selection.lane == 0);
+  const bool rows = can_frame(p, plan.scale);
+  if (selection.layer && rows && *selection.layer < n_layers && framed) {
     const float pitch = plan.scale.band_height(n_kv) + plan.scale.gap;
     float top = strip.y0 + pitch * static_cast<float>(*selection.layer), tall = plan.scale.band_height(n_kv);
-    if (selection.kv_head) {
+    if (selection.kv_head && !plan.scale.shares()) {
       top += plan.scale.px * static_cast<float>(*selection.kv_head);
       tall = plan.scale.px;
     }
