@@ -160,7 +160,9 @@ Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesso
   s.answer = count_of(o, "answer", 1, kMostGenerated);
   s.emphasis = category_of(o);
   take_look(s, o);
-  s.compare = o.given("page") && place_of(o.at("page"), "", std::array{"lecture", "compare"}) == 1;
+  const std::size_t page = o.given("page") ? place_of(o.at("page"), "", std::array{"lecture", "compare", "memory"}) : 0;
+  s.compare = page == 1;
+  s.memory = page == 2;
   s.needs = texts_under(o, "needs");
   s.notes = o.text_or("notes", "");
   const JsonCursor variants = o.at("variants");

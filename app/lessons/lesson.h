@@ -44,6 +44,7 @@ struct Scene {
   Look look = Look::stay;
   viz::Habit habit = viz::Habit::sink;
   bool compare = false;            // on the page of the comparison
+  bool memory = false;             // what a cache takes in models that people know, in place of the panels of the run
   std::vector<std::string> needs;  // facts without which there is nothing to show: paging leaves the scene out
   std::vector<Variant> variants;
   std::string notes;  // for the speaker

@@ -504,8 +504,8 @@ TEST(PlainAtlasTest, ShowsFatesAsLongAsATokenHasAPixel) {
     for (const SceneCommand& c : recorded.scene.commands) words += c.text + "\n";
     return words;
   };
-  EXPECT_THAT(legend_of(550), ::testing::Not(::testing::HasSubstr("share"))) << "about 2.7 px a token";
-  EXPECT_THAT(legend_of(220), ::testing::HasSubstr("share")) << "0.9 px a token";
+  EXPECT_THAT(legend_of(550), ::testing::Not(::testing::HasSubstr("kept or merged"))) << "about 2.7 px a token";
+  EXPECT_THAT(legend_of(220), ::testing::HasSubstr("kept or merged")) << "0.9 px a token";
 }
 
 TEST(EmphasisTest, KeepsTheMeantCategoryAndFadesTheOthers) {

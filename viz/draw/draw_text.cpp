@@ -52,15 +52,16 @@ float imgui_size(const ImFont& font, Face face, float em) {
 }  // namespace
 
 ImFont* Painter::font(Face face) const {
-  ImFont* const wanted = face == Face::caption                             ? frame_.fonts.small
-                         : face == Face::body                              ? frame_.fonts.normal
+  ImFont* const wanted = face == Face::caption && !frame_.plain            ? frame_.fonts.small
+                         : face == Face::body || face == Face::caption     ? frame_.fonts.normal
                          : face == Face::mono                              ? frame_.fonts.mono
                          : face == Face::headline && frame_.fonts.headline ? frame_.fonts.headline
                                                                            : frame_.fonts.bold;
   return wanted != nullptr ? wanted : ImGui::GetFont();
 }
 
-float Painter::size_of(Face face) const { return nominal(face) * frame_.scale; }
+/// A stage has no small type: what is a caption elsewhere is read from the last row, too.
+float Painter::size_of(Face face) const { return nominal(frame_.plain && face == Face::caption ? Face::body : face) * frame_.scale; }
 float Painter::line_height(Face face) const { return std::ceil(size_of(face) * 1.36f); }
 
 float Painter::glyph_run(ImVec2 top_left, std::string_view text, Face face, ImU32 c, bool draw) const {

@@ -412,6 +412,7 @@ std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, in
     if (here[t] == 0 && c == Category::evicted) row.state = PairRow::State::gone;
     if (here[t] == 0 && c == Category::merged) row.state = PairRow::State::merged;
     row.votes = columns.votes[t];
+    row.meant = also && static_cast<std::size_t>(*also) == t;
     rows.push_back(std::move(row));
   }
   return rows;

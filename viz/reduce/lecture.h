@@ -48,6 +48,7 @@ struct PairRow {
   bool reference_first = false, lane_first = false;
   int votes = 0;       // of its slot in the lane; below 2: it speaks for no other token
   bool whole = false;  // the sum of what the scene is about
+  bool meant = false;  // the token that is framed in the other pictures
 };
 
 /// Where the head of `pick` looks: the `n` tokens that get most of the attention, with every token in place or in the lane's cache. A slot

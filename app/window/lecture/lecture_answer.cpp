@@ -41,7 +41,7 @@ void LectureAnswer::refresh() {
 }
 
 int LectureAnswer::labelWidth() const {
-  const QFontMetrics metrics(typeFont(*this, Type::body));
+  const QFontMetrics metrics(typeFont(*this, Type::text));
   const QString title = m_workspace.lane() ? qs(m_workspace.lane()->title) : QString();
   return std::max(metrics.horizontalAdvance("full cache"), std::min(metrics.horizontalAdvance(title), px(*this, 120))) + px(*this, 14);
 }
@@ -54,7 +54,7 @@ int LectureAnswer::chipWidth(const GeneratedCell& cell) const {
 
 /// Of "+12 …", which says at an end of the chips how many go on there.
 int LectureAnswer::signWidth() const {
-  return QFontMetrics(typeFont(*this, Type::body)).horizontalAdvance(QString("+%1 …").arg(m_cells.size())) + px(*this, 8);
+  return QFontMetrics(typeFont(*this, Type::text)).horizontalAdvance(QString("+%1 …").arg(m_cells.size())) + px(*this, 8);
 }
 
 LectureAnswer::Shown LectureAnswer::shown() const {
@@ -103,7 +103,7 @@ void LectureAnswer::paintEvent(QPaintEvent*) {
   const QColor changed = toColor(theme.changed), text = toColor(theme.text);
   const double radius = px(*this, 3);
   const int chip = px(*this, kChip), row = px(*this, kRow), label = labelWidth() - px(*this, 12);
-  painter.setFont(typeFont(*this, Type::body));
+  painter.setFont(typeFont(*this, Type::text));
   painter.setPen(toColor(theme.secondary));
   paintLine(painter, QRect(0, 0, label, chip), Qt::AlignLeft, "full cache");
   if (both() && m_workspace.lane()) paintLine(painter, QRect(0, row, label, chip), Qt::AlignLeft, qs(m_workspace.lane()->title));

@@ -16,7 +16,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr double kHeader = 18, kBarRow = 22, kBar = 12;  // px at 100 %
+constexpr double kHeader = 20, kBarRow = 22, kBar = 12;  // px at 100 %
 constexpr int kMost = 8;
 
 /// Of a slot that speaks for several tokens.
@@ -78,7 +78,7 @@ int LectureBars::labelWidth() const {
 void LectureBars::paintLabel(QPainter& painter, int y, int width, const viz::PairRow& row) const {
   const viz::Theme& theme = m_workspace.theme();
   painter.setFont(typeFont(*this, Type::text, row.whole || row.reference_first || row.lane_first, TypeFace::tabular));
-  painter.setPen(toColor(theme.text));
+  painter.setPen(toColor(row.meant ? theme.accent : theme.text));
   const QString votes = votesText(row), name = qs(row.label);
   const int tag = votes.isEmpty() ? 0 : painter.fontMetrics().horizontalAdvance(votes) + px(*this, 4), gap = tag > 0 ? px(*this, 2) : 0;
   const QRect room(0, y, width - tag - gap, px(*this, kBarRow));
@@ -98,7 +98,7 @@ void LectureBars::placeCapture() {
   const Snapshot& snapshot = m_workspace.snapshot();
   m_capture->setVisible(m_needs_history && !snapshot.shadow && both() && !m_shown.empty());
   if (m_capture->isHidden()) return;
-  const QFont font = typeFont(*this, Type::body);
+  const QFont font = typeFont(*this, Type::text);
   m_capture->setFont(font);
   m_capture->ensurePolished();
   const QFontMetrics metrics = m_capture->fontMetrics();
@@ -106,7 +106,7 @@ void LectureBars::placeCapture() {
   const int x = labelWidth(), room = (width() - x) / 2 - px(*this, 8);
   m_capture->setText(fitting(metrics, room, {m_whole + ": not captured – " + offer, "not captured – " + offer, offer}));
   m_capture->setAccessibleName(m_whole + ": not captured, " + offer);
-  m_capture->setGeometry(x, 0, std::min(room, metrics.horizontalAdvance(m_capture->text()) + 4), px(*this, 17));
+  m_capture->setGeometry(x, 0, std::min(room, metrics.horizontalAdvance(m_capture->text()) + 4), px(*this, 19));
 }
 
 void LectureBars::resizeEvent(QResizeEvent* event) {
@@ -138,7 +138,7 @@ void LectureBars::paintEvent(QPaintEvent*) {
   const viz::Theme& theme = m_workspace.theme();
   const QColor text = toColor(theme.text), secondary = toColor(theme.secondary), changed = toColor(theme.changed);
   if (m_shown.empty()) {
-    painter.setFont(typeFont(*this, Type::body));
+    painter.setFont(typeFont(*this, Type::text));
     painter.setPen(secondary);
     painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, m_empty);
     return;
@@ -151,11 +151,12 @@ void LectureBars::paintEvent(QPaintEvent*) {
   const int number = numbers.horizontalAdvance(">99.9 %") + px(*this, 4), gap = px(*this, 8);
   const int half = (width() - label) / (two ? 2 : 1), bar = std::max(px(*this, 20), half - number - gap - (two ? px(*this, 8) : 0));
   const auto header = [&](int x, const QString& words) {
-    paintLine(painter, QRect(x, 0, half - gap, px(*this, 17)), Qt::AlignLeft, words);
+    paintLine(painter, QRect(x, 0, half - gap, px(*this, 19)), Qt::AlignLeft, words);
   };
-  painter.setFont(typeFont(*this, Type::body));
+  painter.setFont(typeFont(*this, Type::text));
   painter.setPen(secondary);
-  if (m_capture->isHidden()) header(label, fitting(painter.fontMetrics(), half - gap, {m_whole, QString("all in place")}));
+  if (m_capture->isHidden())
+    header(label, fitting(painter.fontMetrics(), half - gap, {both() ? m_whole : QString("full cache"), QString("all in place")}));
   if (two && m_workspace.lane()) header(label + half, qs(m_workspace.lane()->title));
   const int height = px(*this, kBar);
   int y = px(*this, kHeader);
@@ -168,13 +169,15 @@ void LectureBars::paintEvent(QPaintEvent*) {
       paintLine(painter, QRect(x + bar + gap, y, number, px(*this, kBarRow)), Qt::AlignLeft, words);
     };
     const auto track = [&](int x) { return QRectF(x, middle - height / 2, bar, height); };
-    paintBar(painter, track(label), row.reference, secondary);
+    const QColor framed = toColor(theme.accent);  // as the frames are
+    paintBar(painter, track(label), row.reference, row.meant ? framed : secondary);
     value(label, shareText(row.reference), text, row.reference_first);
     if (two) {
       const int x = label + half;
       if (row.state == viz::PairRow::State::here) {
         const bool wrong = row.lane_first && !row.reference_first;
-        paintBar(painter, track(x), row.lane, wrong ? changed : toColor(theme.category[static_cast<std::size_t>(Category::kept)]));
+        const QColor own = toColor(theme.category[static_cast<std::size_t>(Category::kept)]);
+        paintBar(painter, track(x), row.lane, wrong ? changed : row.meant ? framed : own);
         value(x, shareText(row.lane), text, row.lane_first);
       } else {
         const bool gone = row.state == viz::PairRow::State::gone;

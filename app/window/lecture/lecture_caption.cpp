@@ -26,6 +26,7 @@ namespace {
 
 constexpr double kDot = 6, kLong = 17, kDotGap = 6;  // px at 100 %
 constexpr double kWords = 17.5, kHeight = 92;        // type of the caption; three lines of it
+constexpr double kName = 215;                        // the most of a lesson's name, and of what leads to the next one
 
 QString keyCap(const viz::Theme& theme, const QString& key, int pixels) {
   return QString("<span style='background:%1;font-family:\"Noto Sans Mono\",\"DejaVu Sans Mono\";font-size:%2px'>&nbsp;%3&nbsp;</span>")
@@ -125,7 +126,6 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
       m_words(new QLabel(this)),
       m_where(new QLabel(this)),
       m_keys(new QLabel(this)),
-      m_lesson(new ElidedLabel(this)),
       m_lessons(new QToolButton(this)),
       m_back(new QPushButton("Back to mine", this)),
       m_next(new QPushButton(this)),
@@ -138,9 +138,7 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   m_words->setTextInteractionFlags(Qt::TextSelectableByMouse);
   m_where->setObjectName("lectureSmall");
   m_lessons->setObjectName("lectureSmall");
-  m_lessons->setText("Lessons");
   m_lessons->setPopupMode(QToolButton::InstantPopup);
-  m_lessons->setToolTip("Another lesson");
   m_lessons->setAccessibleName("Lessons");
   m_back->setObjectName("chipActive");
   m_back->setToolTip("End the lesson: your own text, runs and place come back");
@@ -155,8 +153,7 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   m_keys->setTextFormat(Qt::RichText);
   auto* right = new QVBoxLayout;
   right->addStretch(1);
-  m_lesson->setObjectName("lectureSmall");
-  right->addWidget(m_lesson);
+  right->addWidget(m_lessons, 0, Qt::AlignLeft);
   right->addWidget(m_dots, 0, Qt::AlignLeft);
   auto* scene = new QHBoxLayout;
   scene->addWidget(m_where);
@@ -164,11 +161,7 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   scene->addWidget(m_keys);
   scene->addStretch(1);
   right->addLayout(scene);
-  auto* below = new QHBoxLayout;
-  below->addWidget(m_lessons);
-  below->addWidget(m_back);
-  below->addStretch(1);
-  right->addLayout(below);
+  right->addWidget(m_back, 0, Qt::AlignLeft);
   right->addStretch(1);
   auto* row = new QHBoxLayout(this);
   row->addWidget(m_words, 1);
@@ -211,9 +204,9 @@ void LectureCaption::applyType() {
   m_applying = true;
   setFixedHeight(px(*this, kHeight));
   auto* row = static_cast<QHBoxLayout*>(layout());
-  row->setContentsMargins(px(*this, 17), px(*this, 4), px(*this, 17), px(*this, 4));
+  row->setContentsMargins(px(*this, 17), px(*this, 2), px(*this, 17), px(*this, 2));
   row->setSpacing(px(*this, 24));
-  row->itemAt(1)->layout()->setSpacing(px(*this, 4));
+  row->itemAt(1)->layout()->setSpacing(px(*this, 2));
   m_applying = false;
   refresh();
 }
@@ -232,12 +225,14 @@ void LectureCaption::refresh() {
     QAccessibleEvent said(m_words, QAccessible::NameChanged);
     QAccessible::updateAccessibility(&said);
   }
-  const int small = px(*this, 11.5);
+  const int small = px(*this, 16);
   const QString where = QString("Scene %1 of %2").arg(m_guide.scene() + 1).arg(m_guide.nScenes());
   m_where->setText(where);
-  m_lesson->setText(qs(m_guide.lesson().name));
-  m_lesson->setMinimumWidth(std::min(m_lesson->fontMetrics().horizontalAdvance(qs(m_guide.lesson().name)) + 2, px(*this, 170)));
-  m_where->setAccessibleName(QString("%1, %2").arg(qs(m_guide.lesson().name), where));
+  const QString lesson = qs(m_guide.lesson().name);
+  m_lessons->ensurePolished();
+  m_lessons->setText(m_lessons->fontMetrics().elidedText(lesson, Qt::ElideRight, px(*this, kName)));
+  m_lessons->setToolTip(lesson + ": choose another lesson");
+  m_where->setAccessibleName(QString("%1, %2").arg(lesson, where));
   const bool last = m_guide.scene() + 1 >= m_guide.nScenes();
   const bool on = last && !m_next_name.isEmpty();
   m_next->setVisible(on);
@@ -245,12 +240,12 @@ void LectureCaption::refresh() {
   if (on) {
     const QFontMetrics metrics = m_next->fontMetrics();
     const int key = QFontMetrics(m_keys->font()).horizontalAdvance("   N   ");
-    const int room = layout()->itemAt(1)->geometry().width() - key;
+    const int room = px(*this, kName) - key;
     m_next->setText(metrics.elidedText("Next: " + m_next_name, Qt::ElideRight, room));
     m_next->setToolTip(QString("Next lesson: %1 (N)").arg(m_next_name));
     m_next->setAccessibleName(m_next->toolTip());
   }
-  m_keys->setText(keyCap(theme, on ? "N" : last ? "Page Up" : "Page Down", small));
+  m_keys->setText(keyCap(theme, on ? "N" : last ? "PgUp" : "PgDn", small));
   m_keys->setAccessibleName(on ? "N: the next lesson" : last ? "Page Up: the scene before" : "Page Down: the next scene");
 }
 

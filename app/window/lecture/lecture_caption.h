@@ -67,7 +67,6 @@ class LectureCaption : public QFrame {
   LectureGuide& m_guide;
   Workspace& m_workspace;
   QLabel *m_words, *m_where, *m_keys;
-  ElidedLabel* m_lesson;
   QToolButton* m_lessons;
   QPushButton *m_back, *m_next;
   QString m_next_name;

@@ -60,6 +60,7 @@ constexpr int kRowWidth = 880;         // px at 100 % of the row of controls
 constexpr double kLectureScale = 1.6;  // of all type, at the size that the design was drawn for
 constexpr QSize kLectureSize{1600, 1000};
 constexpr double kCanvasType = 14.0 / 12;  // numbers of a whole page's canvas are as large as those of the four panels
+constexpr double kPassingType = 16.0 / 13;
 constexpr double kLeastScale = 1.0, kMostScale = 3.2;
 
 double fitOf(const QSize& size) {
@@ -91,11 +92,7 @@ void putToolsAway(bool away, const Panels& panels, std::initializer_list<const M
     tool->setVisible(!away);
   };
   for (const viz::ViewEntry& view : viz::view_entries()) {
-    if (!view.in_lecture) continue;
-    for (QWidget* part : panels.of(QString::fromStdString(view.id()))->header()->findChildren<QWidget*>()) {
-      const bool name = qobject_cast<QLabel*>(part) != nullptr && part->objectName() == "facts";  // of a list
-      if (name || qobject_cast<QComboBox*>(part) != nullptr || qobject_cast<QToolButton*>(part) != nullptr) put(part);
-    }
+    if (view.in_lecture) put(panels.of(QString::fromStdString(view.id()))->header());
   }
   for (const MessageBar* bar : bars) put(bar->findChild<QPushButton*>("copyDetails"));
 }
@@ -197,6 +194,8 @@ void LectureMode::connectGuide() {
   connect(m_files, &LessonFiles::failed, this, [this](const QString& why) { m_rows.notices().show(why, why); });
   for (auto signal : {&LectureGuide::captionChanged, &LectureGuide::sceneChanged})
     connect(m_guide, signal, m_page, [this] { m_page->setHeadBefore(m_guide->headBefore()); });
+  connect(m_guide, &LectureGuide::sceneChanged, m_page,
+          [this] { m_page->showMemory(m_guide->scene() < m_guide->nScenes() && m_guide->at(m_guide->scene()).memory); });
   followHandout();
   // Where no token is meant, the words that are answered are, and the category that is spoken of: a long text hides them beyond its edge.
   connect(m_guide, &LectureGuide::arrived, this, [this] {
@@ -334,23 +333,22 @@ bool LectureMode::leaveText() {
 void LectureMode::applyScale(bool anew) {
   const double scale = m_on ? scaleFor(m_rows.central()->window()->size()) : 1;
   const double stage = m_on ? stageScaleFor(m_rows.central()->window()->size()) : 1;
-  if (!anew && scale == m_scale && stage == m_atlas->scale()) return;
+  if (!anew && scale == m_scale && stage * kCanvasType == m_atlas->scale()) return;
   m_scale = scale;
   const auto px = [scale](int at_100) { return static_cast<int>(std::lround(at_100 * scale)); };
   const QString sheet = m_on ? kvscope::styleSheet(m_model.workspace.theme(), scale) : QString();
-  for (QWidget* w : m_enlarged) w->setStyleSheet(m_on && w == m_page ? kvscope::styleSheet(m_model.workspace.theme(), stage) : sheet);
+  // What is said in passing has the tools' type, and that is small: as large as the words in the rows above and below.
+  const auto type_of = [&](const QWidget* w) { return w == m_page ? stage : w == m_row || w == m_caption ? scale : scale * kPassingType; };
+  for (QWidget* w : m_enlarged) w->setStyleSheet(m_on ? kvscope::styleSheet(m_model.workspace.theme(), type_of(w)) : sheet);
   m_dialogs->setSheet(sheet, scale);
   QApplication::setFont(uiFont(px(13)), "QMenu");  // of those to come
   for (QMenu* menu : m_rows.central()->window()->findChildren<QMenu*>()) menu->setFont(uiFont(px(13)));
   QToolTip::setFont(uiFont(px(12)));
-  m_atlas->setLook(stage, true);
+  m_atlas->setLook(stage * kCanvasType, true);
   for (const viz::ViewEntry& view : viz::view_entries()) {
     if (!view.in_lecture) continue;
     const std::string id = view.id();
     m_canvases.of(id)->setLook(m_on ? stage * kCanvasType : 1, m_on);
-    QWidget* const header = m_panels.of(QString::fromStdString(id))->header();
-    header->setFixedHeight(px(kPanelHeader));
-    for (QComboBox* box : header->findChildren<QComboBox*>()) box->setFixedHeight(px(22));
   }
 }
 

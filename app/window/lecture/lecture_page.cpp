@@ -10,6 +10,8 @@
 #include "app/window/canvas/canvas_widget.h"
 #include "app/window/help/glossary.h"
 #include "app/window/lecture/lecture_bars.h"
+#include "app/window/lecture/lecture_memory.h"
+#include "app/window/panels/prompt/prompt_editor_colours.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/session_controller.h"
@@ -98,12 +100,15 @@ LecturePage::LecturePage(Workspace& workspace, SessionController& controller, Ca
   m_text_panel = new LecturePanel("The text", {}, m_prompt, this);
   m_atlas_panel = new LecturePanel("All heads", {}, atlas, this);
   m_attention_panel = new LecturePanel("Where this head looks", "share of its attention", m_attention, this);
-  m_next_panel = new LecturePanel("The next token", "probability", m_next, this);
+  m_next_panel = new LecturePanel("Next token", "probability", m_next, this);
   for (LecturePanel* panel : {m_text_panel, m_atlas_panel}) panel->makeRoomForControls();  // side by side, so both
   m_grid->addWidget(m_text_panel, 0, 0);
   m_grid->addWidget(m_atlas_panel, 0, 1);
   m_grid->addWidget(m_attention_panel, 1, 0);
   m_grid->addWidget(m_next_panel, 1, 1);
+  m_memory = new LectureMemory(workspace);
+  m_memory_panel = new LecturePanel("Keys and values of one conversation", "every token in place, 16-bit numbers", m_memory, this);
+  m_memory_panel->hide();
   m_grid->setColumnStretch(0, 103);
   m_grid->setColumnStretch(1, 100);
   m_grid->setRowStretch(0, 23);
@@ -120,12 +125,28 @@ void LecturePage::changeEvent(QEvent* event) {
   if (event->type() == QEvent::FontChange && !m_applying) applyType();
 }
 
+void LecturePage::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  placeMemory();
+}
+
+/// Over the whole grid, which is no place in it: an item that spans cells takes their spacing away.
+void LecturePage::placeMemory() {
+  if (m_memory_panel != nullptr) m_memory_panel->setGeometry(rect().marginsRemoved(m_grid->contentsMargins()));
+}
+
 void LecturePage::applyType() {
   m_applying = true;
   const int margin = px(*this, kMargin);
   m_grid->setContentsMargins(margin, px(*this, kGap), margin, px(*this, kGap));
   m_grid->setSpacing(px(*this, kGap));
+  placeMemory();
   m_applying = false;
+}
+
+void LecturePage::showMemory(bool on) {
+  m_memory_panel->setVisible(on);
+  for (QWidget* panel : {m_text_panel, m_atlas_panel, m_attention_panel, m_next_panel}) panel->setVisible(!on);
 }
 
 void LecturePage::setHeadBefore(const std::optional<viz::Selection>& head) {
@@ -138,7 +159,8 @@ void LecturePage::refresh() {
   const viz::Selection& s = m_workspace.selection();
   const Snapshot& snapshot = m_workspace.snapshot();
   const bool head = selectedHead(snapshot, s.layer, s.kv_head).has_value();
-  m_text_panel->setTitle(head ? "What this head remembers" : "The text, in all heads together");
+  const bool reads = TokenColours::headThatReads(m_workspace) != nullptr;
+  m_text_panel->setTitle(reads ? "This head reads" : head ? "This head remembers" : "The text, in all heads together");
   m_atlas_panel->setTitle(QString("All %1 heads").arg(viz::n_heads_total(snapshot)));
   const LaneSnapshot* lane = m_workspace.lane();
   const QString by_hand = lane ? handWords(snapshot, edits_of(lane->spec)) : QString();
@@ -147,8 +169,8 @@ void LecturePage::refresh() {
   const int group = snapshot.model.n_kv_heads > 0 ? snapshot.model.group() : 1;
   const int first = s.kv_head.value_or(0) * group;  // captions speak of one of them
   m_attention_panel->setFacts(group == 1                ? QString("share of its attention")
-                              : group == 2 && s.kv_head ? QString("mean of query heads %1 and %2").arg(first).arg(first + 1)
-                              : s.kv_head               ? QString("mean of query heads %1–%2").arg(first).arg(first + group - 1)
+                              : group == 2 && s.kv_head ? QString("query heads %1 and %2").arg(first).arg(first + 1)
+                              : s.kv_head               ? QString("query heads %1–%2").arg(first).arg(first + group - 1)
                                                         : QString("mean of its %1 query heads").arg(group));
   QStringList framed;
   if (head && m_head_before)
@@ -181,11 +203,11 @@ QString LecturePage::nextFacts() const {
   if (lane->fork_of >= 0) {
     const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(lane->fork_of)];
     const bool differs = m_workspace.step() > common_steps(edits_of(lane->spec), edits_of(base.spec));
-    if (differs && i < base.steps.size()) return QString("probability · KL %1 → %2 nats, by hand").arg(nats(base.steps[i]->kl), kl);
+    if (differs && i < base.steps.size()) return QString("KL %1 → %2 nats, by hand").arg(nats(base.steps[i]->kl), kl);
   }
   const RunFigures all = run_figures(snapshot, *lane, false);
   if (all.compared < 2) return QString("probability · KL %1 nats").arg(kl);
-  return QString("KL %1 nats · mean of %2 steps %3").arg(kl, qs(viz::format_count(all.compared)), nats(all.kl.mean()));
+  return QString("KL %1, mean of %2 steps %3 nats").arg(kl, qs(viz::format_count(all.compared)), nats(all.kl.mean()));
 }
 
 }  // namespace kvscope

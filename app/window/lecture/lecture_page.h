@@ -18,6 +18,7 @@ class CategoryLegend;
 class ElidedLabel;
 class LectureAnswer;
 class LectureBars;
+class LectureMemory;
 class PromptEditor;
 class PromptPanel;
 class SessionController;
@@ -64,14 +65,19 @@ class LecturePage : public QWidget {
   LecturePanel& nextPanel() { return *m_next_panel; }
   LecturePanel& atlasPanel() { return *m_atlas_panel; }
   LecturePanel& attentionPanel() { return *m_attention_panel; }
+  /// What a cache takes in known models, in place of the four panels.
+  void showMemory(bool on);
+  LectureMemory& memory() { return *m_memory; }
   /// The scene before was about this head, and now it is another one.
   void setHeadBefore(const std::optional<viz::Selection>& head);
 
  protected:
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void refresh();
+  void placeMemory();
   void applyType();
   QString nextFacts() const;
 
@@ -79,6 +85,8 @@ class LecturePage : public QWidget {
   PromptPanel* m_prompt;
   LectureBars *m_attention, *m_next;
   LecturePanel *m_text_panel, *m_atlas_panel, *m_attention_panel, *m_next_panel;
+  LectureMemory* m_memory = nullptr;
+  LecturePanel* m_memory_panel = nullptr;
   QGridLayout* m_grid;
   std::optional<viz::Selection> m_head_before;
   bool m_applying = false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QAbstractItemView>
 #include <QAction>
 #include <QComboBox>
 #include <QEvent>
@@ -34,7 +35,6 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
       m_workspace(workspace),
       m_playback(playback),
       m_tools(tools),
-      m_name(new QLabel("<b>kvscope</b>", this)),
       m_slots(new QLabel(this)),
       m_policy(new QComboBox(this)),
       m_slider(new BudgetSlider(workspace, this)),
@@ -60,9 +60,7 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
   m_menu->setPopupMode(QToolButton::InstantPopup);
 
   auto* row = new QHBoxLayout(this);
-  for (QWidget* w :
-       {static_cast<QWidget*>(m_name), static_cast<QWidget*>(m_policy), static_cast<QWidget*>(m_slider), static_cast<QWidget*>(m_slots)})
-    row->addWidget(w);
+  for (QWidget* w : {static_cast<QWidget*>(m_policy), static_cast<QWidget*>(m_slider), static_cast<QWidget*>(m_slots)}) row->addWidget(w);
   row->addStretch(1);
   for (QWidget* w :
        {static_cast<QWidget*>(m_step), static_cast<QWidget*>(m_back), static_cast<QWidget*>(m_play), static_cast<QWidget*>(m_forward),
@@ -129,6 +127,16 @@ void LectureRow::resizeEvent(QResizeEvent* event) {
   fitSlots();
 }
 
+/// As wide as the name that is chosen, and its list as the longest one: both cut what is longer without a sign.
+void LectureRow::fitPolicy() {
+  m_policy->ensurePolished();
+  const QFontMetrics metrics = m_policy->fontMetrics();
+  int longest = px(*this, 80);
+  for (int i = 0; i < m_policy->count(); ++i) longest = std::max(longest, metrics.horizontalAdvance(m_policy->itemText(i)));
+  m_policy->view()->setMinimumWidth(longest + px(*this, 40));
+  m_policy->setFixedWidth(metrics.horizontalAdvance(m_policy->currentText()) + px(*this, 46));
+}
+
 /// The longest words that leave room for the rest of the row.
 void LectureRow::fitSlots() {
   m_slots->ensurePolished();
@@ -152,14 +160,11 @@ void LectureRow::applyType() {
   setFixedHeight(px(*this, 40));
   auto* row = static_cast<QHBoxLayout*>(layout());
   row->setContentsMargins(px(*this, 17), 0, px(*this, 15), 0);
-  row->setSpacing(px(*this, 9));
-  m_slider->setFixedWidth(px(*this, 112));
-  // As wide as the longest name: a list cuts what is longer without a sign.
-  int names = px(*this, 80);
-  for (int i = 0; i < m_policy->count(); ++i) names = std::max(names, m_policy->fontMetrics().horizontalAdvance(m_policy->itemText(i)));
-  m_policy->setFixedWidth(std::min(names + px(*this, 40), px(*this, 180)));
+  row->setSpacing(px(*this, 7));
+  m_slider->setFixedWidth(px(*this, 96));
   for (QToolButton* b : {m_ghosts, m_back, m_play, m_forward, m_menu, m_leave}) b->setIconSize(QSize(px(*this, 15), px(*this, 15)));
   m_applying = false;
+  QMetaObject::invokeMethod(this, &LectureRow::refresh, Qt::QueuedConnection);  // the list has its new font after this one
   applyTheme();
 }
 
@@ -207,13 +212,17 @@ void LectureRow::wordSlots() {
     if (settled && !(std::abs(held.mean - asked) < 0.05 && held.alike())) {
       const QString words = QString("asked %1, holds ").arg(qs(viz::format_count(wanted)));
       const QString range = QString("%1–%2").arg(qs(viz::format_count(held.fewest)), qs(viz::format_count(held.most)));
-      m_slot_words = held.alike()
-                         ? QStringList{words + holds + " slots" + bytes, words + holds + " slots", words + holds}
-                         : QStringList{words + range + ", mean " + holds + bytes, words + range + ", mean " + holds, words + holds};
+      m_slot_words = held.alike() ? QStringList{words + holds + " slots" + bytes, words + holds + " slots", words + holds}
+                                  : QStringList{words + range + ", mean " + holds + bytes, words + range + ", mean " + holds, words + range,
+                                                words + holds};
     } else {
       const QString words = QString("%1 of %2 slots").arg(qs(viz::format_count(asked)), qs(viz::format_count(snapshot.n_prompt)));
-      m_slot_words = {words + " · " + share + " of the text" + raise + bytes, words + " · " + share + raise + bytes,
-                      words + " · " + share + raise, words, counted(asked, "slot", "slots")};
+      m_slot_words = {words + " · " + share + " of the text" + raise + bytes,
+                      words + " · " + share + raise + bytes,
+                      raise.isEmpty() ? words + bytes : words + " · " + share + raise,
+                      words + raise,
+                      words,
+                      counted(asked, "slot", "slots")};
     }
   } else if (lane) {
     m_slot_words = {"no limit"};
@@ -228,6 +237,7 @@ void LectureRow::wordSlots() {
 void LectureRow::refresh() {
   m_policy->setEnabled(m_tools.policyBox()->isEnabled());
   m_policy->setCurrentIndex(m_tools.policyBox()->currentIndex());
+  fitPolicy();
   m_slider->setEnabled(m_tools.budgetSlider()->isEnabled());
   m_ghosts->setChecked(m_workspace.ghostSteps() > 0);
   wordSlots();

@@ -46,6 +46,7 @@ class LectureRow : public QFrame {
  private:
   void refresh();
   void wordSlots();
+  void fitPolicy();
   void fitSlots();
   void applyType();
   void applyTheme();
@@ -55,7 +56,7 @@ class LectureRow : public QFrame {
   Workspace& m_workspace;
   Playback& m_playback;
   ToolRow& m_tools;
-  QLabel *m_name, *m_slots;
+  QLabel* m_slots;
   QComboBox* m_policy;
   QSlider* m_slider;
   QPushButton* m_step;

@@ -147,9 +147,11 @@ QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: 
 #lectureRow { background: %window%; border-bottom: 1px solid %line%; }
 #lectureCaption { background: %panel%; border-top: 1px solid %line%; }
 #lecturePanel { background: %panel%; border: 1px solid %line%; border-radius: 5px; }
-#lectureTitle { font-size: 12.5px; font-weight: bold; }
-#lectureFacts { font-size: 12px; color: %secondary%; }
-#lectureSmall { font-size: 11.5px; color: %secondary%; }
+#lectureTitle { font-size: 14px; font-weight: bold; }
+#lectureFacts { font-size: 14px; color: %secondary%; }
+#lecturePanel QPushButton#chipActive { font-size: 14px; }
+#lectureRow QLabel, #lectureRow QComboBox, #lectureRow QPushButton, #lectureCaption QPushButton { font-size: 16px; }
+#lectureSmall { font-size: 16px; color: %secondary%; }
 QToolButton#lectureSmall { background: transparent; border: none; padding: 0 16px 0 0; text-align: left; }
 QToolButton#lectureSmall:hover, QToolButton#lectureSmall:focus { color: %text%; }
 QToolButton#lectureSmall::menu-indicator { subcontrol-position: right center; }

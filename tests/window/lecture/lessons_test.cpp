@@ -15,11 +15,14 @@
 #include <QTextBrowser>
 #include <QToolButton>
 
+#include <fmt/format.h>
+
 #include "app/window/commands/commands.h"
 #include "app/window/help/welcome_page.h"
 #include "app/window/lecture/handout.h"
 #include "app/window/lecture/lecture_bars.h"
 #include "app/window/lecture/lecture_caption.h"
+#include "app/window/lecture/lecture_memory.h"
 #include "app/window/lecture/lesson_stage.h"
 #include "app/window/lecture/speaker_notes.h"
 #include "app/window/panels/prompt/prompt_editor.h"
@@ -27,11 +30,13 @@
 #include "app/window/rows/passing_words.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_file.h"
+#include "app/window/shell/panel.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "viz/draw/draw.h"
 #include "window/lecture/lecture_fixture.h"
 #include "window/support/file_dialog.h"
+#include "window/support/ink.h"
 #include "window/support/patience.h"
 
 namespace kvscope {
@@ -69,8 +74,7 @@ std::string without_bar(const QString& words, LectureMode& mode, const viz::Fact
   return missing;
 }
 
-/// Numbers of a caption that nothing else on the screen has, so that they can only be believed. Left out are texts in «», and the sizes of
-/// models that are not on the screen.
+/// Numbers of a caption that nothing else on the screen has, so that they can only be believed. Left out are texts in «».
 std::string only_in_words(QString words, MainWindow& window) {
   LectureMode& mode = window.lectureMode();
   QStringList seen;
@@ -83,13 +87,10 @@ std::string only_in_words(QString words, MainWindow& window) {
     for (LecturePanel* panel : {&page.textPanel(), &page.atlasPanel(), &page.attentionPanel(), &page.nextPanel()})
       seen << panel->title() << panel->facts();
     seen << page.attention().accessibleDescription() << page.next().accessibleDescription();
+    if (page.memory().isVisible()) seen << page.memory().accessibleDescription();
     for (const viz::Mark& m : mode.atlas().view().marks()) seen << qs(m.value);
   }
   words.remove(QRegularExpression("«[^»]*»( #[0-9]+)?"));
-  const viz::Facts facts = viz::lecture_facts(window.workspace().snapshot(), window.workspace().selection());
-  for (const auto& [name, fact] : facts)
-    if (name.starts_with("llama_")) words.remove(QRegularExpression(QRegularExpression::escape(qs(fact.text)) + "( for [0-9]+K)?"));
-  words.remove(QRegularExpression("Llama 3 8B| 70B|8K tokens|128K"));
   static const QRegularExpression number("(?<![A-Za-z])[0-9]+(?:[\\x{2009}\\x{202f}\\x{a0} ][0-9]{3}\\b)*(?:\\.[0-9]+)?");
   const auto numbers = [](const QString& text) {
     QStringList out;
@@ -101,6 +102,21 @@ std::string only_in_words(QString words, MainWindow& window) {
   for (const QString& figure : numbers(words))
     if (!there.contains(figure)) missing += figure.toStdString() + " ";
   return missing;
+}
+
+/// What the last row cannot read, or is cut to fit.
+std::string too_small(MainWindow& window) {
+  std::string out;
+  for (const testing::Ink& ink : testing::inksOf(window)) {
+    if (std::lround(ink.pixels) < 22)
+      out += fmt::format("«{}» {:.1f} px in {}; ", ink.text.toStdString(), ink.pixels, ink.where.toStdString());
+    if (const QString cut = testing::cutOf(ink); cut.startsWith("cut"))
+      out += fmt::format("«{}» cut: {}; ", ink.text.toStdString(), cut.toStdString());
+  }
+  for (const ElidedLabel* label : window.lectureMode().page().findChildren<ElidedLabel*>())
+    if (label->isVisible() && label->shown() != label->text() && !label->text().startsWith("by hand"))
+      out += fmt::format("«{}» for «{}»; ", label->shown().toStdString(), label->text().toStdString());
+  return out;
 }
 
 /// Text of one token that is said by itself or in a frame, in the order of the steps.
@@ -136,6 +152,17 @@ TEST_P(BuiltInLesson, PagedThroughShowsEveryScene) {
     EXPECT_LE(mode().caption().lines(), 2) << where;
     EXPECT_EQ(without_bar(mode().caption().text(), mode(), viz::lecture_facts(snapshot(), selection())), "") << where;
     EXPECT_EQ(only_in_words(mode().caption().text(), *window), "") << where;
+    EXPECT_EQ(mode().page().memory().isVisible(), scene.memory) << where;
+    for (const QSize& size : {QSize(1920, 1080), QSize(1280, 800)}) {
+      window->resize(size);
+      ASSERT_TRUE(settle());
+      EXPECT_EQ(too_small(*window), "") << size.width() << " " << where;
+      EXPECT_LE(mode().caption().lines(), 2) << size.width() << " " << where;
+    }
+    if (scene.compare) {
+      const auto marks = window->canvas("compare")->view().marks();
+      EXPECT_TRUE(std::ranges::any_of(marks, [](const viz::Mark& m) { return m.kind == "framed"; })) << "where the fact stands: " << where;
+    }
     for (int lane = 0; scene.compare && lane < static_cast<int>(snapshot().lanes.size()); ++lane) {
       viz::Selection of = selection();
       of.lane = lane;
@@ -264,7 +291,8 @@ TEST_F(LessonTest, TheMenuOfLessonsSaysThatItIsOne) {
   open(builtInLesson(1));
   const auto buttons = mode().caption().findChildren<QToolButton*>();
   ASSERT_EQ(buttons.size(), 1);
-  EXPECT_EQ(buttons[0]->text(), "Lessons");
+  EXPECT_EQ(buttons[0]->accessibleName(), "Lessons");
+  EXPECT_EQ(buttons[0]->text(), qs(guide().lesson().name));
   EXPECT_NE(buttons[0]->menu(), nullptr);
   QStringList labels;
   for (const QLabel* label : mode().caption().findChildren<QLabel*>()) labels << label->text();

@@ -120,7 +120,7 @@ TEST_F(LectureTest, TheTourHasSixStopsOnPartsThatShow) {
   EXPECT_FALSE(tour->isVisible()) << "it ends after the last stop";
 }
 
-TEST_F(LectureTest, NothingOnTheScreenIsSmallerThanEighteenPixels) {
+TEST_F(LectureTest, NothingOnTheScreenIsSmallerThanTwentyTwoPixels) {
   openSample();
   for (const MainWindow::Page page : {MainWindow::Page::lecture}) {
     window->showPage(page);
@@ -131,13 +131,13 @@ TEST_F(LectureTest, NothingOnTheScreenIsSmallerThanEighteenPixels) {
                              qobject_cast<const QComboBox*>(w) || qobject_cast<const PromptEditor*>(w) ||
                              qobject_cast<const LectureBars*>(w);
       if (!with_text) continue;
-      EXPECT_GE(QFontInfo(w->font()).pixelSize(), 18) << w->metaObject()->className() << " " << w->objectName().toStdString();
+      EXPECT_GE(QFontInfo(w->font()).pixelSize(), 22) << w->metaObject()->className() << " " << w->objectName().toStdString();
     }
     for (CanvasWidget* canvas : window->views().all()) {
       if (!canvas->isVisible()) continue;
       const viz::Scene scene = canvas->scene();
       for (const viz::SceneCommand& c : scene.commands)
-        EXPECT_TRUE(c.kind != viz::SceneCommand::Kind::text || std::lround(c.em) >= 18) << canvas->view().id() << ": " << c.text;
+        EXPECT_TRUE(c.kind != viz::SceneCommand::Kind::text || std::lround(c.em) >= 22) << canvas->view().id() << ": " << c.text;
     }
   }
 }

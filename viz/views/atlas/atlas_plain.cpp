@@ -104,14 +104,14 @@ void draw_plain_atlas(Painter& p, const AtlasScene& s, const AtlasCell& cursor) 
   // Below: what the axes are. Shades need their ramp even here.
   const float y = s.legend.y0 + p.px(17);
   if (s.binned) {
-    draw_ramp_legend(p, s.axis.x0, y, {"share that is represented", t.sequential, "0", "100 %", false, false, {}, p.px(72)});
+    draw_ramp_legend(p, s.axis.x0, y, {"kept or merged", t.sequential, "0", "100 %", false, false, {}});
     return;
   }
   if (f.ghost_steps == 0 && draw_votes(p, s, y)) return;  // what is meant takes the line of what the axes are
   float x = s.axis.x0;
   if (f.ghost_steps > 0) x = draw_ghost_legend(p, s, x, y);
   const std::string rows = fmt::format("rows: {} layers × {} heads", s.snapshot->model.n_layers, s.snapshot->model.n_kv_heads);
-  const std::string_view columns = "columns: tokens of the text";
+  const std::string_view columns = "columns: tokens";
   const float room = s.axis.x1 - x;
   const bool both = p.width_of(Face::caption, columns) + p.width_of(Face::caption, rows) + p.px(16) <= room;
   if (both) p.text({x, y}, columns, Face::caption, t.secondary);

@@ -110,6 +110,7 @@ QString PromptEditor::loadFile(const QString& path) {
 
 void PromptEditor::setClickSelects(bool on) {
   m_click_selects = on;
+  if (on) m_colours.setAudience();
   setReadOnly(on);
 }
 

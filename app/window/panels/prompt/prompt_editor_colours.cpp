@@ -2,6 +2,7 @@
 #include "app/window/panels/prompt/prompt_editor_colours.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <QPainter>
 
@@ -10,6 +11,7 @@
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/ghosts.h"
+#include "viz/reduce/head.h"
 #include "viz/reduce/text.h"
 
 namespace kvscope {
@@ -17,6 +19,7 @@ namespace kvscope {
 namespace {
 constexpr double kBesideEmphasis = 0.8;  // of the panel, over categories that are not meant
 constexpr double kBesideEvicted = 0.3;   // the same beside what is gone
+constexpr int kShades = 64;              // of attention
 
 QColor fillOf(const viz::Theme& theme, Category category, const std::optional<Category>& emphasis) {
   const QColor tint = categoryTint(theme, category);
@@ -79,12 +82,23 @@ void TokenColours::update(const Workspace& workspace) {
   m_pinned.erase(std::unique(m_pinned.begin(), m_pinned.end()), m_pinned.end());
   m_fill.clear();
   m_text.clear();
+  m_paid.clear();
   const QColor panel = toColor(theme.panel);
   const auto add = [&](QColor fill, const QColor& text) {
     if (fill.isValid()) fill = mix(fill, panel, workspace.dim());
     m_fill.push_back(fill);
     m_text.push_back(text);
   };
+  if (const HeadRecord* reader = m_audience ? headThatReads(workspace) : nullptr) {
+    m_paid.assign(static_cast<std::size_t>(m_step->position) + 1, 0);
+    for (std::size_t i = 0; i < std::min(reader->attended.size(), reader->attention.size()); ++i)
+      if (const auto t = static_cast<std::size_t>(reader->attended[i]); t < m_paid.size())
+        m_paid[t] = static_cast<double>(reader->attention[i]);
+    for (int n = 0; n <= kShades; ++n) {
+      const QColor fill = rampTint(theme, static_cast<double>(n) / kShades);
+      add(fill, fill.isValid() ? inkOn(theme, fill) : m_plain);
+    }
+  }
   if (m_head >= 0) {
     m_head_name = qs(viz::head_name(*selection.layer, *selection.kv_head));
     if (m_lane && m_step && m_lane->fates && m_head < m_n_heads) {
@@ -93,6 +107,7 @@ void TokenColours::update(const Workspace& workspace) {
         m_leaving = viz::leaving(m_lane->fates->heads[static_cast<std::size_t>(m_head)], m_step->step,
                                  viz::ghosts_until(*m_lane, m_step->step, workspace.ghostSteps()), 0, m_step->position);
     }
+    if (!m_paid.empty()) return;
     const std::optional<Category>& meant = workspace.emphasis();
     for (int c = 0; c < kCategories; ++c) {
       const auto category = static_cast<Category>(c);
@@ -123,7 +138,21 @@ int TokenColours::representedBy(int token) const {
 
 bool TokenColours::pinned(int token) const { return std::binary_search(m_pinned.begin(), m_pinned.end(), token); }
 
+const HeadRecord* TokenColours::headThatReads(const Workspace& workspace) {
+  const viz::Selection& selection = workspace.selection();
+  if (selection.lane != 0 || !selection.tokens || !selection.layer || !selection.kv_head || workspace.emphasis()) return nullptr;
+  const viz::HeadPick pick = viz::pick_head(workspace.snapshot(), selection);
+  return pick.values != nullptr && !pick.values->attention.empty() ? pick.values : nullptr;
+}
+
 TokenPaint TokenColours::paint(int token) const {
+  if (!m_paid.empty()) {
+    if (token < 0 || token >= static_cast<int>(m_paid.size())) return {{}, m_unread};
+    // By the root, as bars of shares on a ramp are: a tenth must be seen beside nearly all.
+    const auto shade =
+        static_cast<std::size_t>(std::lround(kShades * std::sqrt(std::clamp(m_paid[static_cast<std::size_t>(token)], 0.0, 1.0))));
+    return {m_fill[shade], m_text[shade]};
+  }
   if (m_head >= 0) {
     if (m_categories.empty()) return {{}, m_plain};
     const auto c = static_cast<std::size_t>(category(token));

@@ -30,6 +30,11 @@ class TokenColours {
  public:
   /// Reads selection, step and theme of the workspace. Keeps the snapshot alive.
   void update(const Workspace& workspace);
+  /// For an audience: where headThatReads() is one, the shade is what it pays.
+  void setAudience() { m_audience = true; }
+
+  /// The head of the full cache that a token is framed for. It keeps them all, so that their fates say nothing: what it pays them does.
+  static const HeadRecord* headThatReads(const Workspace& workspace);
 
   /// The ink of text that was not read yet at the shown step: no fill, as without a run, and not the grey of what left.
   static QColor unreadInk(const Workspace& workspace);
@@ -52,7 +57,9 @@ class TokenColours {
   std::vector<Category> m_categories;  // of the selected head
   std::vector<char> m_leaving;         // the same; 1: gone some steps later, where pictures look ahead
   std::vector<int> m_pinned;           // ascending
-  std::vector<QColor> m_fill;          // by category, or by number of heads
+  std::vector<double> m_paid;          // attention of the head that reads; empty: fates are shown
+  bool m_audience = false;
+  std::vector<QColor> m_fill;  // by category, or by number of heads
   std::vector<QColor> m_text;
   QColor m_plain, m_faint, m_unread, m_stripes, m_hollow;
   QString m_head_name;

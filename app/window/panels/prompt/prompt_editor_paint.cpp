@@ -241,7 +241,7 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
     const QTextLine line = layout.lineAt(layout.lineCount() - 1);
     const auto [token, last] = m_spans.tokens(start + n, start + n + 1);
     painter.setPen(token < 0 ? toColor(theme.disabled) : mix(m_colours.paint(token).text, toColor(theme.panel), 0.25));
-    painter.setFont(typeFont(*this, Type::body));
+    painter.setFont(typeFont(*this, m_click_selects ? Type::text : Type::body));
     if (line.isValid()) {
       const double y = offset.y() + line.lineNumber() * m_layout->pitch();
       painter.drawText(QRectF(offset.x() + line.naturalTextRect().right() + 1, y, px(*this, 20), m_layout->pitch()),

@@ -99,6 +99,7 @@ void PromptPanel::setPlain() {
   column->removeWidget(m_strip);
   column->removeWidget(m_legend);
   m_strip->hide();
+  m_legend->setPlain();
   delete std::exchange(m_chat_button, nullptr);  // its menu is the other panel's, too
   m_plain = true;
   sayWhatToLookFor();

@@ -9,7 +9,6 @@
 
 #include "app/window/panels/prompt/prompt_editor_colours.h"
 #include "app/window/session/workspace.h"
-#include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/legend.h"
 #include "viz/reduce/text.h"
@@ -61,6 +60,8 @@ QString CategoryLegend::wordOf(Category category) const {
   return lane ? viz::category_word(*lane, category) : viz::category_name(category);
 }
 
+Type CategoryLegend::type(bool small) const { return m_plain ? Type::text : small ? Type::caption : Type::body; }
+
 QSize CategoryLegend::sizeHint() const { return {px(*this, 360), px(*this, kLine) * lay().lines}; }
 
 void CategoryLegend::resizeEvent(QResizeEvent* event) {
@@ -93,9 +94,9 @@ CategoryLegend::Entries CategoryLegend::lay() const {
       total += widths.back();
     }
   };
-  measure(Type::body, px(*this, 6));
+  measure(type(false), px(*this, 6));
   out.small = total + n_gaps * px(*this, 5) > width();
-  if (out.small) measure(Type::caption, px(*this, 3));
+  if (out.small) measure(type(true), px(*this, 3));
   const int gap = std::clamp((width() - total) / n_gaps, px(*this, 3), px(*this, 12));
   const bool broken = total + n_gaps * gap > width();
   int x = 0;
@@ -113,14 +114,15 @@ CategoryLegend::Entries CategoryLegend::lay() const {
 void CategoryLegend::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const viz::Theme& theme = m_workspace.theme();
-  painter.setFont(typeFont(*this, Type::body));
+  painter.setFont(typeFont(*this, type(false)));
   painter.setPen(toColor(theme.secondary));
   const Snapshot& snapshot = m_workspace.snapshot();
   const viz::Selection& selection = m_workspace.selection();
   const int side = px(*this, 10), line = px(*this, kLine), middle = line / 2;
-  if (selectedHead(snapshot, selection.layer, selection.kv_head)) {
+  const bool reads = m_plain && TokenColours::headThatReads(m_workspace) != nullptr;
+  if (!reads && selectedHead(snapshot, selection.layer, selection.kv_head)) {
     const Entries entries = lay();
-    const Type type = entries.small ? Type::caption : Type::body;
+    const Type type = this->type(entries.small);
     const std::vector<Category> shown = shownIn(m_workspace.lane());
     const std::optional<Category> meant = lit();
     for (std::size_t i = 0; i < shown.size(); ++i) {
@@ -144,7 +146,7 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
   }
   const int n_heads = snapshot.model.n_layers * snapshot.model.n_kv_heads;
   if (n_heads == 0) return;
-  const QString most = QString::number(n_heads);
+  const QString most = reads ? QString("all of it") : QString::number(n_heads);
   const int ramp = px(*this, 110), most_width = painter.fontMetrics().horizontalAdvance(most), space = px(*this, 7);
   int x = width() - most_width;
   painter.drawText(QRect(x, 0, most_width, height()), Qt::AlignVCenter | Qt::AlignRight, most);
@@ -153,12 +155,14 @@ void CategoryLegend::paintEvent(QPaintEvent*) {
     const QColor tint = rampTint(theme, (i + 0.5) / ramp);
     painter.fillRect(QRect(x + i, middle - side / 2, 1, side), tint);
   }
-  const int zero = painter.fontMetrics().horizontalAdvance("0");
+  const QString least = reads ? "none" : "0";
+  const int zero = painter.fontMetrics().horizontalAdvance(least);
   x -= space + zero;
-  painter.drawText(QRect(x, 0, zero, height()), Qt::AlignVCenter, "0");
-  paintLine(
-      painter, QRect(0, 0, x - space, height()), Qt::AlignLeft,
-      fitting(painter.fontMetrics(), x - space, {"heads that still represent the token", "heads that represent it", "heads with it"}));
+  painter.drawText(QRect(x, 0, zero, height()), Qt::AlignVCenter, least);
+  paintLine(painter, QRect(0, 0, x - space, height()), Qt::AlignLeft,
+            reads ? QString("attention of this head")
+                  : fitting(painter.fontMetrics(), x - space,
+                            {"heads that still represent the token", "heads that represent it", "heads with it"}));
 }
 
 }  // namespace kvscope

@@ -7,6 +7,7 @@
 #include <QPoint>
 #include <QWidget>
 
+#include "app/window/shell/panel_paint.h"
 #include "snapshot/fates.h"
 
 namespace kvscope {
@@ -26,6 +27,8 @@ class CategoryLegend : public QWidget {
   QString wordOf(Category category) const;
   /// The one that a scene is about: it is underlined, and the others' swatches step back as they do in the pictures.
   std::optional<Category> lit() const;
+  /// For an audience: as large as the text, however narrow.
+  void setPlain() { m_plain = true; }
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -39,8 +42,10 @@ class CategoryLegend : public QWidget {
     bool small = false;
   };
   Entries lay() const;
+  Type type(bool small) const;
 
   Workspace& m_workspace;
+  bool m_plain = false;
 };
 
 }  // namespace kvscope
