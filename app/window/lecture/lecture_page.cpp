@@ -207,7 +207,7 @@ QString LecturePage::nextFacts() const {
   }
   const RunFigures all = run_figures(snapshot, *lane, false);
   if (all.compared < 2) return QString("probability · KL %1 nats").arg(kl);
-  return QString("KL %1, mean of %2 steps %3 nats").arg(kl, qs(viz::format_count(all.compared)), nats(all.kl.mean()));
+  return QString("KL %1, mean of %2 steps %3").arg(kl, qs(viz::format_count(all.compared)), nats(all.kl.mean()));
 }
 
 }  // namespace kvscope

@@ -121,6 +121,7 @@ TEST_F(LectureTest, TheTourHasSixStopsOnPartsThatShow) {
 }
 
 TEST_F(LectureTest, NothingOnTheScreenIsSmallerThanTwentyTwoPixels) {
+  window->resize(1280, 800);
   openSample();
   for (const MainWindow::Page page : {MainWindow::Page::lecture}) {
     window->showPage(page);
