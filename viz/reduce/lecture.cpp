@@ -8,11 +8,11 @@
 #include <numeric>
 #include <sstream>
 
+#include "core/known_models.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/characters.h"
 #include "viz/reduce/compare.h"
-#include "viz/reduce/known_models.h"
 #include "viz/reduce/slot.h"
 #include "viz/reduce/text.h"
 

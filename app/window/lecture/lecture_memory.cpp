@@ -8,24 +8,24 @@
 
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
+#include "core/known_models.h"
 #include "viz/draw/format.h"
-#include "viz/reduce/known_models.h"
 
 namespace kvscope {
 
 namespace {
 
 constexpr double kRow = 34, kBar = 18;  // px at 100 %, the most
-constexpr auto kLengths = viz::kKnownThousands.size();
+constexpr auto kLengths = kKnownThousands.size();
 
-QString lengthText(std::size_t i) { return QString("%1K tokens").arg(viz::kKnownThousands[i]); }
+QString lengthText(std::size_t i) { return QString("%1K tokens").arg(kKnownThousands[i]); }
 
 }  // namespace
 
 LectureMemory::LectureMemory(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
   setAccessibleName("memory of keys and values in known models");
   QStringList words;
-  for (const viz::KnownModel& model : viz::known_models())
+  for (const KnownModel& model : known_models())
     for (std::size_t i = 0; i < kLengths; ++i)
       words << QString("%1, %2: %3").arg(qs(model.name), lengthText(i), qs(viz::format_bytes(model.bytes[i])));
   setAccessibleDescription(words.join("; "));
@@ -36,13 +36,13 @@ void LectureMemory::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   const viz::Theme& theme = m_workspace.theme();
-  const std::vector<viz::KnownModel>& models = viz::known_models();
+  const std::vector<KnownModel>& models = known_models();
   double most = 0;
-  for (const viz::KnownModel& model : models) most = std::max(most, *std::ranges::max_element(model.bytes));
+  for (const KnownModel& model : models) most = std::max(most, *std::ranges::max_element(model.bytes));
   const QFont text = typeFont(*this, Type::text), bold = typeFont(*this, Type::text, true);
   const QFontMetrics metrics(text), strong(bold);
   int name = 0, length = 0, number = 0;
-  for (const viz::KnownModel& model : models) {
+  for (const KnownModel& model : models) {
     name = std::max(name, strong.horizontalAdvance(qs(model.name)));
     for (std::size_t i = 0; i < kLengths; ++i) {
       length = std::max(length, metrics.horizontalAdvance(lengthText(i)));
@@ -54,7 +54,7 @@ void LectureMemory::paintEvent(QPaintEvent*) {
   const double rows = static_cast<double>(models.size() * kLengths) + 0.5 * static_cast<double>(models.size() - 1);
   const double row = std::min<double>(px(*this, kRow), height() / rows), bar = std::min<double>(px(*this, kBar), row * 0.6);
   double y = 0;
-  for (const viz::KnownModel& model : models) {
+  for (const KnownModel& model : models) {
     for (std::size_t i = 0; i < kLengths; ++i, y += row) {
       const QRectF line(0, y, width(), row);
       const double wide = std::max<double>(px(*this, 2), room * model.bytes[i] / most);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace kvscope::viz {
+namespace kvscope {
 
 /// Lengths of text at which people know these models, in units of 1,024 tokens.
 inline constexpr std::array kKnownThousands = {8, 32, 128};
@@ -17,4 +17,4 @@ struct KnownModel {
 };
 const std::vector<KnownModel>& known_models();
 
-}  // namespace kvscope::viz
+}  // namespace kvscope

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/reduce/known_models.h"
+#include "core/known_models.h"
 
 #include "core/cache_bytes.h"
 
-namespace kvscope::viz {
+namespace kvscope {
 namespace {
 
 struct Shape {
@@ -34,4 +34,4 @@ const std::vector<KnownModel>& known_models() {
   return all;
 }
 
-}  // namespace kvscope::viz
+}  // namespace kvscope
