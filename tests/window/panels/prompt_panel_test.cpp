@@ -135,6 +135,24 @@ TEST_F(PromptPanelTest, ATextThatIsNoPromptIsRefusedAtOnceAndHarmsNothing) {
   EXPECT_TRUE(panel.editor().exactText().contains('!')) << "what is no more than a prompt is taken";
 }
 
+/// Between words the layout would read to the end of the word for every line: a minute for these.
+TEST_F(PromptPanelTest, AMegabyteWithoutASpaceIsBrokenAnywhereUntilItIsGone) {
+  const auto mode = [this] { return panel.editor().document()->defaultTextOption().wrapMode(); };
+  const QString one_word(1'000'000, 'x');
+  panel.editor().setExactText("a few words");
+  EXPECT_EQ(mode(), QTextOption::WrapAtWordBoundaryOrAnywhere);
+  panel.editor().setExactText(one_word);
+  QTest::qWait(50);
+  EXPECT_EQ(mode(), QTextOption::WrapAnywhere);
+  EXPECT_GT(panel.editor().document()->firstBlock().layout()->lineCount(), 1000);
+  EXPECT_EQ(requested(), one_word);
+  panel.editor().moveCursor(QTextCursor::End);
+  QTest::keyClicks(&panel.editor(), " and more");
+  EXPECT_TRUE(panel.editor().exactText().endsWith("x and more"));
+  panel.editor().setExactText("a few words");
+  EXPECT_EQ(mode(), QTextOption::WrapAtWordBoundaryOrAnywhere);
+}
+
 TEST_F(PromptPanelTest, AfterThatManyEmojiOfAParagraphTheOthersAreBoxesAndTheTextIsWhole) {
   const int most = SpacedTextLayout::kMostEmoji;
   const QString rocket = QString::fromUtf8("\U0001F680");

@@ -6,6 +6,7 @@
 #include <QTextBlock>
 #include <QTextDocument>
 #include <QTextLayout>
+#include <QTextOption>
 
 namespace kvscope {
 
@@ -28,12 +29,31 @@ int endOfPictures(const QString& text) {
   return static_cast<int>(text.size());
 }
 
+bool hasLongWord(const QString& text) {
+  int n = 0;
+  return std::ranges::any_of(text, [&n](QChar c) { return (n = c.isSpace() ? 0 : n + 1) > SpacedTextLayout::kLongestWord; });
+}
+
 bool hasOwnFont(const QTextLayout::FormatRange& range) { return range.format.hasProperty(QTextFormat::FontStyleStrategy); }
 
 }  // namespace
 
+bool SpacedTextLayout::breaksOtherwise(int from, int added) {
+  QTextOption option = document()->defaultTextOption();
+  const bool anywhere = option.wrapMode() == QTextOption::WrapAnywhere;
+  bool wanted = false;
+  QTextBlock block = anywhere ? document()->begin() : document()->findBlock(from);  // the long word may be gone
+  for (; block.isValid() && !wanted && (anywhere || block.position() <= from + added); block = block.next())
+    wanted = block.length() > kLongestWord && hasLongWord(block.text());
+  if (wanted == anywhere) return false;
+  option.setWrapMode(wanted ? QTextOption::WrapAnywhere : QTextOption::WrapAtWordBoundaryOrAnywhere);
+  document()->setDefaultTextOption(option);
+  return true;
+}
+
 /// The font of a block's end must be known before its lines are broken. Formats of an input method that composes here stay.
 void SpacedTextLayout::documentChanged(int from, int removed, int added) {
+  if (breaksOtherwise(from, added)) return;
   for (QTextBlock block = document()->findBlock(from); block.isValid() && block.position() <= from + added; block = block.next()) {
     QTextLayout& layout = *block.layout();
     const QString text = block.text();

@@ -9,12 +9,14 @@ namespace kvscope {
 /// plain text; it lays out lazily per block and asks blockBoundingRect() for every use, which is where the lines are put apart.
 /// Qt decodes the picture of an emoji anew whenever it asks how wide it is, so a paragraph of a megabyte of them would hold the window for
 /// half a minute at every letter: what comes after the first kMostEmoji of a paragraph is drawn in the text's own font alone, and what
-/// that lacks as boxes.
+/// that lacks as boxes. To break a line between words it reads to the end of the word, for every line anew: a megabyte without a space took
+/// minutes, so a text with a word of more than kLongestWord is broken anywhere.
 class SpacedTextLayout : public QPlainTextDocumentLayout {
   Q_OBJECT
 
  public:
   static constexpr int kMostEmoji = 2000;  // half a second
+  static constexpr int kLongestWord = 4000;
 
   SpacedTextLayout(QTextDocument* document, int pitch) : QPlainTextDocumentLayout(document), m_pitch(pitch) {}
 
@@ -28,6 +30,9 @@ class SpacedTextLayout : public QPlainTextDocumentLayout {
   void documentChanged(int from, int removed, int added) override;
 
  private:
+  /// True: it was laid out anew, in another way.
+  bool breaksOtherwise(int from, int added);
+
   int m_pitch;
 };
 
