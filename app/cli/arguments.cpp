@@ -36,8 +36,7 @@ void add_common(CLI::App& app, Arguments& a, Words& w) {
   app.add_option(
          "--model", a.model,
          "model folder (config.json, model.safetensors, tokenizer.json or tokenizer.model) or GGUF file; default: the embedded model")
-      ->type_name("FOLDER")
-      ->check(not_empty);
+      ->type_name("FOLDER");
   checked(
       app.add_option("--device", a.device, "auto (default: cuda where there is a device and the model is large, else cpu), cpu or cuda"),
       "DEVICE", one_of({"auto", "cpu", "cuda"}));
@@ -187,9 +186,7 @@ void add_heads(CLI::App& app, Arguments& a) {
 }
 
 void add_tokens(CLI::App& app, Arguments& a) {
-  app.add_option("--model", a.model, "folder with tokenizer.json or tokenizer.model; default: the embedded model")
-      ->type_name("FOLDER")
-      ->check(not_empty);
+  app.add_option("--model", a.model, "folder with tokenizer.json or tokenizer.model; default: the embedded model")->type_name("FOLDER");
   app.add_option("--text", a.prompt, "the text")->type_name("TEXT");
   app.add_option("--text-file", a.prompt_file, "file with the text")->type_name("FILE");
   add_chat(app, a, "text");
@@ -329,6 +326,10 @@ bool parse_words(CLI::App& app, int argc, const char* const* argv, std::string& 
     throw UsageError(e.what());
   }
   if (app.get_subcommands().empty()) throw UsageError(fmt::format("expected a command ({}), got options only", known_commands()));
+  // A variable of the shell that is not set is no option that was not given. An empty text has words of its own.
+  for (const CLI::Option* o : app.get_subcommands().front()->get_options())
+    if (o->count() > 0 && o->get_items_expected_max() > 0 && o->get_name() != "--prompt" && std::ranges::count(o->results(), "") > 0)
+      throw UsageError(fmt::format("{}: expected a value, got an empty one", o->get_name()));
   return true;
 }
 

@@ -40,9 +40,6 @@ Check number_in(T min, T max, std::string words) {
   };
 }
 
-/// What an unset variable of a script leaves of a name.
-inline std::string not_empty(const std::string& got) { return got.empty() ? "expected a name, got an empty text" : ""; }
-
 /// `type` stands beside the option in the help; the check has no name of its own there.
 template <class Option>
 Option* checked(Option* option, const char* type, Check check) {

@@ -95,7 +95,7 @@ class Prompts(CliTest):
         ids = ["run", "--model", TINY, "--prompt-ids"]
         self.refuses(2, ids + ["1,two,3"], "--prompt-ids: token 2: expected a token id in 0..63, got 'two'")
         self.refuses(2, ids + ["1,,3"], "token 2", "got ''")
-        self.refuses(2, ids + [""], "token 1", "got ''")
+        self.refuses(2, ids + [""], "--prompt-ids: expected a value, got an empty one")
         self.refuses(2, ids + ["1,2,64"], "token 3: expected a token id in 0..63, got '64'")
         self.refuses(2, ids + ["1,99999999999999999999"], "token 2")
         self.refuses(2, ids + ["1;2"], "token 1", "got '1;2'")
@@ -255,8 +255,16 @@ class Hostile(CliTest):
         follow = self.write("follow.json", "[1, 2]")
         self.refuses(2, ["trace"] + RUN[1:] + ["--follow", follow, "--generate", "1", "--out", follow], "this file is read for the result")
 
-    def test_an_empty_name_of_a_model_is_not_the_embedded_one(self):
-        self.refuses(2, ["run", "--model", "", "--prompt", "x"], "--model: expected a name, got an empty text")
+    def test_an_empty_value_is_not_an_option_that_was_not_given(self):
+        for args in (["run", "--prompt", "x", "--model", ""], ["ppl", "--text", ""], ["heads", "--out-retrieval", ""], ["run", "--prompt", "x", "--follow", ""],
+                     ["trace", "--prompt", "x", "--out", "t.json", "--out-kept", ""], ["sweep", "--prompt", "x", "--policies", ""]):
+            self.refuses(2, args, args[-2] + ": expected a value, got an empty one")
+
+    def test_more_runs_than_a_file_keeps_are_refused(self):
+        self.refuses(2, RUN + [word for i in range(257) for word in ("--lane", "local:slots=%d" % (i + 5))], "expected at most 256 runs, got 257")
+
+    def test_a_file_of_a_run_that_is_no_file_says_so(self):
+        self.refuses(2, RUN + ["--lane", "given:file=" + self.path(".")], "is a folder")
 
     def test_a_prompt_may_come_through_a_pipe(self):
         r = subprocess.run(["bash", "-c", '"$0" run --prompt-file <(echo Once upon a time) --generate 1 --json', CLI], capture_output=True, text=True, timeout=120)

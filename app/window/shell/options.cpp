@@ -284,6 +284,9 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
     if (!bytes) throw UsageError("--memory: expected a size like 2G or 800M, got \"" + written.memory + "\"");
     options.memory = *bytes;
   }
+  for (const CLI::Option* o : cli.get_options())  // a variable of the shell that is not set is no option that was not given
+    if (o->count() > 0 && o->get_items_expected_max() > 0 && o->get_name() != "--prompt" && std::ranges::count(o->results(), "") > 0)
+      throw UsageError(fmt::format("{}: expected a value, got an empty one", o->get_name()));
   if (options.engine == "here") options.engine.clear();
   if (!options.engine.empty()) remote::parse_address(options.engine);  // says what is wrong before there is a window
   options.view_given = cli.count("--view") > 0;

@@ -84,6 +84,11 @@ std::string RunFiles::path_of(const LaneSpec& spec, const NamedFile& file) const
   if (file.of_model)
     throw refused(spec, file,
                   fmt::format("expected {} in the model's folder {}, got none; {}", file.name, kvscope::quoted(folder_), file.source));
+  for (const std::string& path : places_of(file, folder_))
+    if (fs::exists(path, error))
+      throw refused(spec, file,
+                    fmt::format("expected a file, got {}, which is {}", kvscope::quoted(path),
+                                fs::is_directory(path, error) ? "a folder" : "no regular file"));
   throw refused(spec, file,
                 fmt::format("file {} is neither in the working directory nor in the model's folder", kvscope::quoted(file.name)));
 }
