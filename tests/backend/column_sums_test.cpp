@@ -93,15 +93,16 @@ class ColumnSumsOf : public OfVariant {
 };
 
 TEST_P(ColumnSumsOf, APromptAreThoseOfItsProbabilities) {
-  for (const Prompt& p :
-       {Prompt{1, 1, 32, {1}}, Prompt{2, 1, 64, {13}}, Prompt{4, 2, 32, {64, 64, 1, 13}}, Prompt{4, 1, 80, {31, 64, 8}},
-        Prompt{6, 2, 4, {2, 75}}, Prompt{2, 2, 128, {65}}, Prompt{4, 2, 32, {400}}, Prompt{16, 1, 8, {50}}, Prompt{49, 1, 4, {20}}}) {
+  for (const Prompt& p : {Prompt{1, 1, 32, {1}}, Prompt{2, 1, 64, {13}}, Prompt{4, 2, 32, {64, 64, 1, 13}}, Prompt{4, 1, 80, {31, 64, 8}},
+                          Prompt{6, 2, 4, {2, 75}}, Prompt{2, 2, 128, {65}}, Prompt{4, 2, 32, {400}}, Prompt{16, 1, 8, {50}},
+                          Prompt{49, 1, 4, {20}}, Prompt{2, 1, 256, {40, 100}}}) {
     for (const GroupReduce reduce : {GroupReduce::mean, GroupReduce::max, GroupReduce::sum}) {
       const auto b = backend(p);
       const Sums s = run(*b, p, reduce);
       const int n = p.n(), group = p.n_heads / p.n_kv_heads;
       const std::size_t stride = at(n + kSpare);
-      const Numbers q = random_numbers(at(n * p.n_heads * p.d), 1, 1.5), k = random_numbers(at(p.n_kv_heads * n * p.d), 2);
+      const Numbers q = rounded(*b, random_numbers(at(n * p.n_heads * p.d), 1, 1.5)),
+                    k = rounded(*b, random_numbers(at(p.n_kv_heads * n * p.d), 2));
       Numbers sum(s.sum.size()), sum_sq(sum), slow(sum), fast(sum);
       std::array<Numbers, 2> outside = {Numbers(at(p.n_kv_heads)), Numbers(at(p.n_kv_heads))};
       int call = 0, first = 0;
@@ -197,6 +198,8 @@ TEST_P(ColumnSumsOf, RowsThatSeeEverySlotAlikeHitThemAll) {
 }
 
 INSTANTIATE_TEST_SUITE_P(On, ColumnSumsOf, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
+INSTANTIATE_TEST_SUITE_P(Narrow, ColumnSumsOf, testing::ValuesIn(narrow_variants()),
+                         [](const auto& p) { return name_of_variant(p.param); });
 
 }  // namespace
 }  // namespace kvscope::test

@@ -19,4 +19,6 @@ std::vector<Variant> variants() {
   return out;
 }
 
+std::vector<Variant> narrow_variants() { return {}; }
+
 }  // namespace kvscope::test

@@ -109,6 +109,9 @@ class Device {
   Buffer buffer_;
 };
 
+/// What becomes of numbers in the backend's type.
+inline Numbers rounded(Backend& b, const Numbers& x) { return Device(b, x).values(); }
+
 /// Backend::nearest() of one head.
 inline void nearest(Backend& b, const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<int> places,
                     std::span<double> cosines) {
@@ -194,6 +197,8 @@ struct Variant {
 
 /// Those of this test program: every arithmetic of the CPU backend (cpu_variants_test.cpp), or CUDA's (gpu/variants_test.cpp).
 std::vector<Variant> variants();
+/// The same with activations and caches in half the bytes: of CUDA's alone.
+std::vector<Variant> narrow_variants();
 
 inline void PrintTo(const Variant& v, std::ostream* out) { *out << v.name; }
 inline std::string name_of_variant(const Variant& v) { return v.name; }

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "backend/reference.h"
 #include "core/slot_runs.h"
-#include "gpu/variants.h"
 
 namespace kvscope::test {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "backend/cuda/kernels/types.h"
+#include "backend/reference.h"
 #include "core/slot_runs.h"
 #include "emulator.h"
-#include "gpu/variants.h"
 
 namespace kvscope::test {
 namespace {
@@ -110,6 +110,39 @@ TEST_P(Shapes, APromptOfEveryWidthAndGroupEqualsThePlainFormula) {
   }
 }
 
+TEST_P(Shapes, APromptRowHasTheSameBitsInEveryCutOfThePrompt) {
+  const int n = 200, heads = 2, last = 3;  // last: rows whose probabilities are looked at
+  for (const int d : {24, 128, 256}) {
+    const auto b = make(config_of(heads, 1, d));
+    Device q(*b, random_numbers(size(n, heads, d), 1)), k(*b, random_numbers(size(n, d), 2)), v(*b, random_numbers(size(n, d), 3));
+    const auto from = [&](int first, int cut) {
+      const int rows = n - first, looked_at = std::min(rows, last);
+      Device out(*b, size(rows, heads, d)), p(*b, size(heads, looked_at, n)), z(*b, size(heads, looked_at, n));
+      const std::vector<std::vector<KvSegment>> slots = {
+          {{k.data(), v.data(), cut}, {k.at(size(cut, d)), v.at(size(cut, d)), 70}, {k.at(size(cut + 70, d)), v.at(size(cut + 70, d)), n}}};
+      b->attend_prompt({.slots = slots,
+                        .first = first,
+                        .rows = rows,
+                        .q = q.at(size(first, heads, d)),
+                        .out = out.data(),
+                        .probability_rows = looked_at,
+                        .probabilities = p.data(),
+                        .logit_rows = looked_at,
+                        .logits = z.data()});
+      Numbers all = out.values();
+      all.erase(all.begin(), all.end() - static_cast<long>(size(looked_at, heads, d)));
+      for (int head = 0; head < heads; ++head)
+        for (const Numbers& x : {p.values(), z.values()})
+          all.insert(all.end(), x.begin() + head * looked_at * n, x.begin() + (head + 1) * looked_at * n);
+      return all;
+    };
+    const Numbers whole = from(0, 64);
+    for (const int first : {1, 30, 31, 64, 129, n - last}) ASSERT_EQ(from(first, 9), whole) << d << " " << first;
+    const Numbers alone = from(n - 1, 100);
+    ASSERT_TRUE(std::equal(alone.begin(), alone.begin() + heads * d, whole.begin() + (last - 1) * heads * d)) << d;
+  }
+}
+
 TEST_P(Shapes, LinearOfAnyRowsEqualsThePlainFormula) {
   const auto b = make(config_of(1, 1, 32));
   for (const int rows : {1, 3, 8, 32, 33}) {
@@ -152,10 +185,14 @@ TEST_P(Shapes, RowsKeepTheirNumbersInEveryFormat) {
 
 INSTANTIATE_TEST_SUITE_P(On, Shapes, testing::ValuesIn(all_variants()), [](const auto& p) { return name_of_variant(p.param); });
 
-TEST(Kernels, MakeTheSameBitsInWhateverOrderThreadsRun) {
+class Kernels : public testing::TestWithParam<DType> {};
+
+TEST_P(Kernels, MakeTheSameBitsInWhateverOrderThreadsRun) {
   if (!emulator::kRuns) GTEST_SKIP();
-  const auto run = [] {
-    const auto b = variants()[0].make(config_of(8, 2, 80), 1);
+  const Variant on_host = GetParam() == DType::f32 ? variants()[0] : narrow_variants()[0];
+  ASSERT_EQ(on_host.dtype, GetParam());
+  const auto run = [&] {
+    const auto b = on_host.make(config_of(8, 2, 80), 1);
     Device q(*b, random_numbers(size(40, 8, 80), 1)), k(*b, random_numbers(size(2, 300, 80), 2)),
         v(*b, random_numbers(size(2, 300, 80), 3)), out(*b, size(40, 8, 80)), step(*b, size(8, 80)), p(*b, size(4, 300)),
         y(*b, size(5, 50)), a(*b, size(8, 40, 300));
@@ -200,6 +237,9 @@ TEST(Kernels, MakeTheSameBitsInWhateverOrderThreadsRun) {
   emulator::set_order(emulator::Order::ascending);
   EXPECT_EQ(ascending, descending);
 }
+
+INSTANTIATE_TEST_SUITE_P(On, Kernels, testing::Values(DType::f32, DType::bf16),
+                         [](const auto& p) { return std::string(name_of(p.param)); });
 
 }  // namespace
 }  // namespace kvscope::test

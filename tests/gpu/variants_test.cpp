@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA backend twice: its sources compiled for the host and run thread by thread, and the module on a device where there is one.
-#include "gpu/variants.h"
+#include "backend/reference.h"
 
 #include "backend/cuda/factory.h"
 #include "emulator.h"
@@ -28,12 +28,25 @@ Variant on_device(DType dtype) {
           .why_not = status.usable ? "" : "no device: " + status.why_not};
 }
 
+/// What devices run that have no tensor cores for these numbers.
+Variant on_old_host(DType dtype) {
+  Variant out = on_host(dtype);
+  out.name = "host_old_" + std::string(name_of(dtype));
+  out.make = [make = out.make](const ModelConfig& config, int n_threads) {
+    emulator::set_capability(75);
+    auto backend = make(config, n_threads);
+    emulator::set_capability(90);
+    return backend;
+  };
+  return out;
+}
+
 }  // namespace
 
 std::vector<Variant> variants() { return {on_host(DType::f32), on_device(DType::f32)}; }
 
 std::vector<Variant> narrow_variants() {
-  return {on_host(DType::bf16), on_host(DType::f16), on_device(DType::bf16), on_device(DType::f16)};
+  return {on_host(DType::bf16), on_host(DType::f16), on_old_host(DType::bf16), on_device(DType::bf16), on_device(DType::f16)};
 }
 
 }  // namespace kvscope::test

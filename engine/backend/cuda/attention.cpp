@@ -165,6 +165,17 @@ void attend(Device& device, int group, Rotations& rotations, std::span<const Att
   batch.start(rotations);
 }
 
+namespace {
+
+/// Whether the kernels for tensor cores have all of this job.
+bool by_tiles(const Device& device, const PromptAttentionJob& job) {
+  if (device.type() == DType::f32 || device.capability() < kTensorCores || device.head_dim() % 8 != 0) return false;
+  const SumCount n = count_of_sums(job.columns);
+  return shared_of_tiles(device.head_dim(), n.sums, n.lambdas) <= device.most_shared();
+}
+
+}  // namespace
+
 void attend_prompt(Device& device, const ModelConfig& config, const PromptAttentionJob& job) {
   KVSCOPE_ASSERT(job.slots.size() == static_cast<std::size_t>(config.n_kv_heads) && job.first >= 0);
   KVSCOPE_ASSERT(job.probability_rows <= job.rows && job.logit_rows <= job.rows);
@@ -183,7 +194,11 @@ void attend_prompt(Device& device, const ModelConfig& config, const PromptAttent
   const std::size_t at_segments = up.add(segments), at_first = up.add(first_segment);
   up.send();
   const std::size_t n_rows = static_cast<std::size_t>(config.n_heads) * static_cast<std::size_t>(job.rows);
-  float* const numbers = device.scratch_of<float>(Device::Use::attention, 2 * n_rows);
+  const std::size_t table = by_tiles(device, job) ? round_up(static_cast<std::size_t>(all), kPromptTable) : 0,
+                    n_places = table * static_cast<std::size_t>(config.n_kv_heads);
+  auto** const places =
+      static_cast<const void**>(device.scratch(Device::Use::attention, 2 * n_places * sizeof(const void*) + 2 * n_rows * sizeof(float)));
+  auto* const numbers = reinterpret_cast<float*>(places + 2 * n_places);
   const PromptArgs args{.segments = up.at<Segment>(at_segments),
                         .first_segment = up.at<int>(at_first),
                         .n_heads = config.n_heads,
@@ -191,10 +206,13 @@ void attend_prompt(Device& device, const ModelConfig& config, const PromptAttent
                         .d = config.head_dim,
                         .first = job.first,
                         .rows = job.rows,
+                        .table = static_cast<int>(table),
                         .q = job.q,
                         .out = job.out,
                         .tops = numbers,
-                        .sums = numbers + n_rows};
+                        .sums = numbers + n_rows,
+                        .keys = places,
+                        .values = places + n_places};
   device.writes(job.out, device.row_bytes() * n_rows);
   const std::size_t of_row = device.bytes(static_cast<std::size_t>(config.n_heads) * static_cast<std::size_t>(all));
   if (job.probability_rows > 0) device.writes(job.probabilities, of_row * static_cast<std::size_t>(job.probability_rows));

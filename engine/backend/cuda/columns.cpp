@@ -113,6 +113,9 @@ void ColumnPass::send_wants() {
   wants_.send();
   args_.wants = wants_.at<ColumnWant>(at_wants);
   args_.n_wants = static_cast<int>(wants.size());
+  args_.lambdas = lambdas_.at<double>(at_lambdas);
+  args_.n_lambdas = count_of_sums(job_.columns).lambdas;
+  args_.n_sums = count_of_sums(job_.columns).sums;
 }
 
 void ColumnPass::run() {
@@ -130,7 +133,7 @@ void ColumnPass::run() {
       device_.download(host_.data() + here, results_ + here, (outside_at_ + heads_ * tiles_ * n_outside - here) * sizeof(double));
     add_outside(done, n_outside);
     done += n_outside;
-    args_.n_wants = 0;
+    args_.n_wants = args_.n_sums = args_.n_lambdas = 0;
     args_.probability_rows = args_.logit_rows = 0;
   } while (done < job_.outside.size());
 }
@@ -166,6 +169,15 @@ void ColumnPass::add_columns(const ColumnSums& to, const Places& places, std::si
 }
 
 }  // namespace
+
+SumCount count_of_sums(std::span<const ColumnSums> columns) {
+  SumCount n;
+  for (const ColumnSums& c : columns) {
+    n.lambdas += static_cast<int>(c.decayed.size());
+    n.sums += static_cast<int>(c.decayed.size()) + (c.sum ? 1 : 0) + (c.sum_sq ? 1 : 0);
+  }
+  return n;
+}
 
 void sum_columns(Device& device, const ModelConfig& config, const PromptAttentionJob& job, const PromptArgs& args) {
   ColumnPass pass(device, config, job, args);

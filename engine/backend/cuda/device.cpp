@@ -22,9 +22,14 @@ Device::Device(int index, DType type, int head_dim, bool graphs) : index_(index)
   try {
     check(cudaSetDevice(index), "choosing the device");
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
-    int has_pools = 0;
-    check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, index), "asking for memory pools");
-    if (has_pools != 0) {
+    const auto attribute = [index](cudaDeviceAttr which) {
+      int value = 0;
+      check(cudaDeviceGetAttribute(&value, which, index), "asking what the device has");
+      return value;
+    };
+    capability_ = 10 * attribute(cudaDevAttrComputeCapabilityMajor) + attribute(cudaDevAttrComputeCapabilityMinor);
+    most_shared_ = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+    if (attribute(cudaDevAttrMemoryPoolsSupported) != 0) {
       cudaMemPoolProps properties = {};
       properties.allocType = cudaMemAllocationTypePinned;
       properties.location.type = cudaMemLocationTypeDevice;

@@ -38,6 +38,9 @@ class Device : public std::enable_shared_from_this<Device> {
   int head_dim() const { return head_dim_; }
   std::size_t bytes(std::size_t numbers) const { return numbers * size_of(type_); }
   std::size_t row_bytes() const { return bytes(static_cast<std::size_t>(head_dim_)); }
+  /// Compute capability, 90: 9.0; bytes of shared memory that a block can have.
+  int capability() const { return capability_; }
+  std::size_t most_shared() const { return most_shared_; }
 
   /// While it lives, this thread talks to this device and no other thread does.
   std::unique_lock<std::recursive_mutex> lock();
@@ -96,6 +99,8 @@ class Device : public std::enable_shared_from_this<Device> {
   int index_;
   DType type_;
   int head_dim_;
+  int capability_ = 0;
+  std::size_t most_shared_ = 0;
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;  // nullptr: the device has none
   cublasHandle_t cublas_ = nullptr;

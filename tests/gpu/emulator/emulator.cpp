@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -54,14 +55,23 @@ std::atomic<bool> is_idle{false};
   std::abort();
 }
 
+constexpr std::size_t kMostGiven = 32;  // bytes of a lane
+
 struct Warp {
-  std::uint64_t values[2][32] = {};
+  alignas(16) unsigned char values[2][32 * kMostGiven] = {};
   int size = 0, arrived = 0;
   unsigned turn = 0;
   bool lost = false;  // a lane has left
 };
 
+struct Copy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+};
+
 struct Fiber {
+  std::vector<Copy> copies;
   std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStack);
 #if defined(EMULATOR_FAST)
   void* top = nullptr;
@@ -107,6 +117,7 @@ void release_block() {
 
 void fiber_main() {
   (*block.kernel)();
+  if (!block.fibers[static_cast<std::size_t>(block.current)].copies.empty()) complain("a thread has left before its copies were there");
   block.fibers[static_cast<std::size_t>(block.current)].done = true;
   Warp& warp = block.warps[static_cast<std::size_t>(block.current / 32)];
   warp.lost = true;
@@ -202,18 +213,29 @@ void wait_for_block() {
   while (block.turn == turn) to_scheduler();
 }
 
-std::uint64_t exchange(std::uint64_t mine, int from) {
+const void* exchange(const void* mine, std::size_t bytes) {
   Warp& warp = block.warps[static_cast<std::size_t>(block.current / 32)];
+  if (bytes > kMostGiven) complain("more than a lane can give");
   if (warp.lost) complain("a shuffle of a warp that has lost a lane");
   const unsigned turn = warp.turn;
-  warp.values[turn % 2][block.current % 32] = mine;
+  std::memcpy(warp.values[turn % 2] + bytes * static_cast<std::size_t>(block.current % 32), mine, bytes);
   if (++warp.arrived == warp.size) {
     warp.arrived = 0;
     ++warp.turn;
     ++block.progress;
   }
   while (warp.turn == turn) to_scheduler();
-  return warp.values[turn % 2][from];
+  return warp.values[turn % 2];
+}
+
+void copy_later(void* to, const void* from, std::size_t bytes) {
+  block.fibers[static_cast<std::size_t>(block.current)].copies.push_back({to, from, bytes});
+}
+
+void wait_for_copies() {
+  std::vector<Copy>& copies = block.fibers[static_cast<std::size_t>(block.current)].copies;
+  for (const Copy& copy : copies) std::memcpy(copy.to, copy.from, copy.bytes);
+  copies.clear();
 }
 
 void set_order(Order wanted) { order = wanted; }

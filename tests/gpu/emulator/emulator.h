@@ -70,26 +70,32 @@ long waits();
 
 unsigned char* dynamic_shared();
 void wait_for_block();
-/// The 64 bits that lane `from` of this warp gives.
-std::uint64_t exchange(std::uint64_t mine, int from);
+/// What every lane of this warp gives, [32] values of `bytes` bytes, 32 at most: until the next but one call.
+const void* exchange(const void* mine, std::size_t bytes);
+template <class T>
+const T* of_warp(const T& mine) {
+  return static_cast<const T*>(exchange(&mine, sizeof(T)));
+}
+/// A copy to shared memory that is not made before this thread waits for its copies.
+void copy_later(void* to, const void* from, std::size_t bytes);
+void wait_for_copies();
 
 /// Order in which the threads of a block get their turns: results must not depend on it.
 enum class Order { ascending, descending };
 void set_order(Order order);
 /// The device memory that can be had, bytes; more fails as on a device.
 void set_memory(std::size_t bytes);
+/// Bytes of shared memory that a block can have.
+inline constexpr std::size_t kSharedAtMost = 227 * 1024;
+/// Compute capability of the devices, 90: 9.0.
+void set_capability(int capability);
 /// Number of devices that are reported.
 void set_devices(int n);
 std::size_t memory_in_use();
 
 template <class T>
 T shuffle(T value, int from) {
-  static_assert(sizeof(T) <= 8);
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(T));
-  bits = exchange(bits, from);
-  std::memcpy(&value, &bits, sizeof(T));
-  return value;
+  return of_warp(value)[from];
 }
 
 inline int lane() { return static_cast<int>(threadIdx.x) % 32; }

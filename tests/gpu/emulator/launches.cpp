@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr std::size_t kSharedUnasked = 48 * 1024, kSharedAtMost = 227 * 1024;
+constexpr std::size_t kSharedUnasked = 48 * 1024;
 
 struct Kernel {
   emulator::Bind bind = nullptr;
@@ -73,7 +73,7 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute, int valu
   const std::lock_guard lock(mutex);
   const auto known = kernels.find(kernel);
   if (known == kernels.end()) return cudaErrorInvalidDeviceFunction;
-  if (value < 0 || static_cast<std::size_t>(value) > kSharedAtMost) return cudaErrorInvalidValue;
+  if (value < 0 || static_cast<std::size_t>(value) > emulator::kSharedAtMost) return cudaErrorInvalidValue;
   known->second.shared = static_cast<std::size_t>(value);
   return cudaSuccess;
 }

@@ -16,7 +16,7 @@ using kvscope::cuda::Half;
 std::mutex mutex;
 std::map<void*, std::size_t> blocks;
 std::size_t limit = std::size_t{1} << 32, used = 0;
-int devices = 1;
+int devices = 1, capability = 90;
 
 cudaError_t take(void** p, std::size_t bytes) {
   const std::lock_guard lock(mutex);
@@ -52,6 +52,7 @@ namespace emulator {
 
 void set_memory(std::size_t bytes) { limit = bytes; }
 void set_devices(int n) { devices = n; }
+void set_capability(int wanted) { capability = wanted; }
 std::size_t memory_in_use() { return used; }
 
 }  // namespace emulator
@@ -69,11 +70,24 @@ cudaError_t cudaGetDeviceCount(int* n) {
   return devices > 0 ? cudaSuccess : cudaErrorNoDevice;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
-  *p = {"emulated", 9, 0, 1, limit};
+  *p = {"emulated", capability / 10, capability % 10, 1, limit};
   return cudaSuccess;
 }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-  *value = 1;
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = capability / 10;
+      break;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = capability % 10;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = static_cast<int>(emulator::kSharedAtMost);
+      break;
+    case cudaDevAttrMemoryPoolsSupported:
+      *value = 1;
+      break;
+  }
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }

@@ -103,12 +103,17 @@ void rotate_keys(Work& work, DType type, const Segment* segments, int n_segments
 struct PromptArgs {
   const Segment* segments = nullptr;   // of all KV heads
   const int* first_segment = nullptr;  // [n_kv_heads + 1]
-  int n_heads = 0, n_kv_heads = 0, d = 0, first = 0, rows = 0, no_padding = 0;
+  int n_heads = 0, n_kv_heads = 0, d = 0, first = 0, rows = 0;
+  int table = 0;            // not 0: by tiles on tensor cores, which look up rows in keys and values [n_kv_heads, table]
   const void* q = nullptr;  // [rows, n_heads, d]
   void* out = nullptr;      // [rows, n_heads, d]
   float* tops = nullptr;    // [n_heads, rows] written by prompt_attention, read by prompt_columns
   float* sums = nullptr;
+  const void** keys = nullptr;  // for prompt_attention to write
+  const void** values = nullptr;
 };
+inline constexpr int kTensorCores = 80;   // the first capability that has them for bf16
+inline constexpr int kPromptTable = 128;  // PromptArgs::table: a multiple of this
 void prompt_attention(Work& work, DType type, const PromptArgs& args);
 
 /// Sums over rows for one way to reduce a group; arrays start as zeros (hits too).
@@ -130,7 +135,10 @@ inline constexpr int kColumnTile = 32, kMostOutside = 4;
 struct ColumnArgs {
   PromptArgs prompt;
   int row_begin = 0;  // the first row that somebody asks about
-  int probability_rows = 0, logit_rows = 0, no_padding = 0;
+  int probability_rows = 0, logit_rows = 0;
+  int n_sums = 0;  // arrays of sums in all wants
+  const double* lambdas = nullptr;
+  int n_lambdas = 0, no_padding = 0;  // in all wants
   const ColumnWant* wants = nullptr;
   int n_wants = 0;
   OutsideWant outside[kMostOutside];
@@ -140,6 +148,11 @@ struct ColumnArgs {
   void* logits = nullptr;          // [n_heads, logit_rows, all]
 };
 void prompt_columns(Work& work, DType type, const ColumnArgs& args);
+// prompt_tiles.cu: the same where table is not 0; f16 or bf16, d a multiple of 8
+void prompt_attention_tiles(Work& work, DType type, const PromptArgs& args);
+void prompt_columns_tiles(Work& work, DType type, const ColumnArgs& args);
+/// Bytes of shared memory that a block of them needs.
+std::size_t shared_of_tiles(int d, int n_sums, int n_lambdas);
 
 // ---- slots.cu
 /// Rows leave the matrices k and v, in place; both begin with the first row that goes.

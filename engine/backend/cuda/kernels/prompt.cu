@@ -270,6 +270,7 @@ std::size_t two_tiles(int d) { return sizeof(float) * 2 * 32 * static_cast<std::
 }  // namespace
 
 void prompt_attention(Work& work, DType type, const PromptArgs& a) {
+  if (a.table != 0) return prompt_attention_tiles(work, type, a);
   const dim3 grid(blocks_for(a.rows, kRows), static_cast<unsigned>(a.n_heads));
   with_type(type, [&](auto t) {
     using T = decltype(t);
@@ -279,6 +280,7 @@ void prompt_attention(Work& work, DType type, const PromptArgs& a) {
 }
 
 void prompt_columns(Work& work, DType type, const ColumnArgs& c) {
+  if (c.prompt.table != 0) return prompt_columns_tiles(work, type, c);
   const dim3 grid(blocks_for(c.prompt.first + c.prompt.rows, kSlots), static_cast<unsigned>(c.prompt.n_kv_heads));
   with_type(type, [&](auto t) {
     launch("sums over a prompt's attention", sum_tile_columns<decltype(t)>, grid, kThreads, two_tiles(c.prompt.d), work, c);
