@@ -133,6 +133,13 @@ struct NearestJob {
   bool by_product = false;
 };
 
+/// n rows to places one after the other.
+struct RowsJob {
+  void* to = nullptr;
+  const void* from = nullptr;
+  int n = 0;
+};
+
 /// Key rows of some slots.
 struct KeyRowsJob {
   const HeadKv* kv = nullptr;
@@ -179,6 +186,13 @@ class Backend {
   virtual void download(void* to_host, const void* from, std::size_t bytes) = 0;
   /// Between two places of backend memory that do not overlap.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
+  /// Rows of so many bytes, each `stride` rows behind the one before it. They may neither overlap nor depend on each other.
+  virtual void copy_rows(std::span<const RowsJob> jobs, std::size_t row_bytes, int stride) {
+    const std::size_t step = row_bytes * static_cast<std::size_t>(stride);
+    for (const RowsJob& job : jobs)
+      for (std::size_t i = 0; i < static_cast<std::size_t>(job.n); ++i)
+        copy(static_cast<std::byte*>(job.to) + row_bytes * i, static_cast<const std::byte*>(job.from) + step * i, row_bytes);
+  }
   /// Weights as the file has them: F32, F16, BF16 and, on the CPU, quantised ones stay so in memory. `host` must outlive the result where
   /// the backend keeps a view.
   virtual Weight weight(DType dtype, int out, int in, const void* host) = 0;

@@ -7,24 +7,42 @@
 
 namespace kvscope {
 
-void History::append(const void* k, const void* v, std::size_t head_bytes) {
-  if (n_ % kPage == 0) {
-    auto page = std::make_shared<Page>();
-    for (int h = 0; h < n_kv_heads_; ++h) page->heads.push_back(backend_->make_kv(kPage));
+std::byte* History::row_of(const Page& page, int kv_head, bool is_value, int row) const {
+  const int place = (2 * kv_head + (is_value ? 1 : 0)) * kPage + row;
+  return const_cast<std::byte*>(page.rows.as<std::byte>()) + head_bytes_ * static_cast<std::size_t>(place);
+}
+
+History::Page& History::page_to_write() {
+  const bool full = n_ % kPage == 0;
+  if (!full && pages_.back().use_count() == 1) return *pages_.back();
+  auto page = std::make_shared<Page>();
+  page->rows = backend_->allocate(head_bytes_ * static_cast<std::size_t>(2 * kPage * n_kv_heads_));
+  if (full) {
     pages_.push_back(std::move(page));
-  } else if (pages_.back().use_count() > 1) {
-    auto own = std::make_shared<Page>();
-    for (const HeadKv& head : pages_.back()->heads) own->heads.push_back(backend_->clone_kv(head));
-    pages_.back() = std::move(own);
+  } else {
+    backend_->copy(page->rows.data(), pages_.back()->rows.data(), page->rows.bytes());
+    pages_.back() = std::move(page);
   }
-  Page& page = *pages_.back();
-  for (int h = 0; h < n_kv_heads_; ++h) {
-    HeadKv& kv = page.heads[h];
-    kv.n_slots = n_ % kPage;  // a page that a longer history left behind may hold more
-    const std::size_t offset = head_bytes * static_cast<std::size_t>(h);
-    backend_->append_kv(kv, static_cast<const std::byte*>(k) + offset, static_cast<const std::byte*>(v) + offset, 1);
+  return *pages_.back();
+}
+
+void History::append(const void* k, const void* v, std::size_t head_bytes, int n) {
+  KVSCOPE_ASSERT(n_ == 0 || head_bytes == head_bytes_);
+  head_bytes_ = head_bytes;
+  std::vector<RowsJob> jobs;
+  for (int done = 0; done < n;) {
+    const Page& page = page_to_write();
+    const int row = n_ % kPage, here = std::min(kPage - row, n - done);
+    for (int h = 0; h < n_kv_heads_; ++h) {
+      const std::size_t offset =
+          head_bytes * (static_cast<std::size_t>(done) * static_cast<std::size_t>(n_kv_heads_) + static_cast<std::size_t>(h));
+      for (const bool is_value : {false, true})
+        jobs.push_back({row_of(page, h, is_value, row), static_cast<const std::byte*>(is_value ? v : k) + offset, here});
+    }
+    done += here;
+    n_ += here;
   }
-  ++n_;
+  backend_->copy_rows(jobs, head_bytes, n_kv_heads_);
 }
 
 void History::truncate(int n) {
@@ -48,25 +66,20 @@ std::vector<KvSegment> History::segments(int kv_head, int n, int first) const {
 
 KvSegment History::token(int kv_head, int pos) const {
   KVSCOPE_ASSERT(pos >= 0 && pos < n_);
-  const HeadKv& kv = pages_[static_cast<std::size_t>(pos / kPage)]->heads[static_cast<std::size_t>(kv_head)];
-  const std::size_t row = kv.k.bytes() / static_cast<std::size_t>(kv.capacity) * static_cast<std::size_t>(pos % kPage);
-  return {static_cast<const std::byte*>(kv.k.data()) + row, static_cast<const std::byte*>(kv.v.data()) + row, 1};
+  const Page& page = *pages_[static_cast<std::size_t>(pos / kPage)];
+  return {row_of(page, kv_head, false, pos % kPage), row_of(page, kv_head, true, pos % kPage), 1};
 }
 
 std::size_t History::own_bytes() const {
   std::size_t total = 0;
-  for (const auto& page : pages_) {
-    if (page.use_count() > 1) continue;
-    for (const HeadKv& kv : page->heads) total += kv.k.bytes() + kv.v.bytes();
-  }
+  for (const auto& page : pages_)
+    if (page.use_count() == 1) total += page->rows.bytes();
   return total;
 }
 
 std::size_t History::bytes() const {
   std::size_t total = 0;
-  for (const auto& page : pages_) {
-    for (const HeadKv& kv : page->heads) total += kv.k.bytes() + kv.v.bytes();
-  }
+  for (const auto& page : pages_) total += page->rows.bytes();
   return total;
 }
 

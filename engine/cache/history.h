@@ -17,8 +17,8 @@ class History {
   History(Backend& backend, int n_kv_heads) : backend_(&backend), n_kv_heads_(n_kv_heads) {}
 
   int size() const { return n_; }
-  /// One token: k, v [n_kv_heads, head_dim] in backend memory.
-  void append(const void* k, const void* v, std::size_t head_bytes);
+  /// n tokens: k, v [n, n_kv_heads, head_dim] in backend memory.
+  void append(const void* k, const void* v, std::size_t head_bytes, int n = 1);
   /// Forgets every token from position n on.
   void truncate(int n);
   /// Tokens [first, n) of one KV head (n < 0: all), in order.
@@ -31,11 +31,16 @@ class History {
 
  private:
   struct Page {
-    std::vector<HeadKv> heads;
+    Buffer rows;  // [n_kv_heads][keys, values][kPage, head_dim]
   };
+  /// The last page, with room and nobody else's.
+  Page& page_to_write();
+  std::byte* row_of(const Page& page, int kv_head, bool is_value, int row) const;
+
   Backend* backend_;
   int n_kv_heads_;
   int n_ = 0;
+  std::size_t head_bytes_ = 0;
   std::vector<std::shared_ptr<Page>> pages_;
 };
 

@@ -33,6 +33,35 @@ TEST_P(Rows, EmbedWidensTheRowOfEachId) {
   }
 }
 
+TEST_P(Rows, CopiesOfRowsTakeOneOfEveryStrideAndLeaveTheRest) {
+  for (const int width : {3, 8, 40}) {
+    for (const int stride : {1, 3}) {
+      const auto b = backend();
+      const std::vector<int> counts = {1, 70, 0, 5};
+      const Numbers from = random_numbers(size(70 * stride, width, 4), 1);
+      Device x(*b, from), y(*b, size(76, width), -1.0), one(*b, size(2, width), -1.0);
+      std::vector<RowsJob> jobs;
+      Numbers expected;
+      for (std::size_t i = 0; i < counts.size(); ++i) {
+        const std::size_t begin = size(70 * stride, width) * i;
+        jobs.push_back({y.at(expected.size()), x.at(begin), counts[i]});
+        for (int r = 0; r < counts[i]; ++r) {
+          const auto row = from.begin() + static_cast<long>(begin + size(r * stride, width));
+          expected.insert(expected.end(), row, row + width);
+        }
+      }
+      const std::size_t row_bytes = size(width) * size_of(b->dtype());
+      b->copy_rows(jobs, row_bytes, stride);
+      EXPECT_EQ(y.values(), expected) << width << " " << stride;
+      const RowsJob single{one.at(size(width)), x.at(size(width)), 1};
+      b->copy_rows({&single, 1}, row_bytes, stride);
+      Numbers alone(size(width), -1.0);
+      alone.insert(alone.end(), from.begin() + width, from.begin() + 2 * width);
+      EXPECT_EQ(one.values(), alone) << width << " " << stride;
+    }
+  }
+}
+
 TEST_P(Rows, RmsNormDividesByTheRootOfTheMeanSquare) {
   const auto b = backend();
   for (const int width : {1, 31, 256, 300}) {

@@ -53,6 +53,11 @@ void CudaBackend::copy(void* to, const void* from, std::size_t n) {
   device_->copy(to, from, n);
 }
 
+void CudaBackend::copy_rows(std::span<const RowsJob> jobs, std::size_t row_bytes, int stride) {
+  const auto held = device_->lock();
+  device_->copy_rows(jobs, row_bytes, stride);
+}
+
 Weight CudaBackend::weight(DType type, int out, int in, const void* host) {
   KVSCOPE_ASSERT(out >= 0 && in >= 0);
   const std::size_t n = static_cast<std::size_t>(out) * static_cast<std::size_t>(in);

@@ -34,6 +34,7 @@ class CudaBackend final : public Backend {
   void upload(void* to, const void* from_host, std::size_t bytes) override;
   void download(void* to_host, const void* from, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
+  void copy_rows(std::span<const RowsJob> jobs, std::size_t row_bytes, int stride) override;
   Weight weight(DType dtype, int out, int in, const void* host) override;
   Weight synthetic_weight(DType dtype, int out, int in, std::uint64_t seed) override;
   void from_double(void* to, std::span<const double> host) override { cuda::from_double(*device_, to, host); }

@@ -166,6 +166,37 @@ void Device::append(std::span<const CopyJob> copies) {
   deferred_.append(copies);
 }
 
+void Device::copy_rows(std::span<const RowsJob> jobs, std::size_t row_bytes, int stride) {
+  int most = 0;
+  for (const RowsJob& job : jobs) most = std::max(most, job.n);
+  if (most == 0) return;
+  if (most == 1 || stride == 1) {
+    std::vector<CopyJob> copies;
+    copies.reserve(jobs.size());
+    for (const RowsJob& job : jobs)
+      if (job.n > 0) copies.push_back({job.to, job.from, row_bytes * static_cast<std::size_t>(job.n)});
+    for (const CopyJob& copy : copies) writes(copy.to, copy.bytes);
+    if (most == 1) return append(copies);
+    flush();
+    return copy_together(copies);
+  }
+  std::vector<int> order(static_cast<std::size_t>(most));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i) * stride;
+  flush();
+  Upload order_up(*this), up(*this);
+  const std::size_t at_order = order_up.add(order);
+  order_up.send();
+  std::vector<GatherJob> gathers;
+  gathers.reserve(jobs.size());
+  for (const RowsJob& job : jobs) {
+    writes(job.to, row_bytes * static_cast<std::size_t>(job.n));
+    gathers.push_back({job.to, job.from, order_up.at<int>(at_order), static_cast<int>(row_bytes), job.n});
+  }
+  const std::size_t at_gathers = up.add(gathers);
+  up.send();
+  gather_rows(work(), up.at<GatherJob>(at_gathers), static_cast<int>(gathers.size()), static_cast<int>(row_bytes));
+}
+
 void Device::change(const SlotChanges& changes) {
   flush();
   changes.start(*this, type_, head_dim_);

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "backend/buffer.h"
+#include "backend/backend.h"
 #include "backend/cuda/deferred_copies.h"
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/memory.h"
@@ -75,6 +75,8 @@ class Device : public std::enable_shared_from_this<Device> {
   void gather(Buffer& to, const Buffer& from, std::size_t row_bytes, const Buffer& order, int n);
   /// The same for rows that come to the end of caches, which nobody reads or writes before that, from memory that is no cache's.
   void append(std::span<const CopyJob> copies);
+  /// Backend::copy_rows(): now, or where it is one row each like append().
+  void copy_rows(std::span<const RowsJob> jobs, std::size_t row_bytes, int stride);
   /// Now. What they change is never on its way to the host.
   void change(const SlotChanges& changes);
   /// To be called before kernels are launched that read what those may have written.

@@ -28,10 +28,19 @@ void LayerView::show(Backend& backend, const Model& model, int layer, std::span<
 }
 
 void fill_caches(Backend& backend, const PromptRun& prompt, int layer, std::span<HeadCache> caches) {
+  std::vector<RowsJob> copies;
+  std::size_t row_bytes = 0;
   for (std::size_t h = 0; h < caches.size(); ++h) {
-    caches[h].kv = backend.make_kv(prompt.size());
-    for (const KvSegment& s : prompt.history(layer).segments(static_cast<int>(h))) backend.append_kv(caches[h].kv, s.k, s.v, s.n);
+    HeadKv& kv = caches[h].kv = backend.make_kv(prompt.size());
+    row_bytes = kv.k.bytes() / static_cast<std::size_t>(kv.capacity);
+    for (const KvSegment& s : prompt.history(layer).segments(static_cast<int>(h))) {
+      const std::size_t offset = row_bytes * static_cast<std::size_t>(kv.n_slots);
+      copies.push_back({kv.k.as<std::byte>() + offset, s.k, s.n});
+      copies.push_back({kv.v.as<std::byte>() + offset, s.v, s.n});
+      kv.n_slots += s.n;
+    }
   }
+  backend.copy_rows(copies, row_bytes, /*stride=*/1);
 }
 
 void watch_anew(const PromptRun& prompt, int layer, const StatNeeds& needs, std::span<HeadCache> caches) {

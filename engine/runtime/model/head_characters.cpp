@@ -26,11 +26,7 @@ class AllRows final : public AttentionSite {
     const int n = rows.rows;
     const std::size_t element = size_of(backend_.dtype());
     History history(backend_, config_.n_kv_heads);
-    for (int r = 0; r < n; ++r) {
-      const std::size_t offset = element * at(r) * at(config_.kv_dim());
-      history.append(static_cast<const std::byte*>(rows.k) + offset, static_cast<const std::byte*>(rows.v) + offset,
-                     element * at(config_.head_dim));
-    }
+    history.append(rows.k, rows.v, element * at(config_.head_dim), n);
     std::vector<std::vector<KvSegment>> slots;
     for (int h = 0; h < config_.n_kv_heads; ++h) slots.push_back(history.segments(h));
     const std::size_t square = at(n) * at(n), count = at(config_.n_heads) * square;

@@ -36,8 +36,7 @@ class OneToken final : public AttentionSite {
 
   void attend(const LayerRows& rows) override {
     History history(backend_, config_.n_kv_heads);
-    history.append(static_cast<const std::byte*>(rows.k), static_cast<const std::byte*>(rows.v),
-                   size_of(backend_.dtype()) * static_cast<std::size_t>(config_.head_dim));
+    history.append(rows.k, rows.v, size_of(backend_.dtype()) * static_cast<std::size_t>(config_.head_dim));
     std::vector<std::vector<KvSegment>> slots;
     for (int h = 0; h < config_.n_kv_heads; ++h) slots.push_back(history.segments(h));
     backend_.attend_prompt({.slots = slots, .rows = 1, .q = rows.q, .out = rows.out, .layer = config_.layer(rows.layer)});

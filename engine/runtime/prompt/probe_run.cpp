@@ -48,8 +48,7 @@ class ProbeRun::Pass final : public AttentionSite {
     History& cache = caches_[at(rows.layer)];
     const int seen = cache.size();
     const std::size_t head = size_of(b.dtype()) * at(c_.head_dim);
-    for (int r = 0; r < rows.rows; ++r)
-      cache.append(place(rows.k, head * at(r * c_.n_kv_heads)), place(rows.v, head * at(r * c_.n_kv_heads)), head);
+    cache.append(rows.k, rows.v, head, rows.rows);
     std::vector<std::vector<KvSegment>> slots;
     for (int h = 0; h < c_.n_kv_heads; ++h) slots.push_back(cache.segments(h));
     const bool looks = c_.window(rows.layer) == 0;

@@ -53,12 +53,7 @@ void PromptRun::Site::attend(const LayerRows& rows) {
   const ModelConfig& c = run_.config_;
   Backend& b = run_.backend_;
   Layer& layer = run_.layers_[rows.layer];
-  const std::size_t element = size_of(b.dtype());
-  for (int r = 0; r < rows.rows; ++r) {
-    const std::size_t offset = element * r * c.kv_dim();
-    layer.history.append(static_cast<const std::byte*>(rows.k) + offset, static_cast<const std::byte*>(rows.v) + offset,
-                         element * c.head_dim);
-  }
+  layer.history.append(rows.k, rows.v, size_of(b.dtype()) * c.head_dim, rows.rows);
   if (run_.needs_.value_norms) {
     layer.value_norms.resize(static_cast<std::size_t>(first_) * c.n_heads);
     const ValueRows values{.wo = &run_.model_.layers[rows.layer].wo, .v = rows.v, .rows = rows.rows, .out = &layer.value_norms};
