@@ -120,6 +120,9 @@ struct PromptAttentionJob {
   std::span<const ColumnSums> columns = {};
   std::span<const OutsideSum> outside = {};
   LayerConfig layer = {};  // its rule of logits and its window
+  /// Given: columns and outside may be there only when this is called, by this attend_prompt(), the next one or finish_sums(). What they
+  /// point to has to stay until then.
+  std::function<void()> sums_done = {};
   int first_slot(int row) const { return layer.first_seen(first + row); }
 };
 
@@ -240,6 +243,8 @@ class Backend {
   virtual bool knows_further_slots() const { return false; }
   virtual void attend(std::span<const AttentionJob> jobs) = 0;
   virtual void attend_prompt(const PromptAttentionJob& job) = 0;
+  /// What attend_prompt() has left for later.
+  virtual void finish_sums() {}
 
   // ---- slots
   virtual HeadKv make_kv(int capacity) = 0;

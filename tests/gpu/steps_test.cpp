@@ -182,6 +182,23 @@ TEST(StepsOfAnEmulatedDevice, AreOneGraphForEachLayerAndOneForTheRest) {
   EXPECT_LE(counts_of_a_step(host, "keepkv", 7).alone, 2) << "those that find the most similar keys are too few for a graph";
 }
 
+TEST_P(Steps, CountTheHitsOfMoreRowsThanAWordHasBits) {
+  const std::string folder = in_checkout("tests/golden/tiny-gqa");
+  Session on_cpu(open_model(folder), {.precision = DType::f32, .device = "cpu"});
+  ModelFiles files = open_model(folder);
+  auto backend = GetParam().make(files.config, 2);
+  ASSERT_GT(backend->prompt_rows(), 150);
+  Model model = load_model(std::move(files), *backend);
+  Session on_cuda(std::move(backend), std::move(model));
+  const RunRequest request = request_for({"custom:stat=count,slots=40,window=140"}, PromptMode::prefill, 150, 2);
+  const Snapshot expected = on_cpu.run(request, CancelToken()), got = on_cuda.run(request, CancelToken());
+  ASSERT_EQ(got.lanes.at(0).steps.size(), expected.lanes.at(0).steps.size());
+  for (std::size_t s = 0; s < expected.lanes[0].steps.size(); ++s) {
+    const auto &x = expected.lanes[0].steps[s]->heads, &y = got.lanes[0].steps[s]->heads;
+    for (std::size_t h = 0; h < x.size(); ++h) EXPECT_EQ(x[h].pos, y[h].pos) << "step " << s << " head " << h;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(On, Steps, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
 
 }  // namespace

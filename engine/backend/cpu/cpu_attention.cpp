@@ -174,6 +174,7 @@ void CpuBackend<T>::attend_prompt(const PromptAttentionJob& job) {
     }
   });
   if (sums_columns) sum_columns(job);
+  if (job.sums_done) job.sums_done();
 }
 
 /// z [rows, ldz] = q . k, not scaled, for every slot that one of the rows sees (and perhaps some more).

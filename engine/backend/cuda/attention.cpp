@@ -176,7 +176,7 @@ bool by_tiles(const Device& device, const PromptAttentionJob& job) {
 
 }  // namespace
 
-void attend_prompt(Device& device, const ModelConfig& config, const PromptAttentionJob& job) {
+void attend_prompt(Device& device, const ModelConfig& config, SumsUnderWay& sums, const PromptAttentionJob& job) {
   KVSCOPE_ASSERT(job.slots.size() == static_cast<std::size_t>(config.n_kv_heads) && job.first >= 0);
   KVSCOPE_ASSERT(job.probability_rows <= job.rows && job.logit_rows <= job.rows);
   if (job.rows <= 0) return;
@@ -218,8 +218,11 @@ void attend_prompt(Device& device, const ModelConfig& config, const PromptAttent
   if (job.probability_rows > 0) device.writes(job.probabilities, of_row * static_cast<std::size_t>(job.probability_rows));
   if (job.logit_rows > 0) device.writes(job.logits, of_row * static_cast<std::size_t>(job.logit_rows));
   prompt_attention(device.work(), device.type(), args);
-  if (!job.columns.empty() || !job.outside.empty() || job.probability_rows > 0 || job.logit_rows > 0)
-    sum_columns(device, config, job, args);
+  if (!job.columns.empty() || !job.outside.empty() || job.probability_rows > 0 || job.logit_rows > 0) {
+    sums.start(device, config, job, args);
+  } else if (job.sums_done) {
+    job.sums_done();
+  }
 }
 
 }  // namespace kvscope::cuda

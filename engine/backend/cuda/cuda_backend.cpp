@@ -33,6 +33,7 @@ CudaBackend::CudaBackend(DType type, const ModelConfig& config, const CudaOption
   if (type == DType::f64) throw Error("cuda backend: expected activations in f32, f16 or bf16, got f64; use --device cpu");
   device_ = std::make_shared<Device>(options.device, type, config.head_dim, options.graphs);
   rotations_ = std::make_unique<Rotations>(*device_, config);
+  sums_ = std::make_unique<SumsUnderWay>();
   name_ = name_of_device(options.device);
 }
 
@@ -85,6 +86,11 @@ void CudaBackend::for_each(int n, const std::function<void(int)>& body) {
   pool_.parallel_for(n, 1, [&body](int begin, int end) {
     for (int i = begin; i < end; ++i) body(i);
   });
+}
+
+void CudaBackend::finish_sums() {
+  const auto held = device_->lock();
+  sums_->finish();
 }
 
 void CudaBackend::embed(const Weight& table, std::span<const int> ids, void* x) {

@@ -40,7 +40,7 @@ class CudaBackend final : public Backend {
   void from_double(void* to, std::span<const double> host) override { cuda::from_double(*device_, to, host); }
   void to_double(std::span<double> host, const void* from) override { cuda::to_double(*device_, host, from); }
   int workers() const override { return 0; }
-  int prompt_rows() const override { return 512; }  // fewer rows leave matrix products waiting for their weights
+  int prompt_rows() const override { return device_->prompt_rows(); }
   void for_each(int n, const std::function<void(int)>& body) override;
 
   void embed(const Weight& table, std::span<const int> ids, void* x) override;
@@ -51,7 +51,8 @@ class CudaBackend final : public Backend {
   void rope(void* x, int rows, int n_heads, std::span<const int> positions, int table) override;
 
   void attend(std::span<const AttentionJob> jobs) override { cuda::attend(*device_, config_.group(), *rotations_, jobs); }
-  void attend_prompt(const PromptAttentionJob& job) override { cuda::attend_prompt(*device_, config_, job); }
+  void attend_prompt(const PromptAttentionJob& job) override { cuda::attend_prompt(*device_, config_, *sums_, job); }
+  void finish_sums() override;
 
   HeadKv make_kv(int capacity) override { return cuda::make_kv(*device_, capacity); }
   HeadKv copy_kv(const HeadKv& kv, int capacity) override { return cuda::copy_kv(*device_, kv, capacity); }
@@ -77,6 +78,7 @@ class CudaBackend final : public Backend {
   ModelConfig config_;
   std::shared_ptr<Device> device_;
   std::unique_ptr<Rotations> rotations_;
+  std::unique_ptr<SumsUnderWay> sums_;
   std::string name_;
   ThreadPool pool_;
 };

@@ -28,6 +28,7 @@ Device::Device(int index, DType type, int head_dim, bool graphs) : index_(index)
       return value;
     };
     capability_ = 10 * attribute(cudaDevAttrComputeCapabilityMajor) + attribute(cudaDevAttrComputeCapabilityMinor);
+    processors_ = attribute(cudaDevAttrMultiProcessorCount);
     most_shared_ = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
     if (attribute(cudaDevAttrMemoryPoolsSupported) != 0) {
       cudaMemPoolProps properties = {};

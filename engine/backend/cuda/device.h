@@ -4,6 +4,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -41,6 +42,8 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Compute capability, 90: 9.0; bytes of shared memory that a block can have.
   int capability() const { return capability_; }
   std::size_t most_shared() const { return most_shared_; }
+  /// Rows of a prompt that fill it: fewer leave matrix products waiting for their weights, and most of a large device idle.
+  int prompt_rows() const { return 512 * std::max(1, (processors_ + 16) / 32); }
 
   /// While it lives, this thread talks to this device and no other thread does.
   std::unique_lock<std::recursive_mutex> lock();
@@ -103,6 +106,7 @@ class Device : public std::enable_shared_from_this<Device> {
   int head_dim_;
   int capability_ = 0;
   std::size_t most_shared_ = 0;
+  int processors_ = 1;
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;  // nullptr: the device has none
   cublasHandle_t cublas_ = nullptr;

@@ -24,6 +24,10 @@ class PromptRun::Site final : public AttentionSite {
   void gather(const LayerRows& rows, std::span<const std::vector<KvSegment>> slots);
 
  private:
+  /// Words of the hits of one slot, in all heads.
+  std::size_t words_of_hits(const ColumnSums& sums) const {
+    return static_cast<std::size_t>(run_.config_.n_kv_heads) * static_cast<std::size_t>((sums.hit_rows + 63) / 64);
+  }
   void keep_hits(Layer& layer, std::span<const ColumnSums> columns, int n);
   /// p [n_heads, rows, n]: abar of the last rows of the prompt
   void keep_rows(Layer& layer, std::span<const double> p, int rows, int n);
@@ -71,6 +75,7 @@ void PromptRun::Site::gather(const LayerRows& rows, std::span<const std::vector<
   Layer& layer = run_.layers_[rows.layer];
   const std::size_t element = size_of(b.dtype());
   const int n = first_ + rows.rows;
+  if (first_ == 0) run_.clear(layer, n_total_);
 
   // how many of the last rows of this chunk somebody looks at
   const int after = n_total_ - n;
@@ -102,12 +107,13 @@ void PromptRun::Site::gather(const LayerRows& rows, std::span<const std::vector<
     }
     sums.decayed = decayed[how];
     columns.push_back(sums);
-    if (hit_rows > 0) n_hits += static_cast<std::size_t>(c.n_kv_heads) * n_total_;
+    n_hits += words_of_hits(sums) * n_total_;
   }
-  run_.hits_.resize(std::max(run_.hits_.size(), n_hits));
-  std::uint64_t* hits = run_.hits_.data();
+  std::vector<std::uint64_t>& its_hits = run_.hits_[rows.layer % 2];
+  its_hits.resize(std::max(its_hits.size(), n_hits));
+  std::uint64_t* hits = its_hits.data();
   for (ColumnSums& sums : columns)
-    if (sums.hit_rows > 0) sums.hits = std::exchange(hits, hits + static_cast<std::size_t>(c.n_kv_heads) * n_total_);
+    if (sums.hit_rows > 0) sums.hits = std::exchange(hits, hits + words_of_hits(sums) * n_total_);
   std::vector<OutsideSum> outside;
   for (std::size_t x = 0; x < layer.outside.size(); ++x)
     outside.push_back({run_.needs_.outside[x].sinks, run_.needs_.outside[x].recent, layer.outside[x].data()});
@@ -123,9 +129,12 @@ void PromptRun::Site::gather(const LayerRows& rows, std::span<const std::vector<
                    .logits = run_.z_.data(),
                    .columns = columns,
                    .outside = outside,
-                   .layer = c.layer(rows.layer)});
+                   .layer = c.layer(rows.layer),
+                   .sums_done = [this, &layer, columns, n] {
+                     keep_hits(layer, columns, n);
+                     run_.save_sums(layer, n);
+                   }});
   run_.host_.resize(std::max(run_.host_.size(), std::max(p_rows, z_rows) * row));
-  keep_hits(layer, columns, n);
   if (p_rows > 0) {
     const std::span<double> p(run_.host_.data(), p_rows * row);
     b.to_double(p, run_.probabilities_.data());
@@ -141,10 +150,12 @@ void PromptRun::Site::gather(const LayerRows& rows, std::span<const std::vector<
 
 void PromptRun::Site::keep_hits(Layer& layer, std::span<const ColumnSums> columns, int n) {
   for (const ColumnSums& sums : columns) {
-    for (int h = 0; h < run_.config_.n_kv_heads && sums.hit_rows > 0; ++h) {
-      std::uint64_t* rows = sums.hits + sums.stride * h;
-      std::fill(rows + n, rows + n_total_, 0);
-      layer.by_reduce[static_cast<std::size_t>(sums.reduce)].hits[h].push_rows({rows, sums.stride}, sums.hit_rows);
+    std::uint64_t* rows = sums.hits;
+    for (int h = 0; h < run_.config_.n_kv_heads; ++h) {
+      for (int done = 0; done < sums.hit_rows; done += 64, rows += sums.stride) {
+        std::fill(rows + n, rows + n_total_, 0);
+        layer.by_reduce[static_cast<std::size_t>(sums.reduce)].hits[h].push_rows({rows, sums.stride}, std::min(sums.hit_rows - done, 64));
+      }
     }
   }
 }
@@ -252,15 +263,21 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
     for (int r = 0; r < rows; ++r) positions[r] = first + r;
     in_work_ = first + rows;
     Site site(*this, first, n_total);
+    saving_.clear();
+    saves_ = rows == chunk;
     try {
       forward.run(tokens.subspan(first, rows), positions, site, cancel, layer_done);
+      backend_.finish_sums();
     } catch (...) {  // a chunk that stopped half-way leaves no trace
+      backend_.finish_sums();
       restart_at(first, n_total, /*has_queries=*/needs.queries >= n_total);
       throw;
     }
     done_ = first + rows;
-    if (rows == chunk) {
-      saved_[done_] = save_sums();
+    if (saves_) {
+      for (const Layer& layer : layers_)
+        for (const std::vector<double>& x : layer.outside) saving_.insert(saving_.end(), x.begin(), x.end());
+      saved_[done_] = std::exchange(saving_, {});
       thin_restart_points(saved_, chunk);
     }
     if (done_ == n_total) {
@@ -282,7 +299,7 @@ void PromptRun::restart_at(int n, int n_total, bool has_queries) {
     const std::size_t row_bytes = size_of(backend_.dtype()) * config_.q_dim();
     const Buffer before = std::exchange(layer.queries, n_queries > 0 ? backend_.allocate(row_bytes * n_queries) : Buffer());
     if (has_queries && n > 0) backend_.copy(layer.queries.data(), before.data(), row_bytes * n);
-    clear(layer, n_total);
+    if (n > 0) clear(layer, n_total);  // else when the device has begun with the layer
   }
   saved_.erase(saved_.upper_bound(n), saved_.end());
   if (n > 0) load_sums(saved_.at(n), n, n_total);
@@ -293,7 +310,8 @@ void PromptRun::clear(Layer& layer, int n_total) {
   for (std::size_t i = 0; i < layer.by_reduce.size(); ++i) {
     const PromptNeeds::Columns& want = needs_.columns[i];
     Columns& columns = layer.by_reduce[i];
-    columns.sums.assign(want.sums.size(), std::vector<double>(all, 0.0));
+    columns.sums.resize(want.sums.size());
+    for (std::vector<double>& sum : columns.sums) sum.assign(all, 0.0);
     columns.hits.assign(config_.n_kv_heads, want.hits > 0 ? HitHistory(want.hits, n_total) : HitHistory());
     columns.rows.resize(config_.n_kv_heads);
     for (std::vector<double>& rows : columns.rows) {
@@ -315,7 +333,7 @@ void PromptRun::replay(int layer, const History& history, std::span<const std::s
   needs_ = needs;
   tokens_.assign(n_total, -1);  // nobody's text: update() starts anew
   done_ = 0;
-  clear(layers_[layer], n_total);
+  saves_ = false;
   const std::size_t row_bytes = size_of(backend_.dtype()) * config_.q_dim();
   const int chunk = backend_.prompt_rows();
   const std::size_t most = row_bytes * static_cast<std::size_t>(std::min(chunk, n_total));
@@ -325,40 +343,39 @@ void PromptRun::replay(int layer, const History& history, std::span<const std::s
     for (int r = 0; r < rows; ++r) backend_.copy(static_cast<std::byte*>(q.data()) + row_bytes * r, queries[first + r]->data(), row_bytes);
     std::vector<std::vector<KvSegment>> slots;
     for (int h = 0; h < config_.n_kv_heads; ++h) slots.push_back(history.segments(h, first + rows));
-    Site(*this, first, n_total).gather({.layer = layer, .rows = rows, .q = q.data(), .out = out.data()}, slots);
+    Site site(*this, first, n_total);
+    site.gather({.layer = layer, .rows = rows, .q = q.data(), .out = out.data()}, slots);
+    backend_.finish_sums();
   }
 }
 
-template <class Layers, class Body>
-void PromptRun::for_each_sum(Layers& layers, const Body& body) {
-  for (auto& layer : layers) {
-    for (auto& columns : layer.by_reduce)
-      for (auto& x : columns.sums) body(x);
-  }
+template <class Body>
+void PromptRun::for_each_sum(Layer& layer, const Body& body) {
+  for (Columns& columns : layer.by_reduce)
+    for (std::vector<double>& x : columns.sums) body(x);
 }
 
-std::vector<double> PromptRun::save_sums() const {
-  const std::size_t n_heads = config_.n_kv_heads, n = done_;
+void PromptRun::save_sums(Layer& layer, int n) {
+  if (!saves_) return;
+  const std::size_t n_heads = config_.n_kv_heads;
   std::size_t arrays = 0;
-  for_each_sum(layers_, [&](const std::vector<double>&) { ++arrays; });
-  std::vector<double> out;
-  out.reserve(arrays * n_heads * n + layers_.size() * needs_.outside.size() * n_heads);
-  for_each_sum(layers_, [&](const std::vector<double>& x) {
+  for_each_sum(layer, [&](const std::vector<double>&) { ++arrays; });
+  if (saving_.empty()) saving_.reserve(layers_.size() * n_heads * (arrays * n + needs_.outside.size()));
+  for_each_sum(layer, [&](const std::vector<double>& x) {
     const std::size_t stride = x.size() / n_heads;
-    for (std::size_t h = 0; h < n_heads; ++h) out.insert(out.end(), x.data() + h * stride, x.data() + h * stride + n);
+    for (std::size_t h = 0; h < n_heads; ++h) saving_.insert(saving_.end(), x.data() + h * stride, x.data() + h * stride + n);
   });
-  for (const Layer& layer : layers_)
-    for (const std::vector<double>& x : layer.outside) out.insert(out.end(), x.begin(), x.end());
-  return out;
 }
 
 void PromptRun::load_sums(const std::vector<double>& saved, int n_saved, int n_total) {
   KVSCOPE_ASSERT(n_saved <= n_total);
   const double* from = saved.data();
-  for_each_sum(layers_, [&](std::vector<double>& x) {
-    for (int h = 0; h < config_.n_kv_heads; ++h, from += n_saved)
-      std::copy_n(from, n_saved, x.data() + static_cast<std::size_t>(h) * n_total);
-  });
+  for (Layer& layer : layers_) {
+    for_each_sum(layer, [&](std::vector<double>& x) {
+      for (int h = 0; h < config_.n_kv_heads; ++h, from += n_saved)
+        std::copy_n(from, n_saved, x.data() + static_cast<std::size_t>(h) * n_total);
+    });
+  }
   for (Layer& layer : layers_) {
     for (std::vector<double>& x : layer.outside) {
       std::copy_n(from, x.size(), x.begin());

@@ -115,9 +115,10 @@ class PromptRun {
   /// Arrays of one layer for n_total tokens, those of the sums zero.
   void clear(Layer& layer, int n_total);
   /// body(array [n_kv_heads, size() of the prompt]) for all sums over columns.
-  template <class Layers, class Body>
-  static void for_each_sum(Layers& layers, const Body& body);
-  std::vector<double> save_sums() const;
+  template <class Body>
+  static void for_each_sum(Layer& layer, const Body& body);
+  /// Keeps a layer's sums over columns, which have come to n tokens, to begin again from. Layers in order.
+  void save_sums(Layer& layer, int n);
   void load_sums(const std::vector<double>& saved, int n_saved, int n_total);
 
   Backend& backend_;
@@ -129,11 +130,13 @@ class PromptRun {
   int in_work_ = 0;
   bool watched_ = false;
   std::vector<Layer> layers_;
-  std::map<int, std::vector<double>> saved_;  // sums after so many tokens
+  std::map<int, std::vector<double>> saved_;  // sums after so many tokens: over columns of all layers, then those outside
+  std::vector<double> saving_;                // those of the chunk in work
+  bool saves_ = false;                        // it ends where one can begin again
   std::vector<double> logits_;
   Buffer probabilities_, z_;
   std::vector<double> host_;
-  std::vector<std::uint64_t> hits_;  // of one chunk
+  std::vector<std::uint64_t> hits_[2];  // of a chunk in a layer, and in the one before it: they may come late
 };
 
 }  // namespace kvscope

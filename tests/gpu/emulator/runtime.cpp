@@ -84,6 +84,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
       *value = static_cast<int>(emulator::kSharedAtMost);
       break;
+    case cudaDevAttrMultiProcessorCount:
     case cudaDevAttrMemoryPoolsSupported:
       *value = 1;
       break;
