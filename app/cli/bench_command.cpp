@@ -82,26 +82,29 @@ std::vector<int> prompt_of(int n, int vocab_size) {
 
 std::string name_of_lanes(std::size_t n) { return n == 1 ? "1 run" : fmt::format("{} runs", n); }
 
+/// operations: of its products.
+Row row_of_prompt(std::string name, std::string lane, int context, double ms, double operations, double limit_tflops) {
+  return {.name = std::move(name),
+          .lane = std::move(lane),
+          .context = context,
+          .ms = ms,
+          .tokens_per_s = context / ms * 1e3,
+          .of_limit = operations / ms * 1e-9 / limit_tflops};
+}
+
 /// Prompt and steps as a run has them: policies, their statistics, the records of a summary; then the steps with all that the window shows
 /// of them (attention, statistics, scores, merges; no uncompressed history).
-void measure_run(Session& session, std::vector<LaneSpec> lanes, int context, int steps, double limit_tflops, const ModelConfig& c,
-                 const CancelToken& cancel, std::vector<Row>& rows) {
-  RunRequest request{.prompt_ids = prompt_of(context, c.vocab_size),
+void measure_run(Session& session, std::vector<LaneSpec> lanes, int context, int steps, double limit_tflops, double operations,
+                 int vocab_size, const CancelToken& cancel, std::vector<Row>& rows) {
+  RunRequest request{.prompt_ids = prompt_of(context, vocab_size),
                      .lanes = std::move(lanes),
                      .n_generate = 0,
                      .detail = Detail::summary,
                      .shadow = false,
                      .measures = MeasureSet::none()};
   const Snapshot prompt = session.run(request, cancel);
-  const double seconds = prompt.total_ms / 1e3;
-  const double n = context, attention = 2.0 * n * (n + 1) / 2 * 2.0 * c.n_layers * c.q_dim();
   const std::string what = name_of_lanes(prompt.lanes.size());
-  rows.push_back({.name = "prefill",
-                  .lane = what,
-                  .context = context,
-                  .ms = prompt.total_ms,
-                  .tokens_per_s = n / seconds,
-                  .of_limit = (2.0 * products_per_token(c) * n + attention) / seconds * 1e-12 / limit_tflops});
+  rows.push_back(row_of_prompt("prefill", what, context, prompt.total_ms, operations, limit_tflops));
   const auto measure_steps = [&](const char* name) {
     request.n_generate = steps;
     const Snapshot done = session.run(request, cancel);
@@ -144,8 +147,9 @@ std::string to_text(const Json& j, const std::vector<Row>& rows) {
       left_out.empty() ? "" : fmt::format("left out, because there are fewer positions: contexts of {}\n", fmt::join(left_out, ", "));
   return fmt::format(
       "{}, {}, weights {}, computed in {}\nlimits: copy {} GB/s (read and written), matrix products {} TFLOP/s\n{}{}"
-      "decode: a step of a full cache alone, of the copy's bytes per second; prefill, run: with runs as kvscope-cli run has them,\n"
-      "of the rate of matrix products; ms of run: one step of all runs, with a summary of it or with all that the window shows (recorded)\n",
+      "decode: a step of a full cache alone, of the copy's bytes per second; reading: the prompt alone, then with sums of every kind over\n"
+      "its attention; prefill, run: with runs as kvscope-cli run has them; all of the rate of matrix products; ms of run: one step of all\n"
+      "runs, with a summary of it or with all that the window shows (recorded)\n",
       j.at("shape").get<std::string>(), j.at("device").get<std::string>(), j.at("weights").get<std::string>(),
       j.at("precision").get<std::string>(), format_number(j.at("limits").at("copy_GBps").get<double>()),
       format_number(j.at("limits").at("gemm_TFLOPs").get<double>()), aligned(cells, 2), too_long);
@@ -185,12 +189,19 @@ int bench(const Arguments& a) {
   // with lanes: the middle context, or the only one; as many steps as there are positions for
   const int context = std::min(contexts[contexts.size() / 2], 4096);
   const int steps = c.max_positions > 0 ? std::min(kSteps, c.max_positions - context) : kSteps;
+  const double operations = reading_operations(s.model, context);
+  for (const auto& [name, statistics] : {std::pair{"reading", ReadingSums::none}, std::pair{"with statistics", ReadingSums::of_columns}}) {
+    progress.show(name, 0.4);
+    const double ms = measure_reading(*s.backend, s.model, context, statistics, interrupt.token());
+    rows.push_back(row_of_prompt(name, "none", context, ms, operations, limits.products_tflops));
+  }
   Session session(std::move(s.backend), std::move(s.model));
   progress.show("one run", 0.5);
-  measure_run(session, parse_lane_specs({reference_policy()}), context, steps, limits.products_tflops, c, interrupt.token(), rows);
+  measure_run(session, parse_lane_specs({reference_policy()}), context, steps, limits.products_tflops, operations, c.vocab_size,
+              interrupt.token(), rows);
   if (!a.lanes.empty()) {
     progress.show("all runs", 0.7);
-    measure_run(session, a.lanes, context, steps, limits.products_tflops, c, interrupt.token(), rows);
+    measure_run(session, a.lanes, context, steps, limits.products_tflops, operations, c.vocab_size, interrupt.token(), rows);
   }
   document["rows"] = to_json(rows);
   return print(a.json ? document.dump() + "\n" : to_text(document, rows));

@@ -139,8 +139,9 @@ std::string serve_help() {
 std::string bench_help() {
   const std::string lane = example_policy();
   return fmt::format(
-      "decode is a step of the full cache alone, held against the bytes per second of a copy inside the same memory; prefill and run go\n"
-      "the way of kvscope-cli run, first with the full cache, then with all runs, prefill held against the rate of large matrix products.\n"
+      "decode is a step of the full cache alone, held against the bytes per second of a copy inside the same memory; reading is the\n"
+      "prompt without runs, then with every kind of sum over its attention; prefill and run go the way of kvscope-cli run, first with the\n"
+      "full cache, then with all runs. Reading and prefill are held against the rate of large matrix products.\n"
       "Both limits are measured in the same run. Weights of a shape are made in place, in bf16 (f16 with --precision f16).\n"
       "The CPU computes in f32 (default) or f64 with weights of either; f16 and bf16 as --precision are for cuda.\n"
       "\nExamples:\n"

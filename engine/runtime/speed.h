@@ -28,4 +28,11 @@ struct StepSpeed {
 /// batch rows, each with its own cache of `context` slots. Throws Error where they do not fit, Cancelled.
 StepSpeed measure_steps(Backend& backend, const Model& model, int batch, int context, const CancelToken& cancel);
 
+enum class ReadingSums { none, of_columns };
+/// Milliseconds to read a prompt of n tokens, without runs: with the last token's attention alone, or with sums over all rows of the
+/// attention of each kind that runs may want.
+double measure_reading(Backend& backend, const Model& model, int n, ReadingSums sums, const CancelToken& cancel);
+/// Multiplications and additions of that, without the statistics.
+double reading_operations(const Model& model, int n);
+
 }  // namespace kvscope
