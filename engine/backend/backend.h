@@ -196,11 +196,11 @@ class Backend {
       for (std::size_t i = 0; i < static_cast<std::size_t>(job.n); ++i)
         copy(static_cast<std::byte*>(job.to) + row_bytes * i, static_cast<const std::byte*>(job.from) + step * i, row_bytes);
   }
-  /// Weights as the file has them: F32, F16, BF16 and, on the CPU, quantised ones stay so in memory. `host` must outlive the result where
-  /// the backend keeps a view.
+  /// Weights as the file has them: F32, F16, BF16 and quantised ones (on a device: of device_blocks.h) stay so in memory. `host` must
+  /// outlive the result where the backend keeps a view.
   virtual Weight weight(DType dtype, int out, int in, const void* host) = 0;
-  /// A weight for measuring speed: numbers that look random (synthetic.h), about 0.018 in size, the same on every backend; f32, f16 or
-  /// bf16.
+  /// A weight for measuring speed: numbers that look random (synthetic.h), about 0.018 in size, the same on every backend; f32, f16, bf16,
+  /// or blocks (has_synthetic_blocks()) in rows of whole chunks (device_blocks.h).
   virtual Weight synthetic_weight(DType dtype, int out, int in, std::uint64_t seed) = 0;
   /// Values given in host doubles to backend dtype and back (n numbers).
   virtual void from_double(void* to, std::span<const double> host) = 0;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/host_device.h"
+
 namespace kvscope {
 
 /// How numbers lie in memory. From q8_0 on weights only: a block of numbers shares its scales (core/dequantise.h).
@@ -16,7 +18,7 @@ struct Block {
   std::size_t bytes = 0;
 };
 
-constexpr Block block_of(DType t) {
+KVSCOPE_HOST_DEVICE constexpr Block block_of(DType t) {
   switch (t) {
     case DType::f32:
       return {1, 4};

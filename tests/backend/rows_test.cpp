@@ -5,6 +5,7 @@
 
 #include "backend/reference.h"
 #include "backend/synthetic.h"
+#include "core/dequantise.h"
 
 namespace kvscope::test {
 namespace {
@@ -221,6 +222,30 @@ TEST_P(Rows, SyntheticWeightsAreTheSameNumbersInEveryFormat) {
   }
   EXPECT_LT(std::abs(sum / 600), 0.003);
   EXPECT_NEAR(std::sqrt(squares / 600), 0.018, 0.002);
+}
+
+TEST_P(Rows, SyntheticBlocksAreTheSameOnEveryBackendAndOfTheSizeOfOtherWeights) {
+  const auto b = backend();
+  const int rows = 6, width = 512;
+  const std::vector<int> ids = {0, 1, 2, 3, 4, 5};
+  for (const DType type : {DType::q8_0, DType::q4_k, DType::q6_k}) {
+    ASSERT_TRUE(has_synthetic_blocks(type));
+    Device x(*b, size(rows, width));
+    b->embed(b->synthetic_weight(type, rows, width, 7), ids, x.data());
+    const std::size_t n = size(rows, width), bytes = block_of(type).bytes;
+    std::vector<unsigned char> blocks(bytes_of(type, n));
+    for (std::size_t i = 0; i * bytes < blocks.size(); ++i) synthetic_block(type, 7, i, blocks.data() + i * bytes);
+    std::vector<float> expected(n);
+    dequantise(type, blocks.data(), n, expected.data());
+    EXPECT_EQ(x.values(), Numbers(expected.begin(), expected.end())) << name_of(type);
+    double sum = 0, squares = 0;
+    for (const float w : expected) {
+      sum += static_cast<double>(w);
+      squares += static_cast<double>(w) * static_cast<double>(w);
+    }
+    EXPECT_LT(std::abs(sum / static_cast<double>(n)), 0.004) << name_of(type);
+    EXPECT_NEAR(std::sqrt(squares / static_cast<double>(n)), 0.018, 0.004) << name_of(type);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Rows, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });

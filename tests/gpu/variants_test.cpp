@@ -15,6 +15,7 @@ Variant on_host(DType dtype) {
           .make = [dtype](const ModelConfig& config, int n_threads) { return cuda::make(dtype, config, {.n_threads = n_threads}); },
           .rows_alike = 32,
           .steps_like_prompts = false,
+          .whole_numbers = true,
           .why_not = emulator::kRuns ? "" : "kernels are not run on the host under ThreadSanitizer"};
 }
 
@@ -25,6 +26,7 @@ Variant on_device(DType dtype) {
           .make = [dtype](const ModelConfig& config, int n_threads) { return make_cuda_backend(dtype, config, {.n_threads = n_threads}); },
           .rows_alike = 32,
           .steps_like_prompts = false,
+          .whole_numbers = true,
           .why_not = status.usable ? "" : "no device: " + status.why_not};
 }
 
@@ -47,6 +49,12 @@ std::vector<Variant> variants() { return {on_host(DType::f32), on_device(DType::
 
 std::vector<Variant> narrow_variants() {
   return {on_host(DType::bf16), on_host(DType::f16), on_old_host(DType::bf16), on_device(DType::bf16), on_device(DType::f16)};
+}
+
+std::vector<Variant> all_variants() {
+  std::vector<Variant> out = variants();
+  for (Variant& v : narrow_variants()) out.push_back(std::move(v));
+  return out;
 }
 
 }  // namespace kvscope::test

@@ -117,7 +117,8 @@ Weight CpuBackend<T>::weight(DType type, int out, int in, const void* host) {
 
 template <class T>
 Weight CpuBackend<T>::synthetic_weight(DType type, int out, int in, std::uint64_t seed) {
-  KVSCOPE_ASSERT(out >= 0 && in >= 0 && type != DType::f64 && !is_quantised(type));
+  KVSCOPE_ASSERT(out >= 0 && in >= 0 && type != DType::f64);
+  if (is_quantised(type)) return synthetic_blocks(type, out, in, seed);
   const std::size_t width = static_cast<std::size_t>(in), size = size_of(type);
   Weight w{type, out, in, nullptr, allocate(static_cast<std::size_t>(out) * width * size)};
   w.data = w.storage.data();
@@ -129,6 +130,20 @@ Weight CpuBackend<T>::synthetic_weight(DType type, int out, int in, std::uint64_
       const std::uint32_t number = type == DType::f32 ? bits : type == DType::bf16 ? bits >> 16 : half;
       std::memcpy(w.storage.as<char>() + i * size, &number, size);  // little-endian, as everywhere
     }
+  });
+  return w;
+}
+
+template <class T>
+Weight CpuBackend<T>::synthetic_blocks(DType type, int out, int in, std::uint64_t seed) {
+  KVSCOPE_ASSERT(has_synthetic_blocks(type));
+  const Block block = block_of(type);
+  const std::size_t per_row = static_cast<std::size_t>(in) / block.numbers;
+  Weight w{type, out, in, nullptr, allocate(static_cast<std::size_t>(out) * per_row * block.bytes)};
+  w.data = w.storage.data();
+  pool_.parallel_for(out, grain_for(4.0 * in, 1), [&](int begin, int end) {
+    for (std::size_t i = static_cast<std::size_t>(begin) * per_row; i < static_cast<std::size_t>(end) * per_row; ++i)
+      synthetic_block(type, seed, i, w.storage.as<unsigned char>() + i * block.bytes);
   });
   return w;
 }

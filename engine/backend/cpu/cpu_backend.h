@@ -73,6 +73,7 @@ class CpuBackend final : public Backend {
 
  private:
   void remove_rows(HeadKv& kv, std::span<const int> gone);
+  Weight synthetic_blocks(DType type, int out, int in, std::uint64_t seed);
   bool linear_in_whole_numbers(const void* x, const Weight& w, int rows, void* y, bool add);
   void wo_l1_of(const void* x, const Weight& wo, int rows, std::span<double> out);
   void attend_one(const AttentionJob& job, Scratch& scratch);

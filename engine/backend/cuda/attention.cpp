@@ -169,7 +169,7 @@ namespace {
 
 /// Whether the kernels for tensor cores have all of this job.
 bool by_tiles(const Device& device, const PromptAttentionJob& job) {
-  if (device.type() == DType::f32 || device.capability() < kTensorCores || device.head_dim() % 8 != 0) return false;
+  if (device.type() == DType::f32 || !device.has_tensor_cores() || device.head_dim() % 8 != 0) return false;
   const SumCount n = count_of_sums(job.columns);
   return shared_of_tiles(device.head_dim(), n.sums, n.lambdas) <= device.most_shared();
 }

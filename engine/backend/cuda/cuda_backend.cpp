@@ -8,6 +8,7 @@
 
 #include "backend/cuda/check.h"
 #include "backend/cuda/host_numbers.h"
+#include "backend/device_blocks.h"
 #include "core/error.h"
 
 namespace kvscope::cuda {
@@ -19,6 +20,8 @@ std::string name_of_device(int index) {
   check(cudaGetDeviceProperties(&p, index), "asking for the device's name");
   return fmt::format("cuda, {}, {:.0f} GiB", p.name, static_cast<double>(p.totalGlobalMem) / 0x1p30);
 }
+
+constexpr const char* kWeights = "the model's weights";
 
 }  // namespace
 
@@ -62,20 +65,42 @@ void CudaBackend::copy_rows(std::span<const RowsJob> jobs, std::size_t row_bytes
 Weight CudaBackend::weight(DType type, int out, int in, const void* host) {
   KVSCOPE_ASSERT(out >= 0 && in >= 0);
   const std::size_t n = static_cast<std::size_t>(out) * static_cast<std::size_t>(in);
+  if (device_->has_tensor_cores() && stays_in_blocks(type, out, in)) {
+    const Buffer as_in_file = device_->allocate(bytes_of(type, n), kWeights);
+    upload(const_cast<void*>(as_in_file.data()), host, as_in_file.bytes());
+    return arranged(type, out, in, as_in_file);
+  }
   if (type == DType::f64 || is_quantised(type)) {
     const HostNumbers numbers = numbers_for_kernels(type, host, n, dtype());
     return weight(numbers.type, out, in, numbers.bytes.data());
   }
-  Weight w{type, out, in, nullptr, device_->allocate(n * size_of(type), "the model's weights")};
+  Weight w{type, out, in, nullptr, device_->allocate(n * size_of(type), kWeights)};
   upload(w.storage.data(), host, n * size_of(type));
   w.data = w.storage.data();
+  return w;
+}
+
+Weight CudaBackend::arranged(DType type, int out, int in, const Buffer& as_in_file) {
+  Weight w{type, out, in, nullptr, device_->allocate(as_in_file.bytes(), kWeights)};
+  w.data = w.storage.data();
+  const auto held = device_->lock();
+  arrange_blocks(device_->work(), {.type = type, .out = out, .in = in}, as_in_file.data(), w.storage.data());
   return w;
 }
 
 Weight CudaBackend::synthetic_weight(DType type, int out, int in, std::uint64_t seed) {
   KVSCOPE_ASSERT(out >= 0 && in >= 0 && type != DType::f64);
   const std::size_t n = static_cast<std::size_t>(out) * static_cast<std::size_t>(in);
-  Weight w{type, out, in, nullptr, device_->allocate(n * size_of(type), "the model's weights")};
+  if (is_quantised(type)) {
+    if (!device_->has_tensor_cores() || !stays_in_blocks(type, out, in))
+      throw Error(fmt::format("{}: expected synthetic weights of a type and shape that stay in blocks, got {} of {} x {}", name_,
+                              name_of(type), out, in));
+    const Buffer as_in_file = device_->allocate(bytes_of(type, n), kWeights);
+    const auto held = device_->lock();
+    synthesize_blocks(device_->work(), type, static_cast<long>(n / block_of(type).numbers), seed, const_cast<void*>(as_in_file.data()));
+    return arranged(type, out, in, as_in_file);
+  }
+  Weight w{type, out, in, nullptr, device_->allocate(n * size_of(type), kWeights)};
   w.data = w.storage.data();
   const auto held = device_->lock();
   synthesize(device_->work(), type, static_cast<long>(n), seed, w.storage.data());
@@ -101,7 +126,7 @@ void CudaBackend::embed(const Weight& table, std::span<const int> ids, void* x) 
   up.send();
   device_->flush();
   device_->writes(x, device_->bytes(ids.size() * static_cast<std::size_t>(table.in)));
-  cuda::embed(device_->work(), dtype(), numbers(table), table.in, up.at<int>(place), static_cast<int>(ids.size()), x);
+  cuda::embed(*device_, table, up.at<int>(place), static_cast<int>(ids.size()), x);
 }
 
 void CudaBackend::rms_norm(const void* x, const Weight& weight, double eps, int rows, void* y) {

@@ -75,6 +75,9 @@ class CudaBackend final : public Backend {
   }
 
  private:
+  /// From blocks in device memory as a file has them.
+  Weight arranged(DType type, int out, int in, const Buffer& as_in_file);
+
   ModelConfig config_;
   std::shared_ptr<Device> device_;
   std::unique_ptr<Rotations> rotations_;

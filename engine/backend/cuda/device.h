@@ -41,6 +41,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::size_t row_bytes() const { return bytes(static_cast<std::size_t>(head_dim_)); }
   /// Compute capability, 90: 9.0; bytes of shared memory that a block can have.
   int capability() const { return capability_; }
+  bool has_tensor_cores() const { return capability_ >= 80; }  // for 16 bits with sums in f32, bf16 among them
   std::size_t most_shared() const { return most_shared_; }
   /// Rows of a prompt that fill it: fewer leave matrix products waiting for their weights, and most of a large device idle.
   int prompt_rows() const { return 512 * std::max(1, (processors_ + 16) / 32); }

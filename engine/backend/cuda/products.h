@@ -14,6 +14,8 @@ inline constexpr int kSkinnyRows = 32;  // linear() of more rows is cuBLAS
 
 inline Numbers numbers(const Weight& w) { return {w.data, w.dtype}; }
 
+/// x [rows, table.in] = rows ids[r] (device memory) of the table.
+void embed(Device& device, const Weight& table, const int* ids, int rows, void* x);
 void linear(Device& device, const void* x, const Weight& w, int rows, void* y, bool add);
 void wo_l1(Device& device, const ModelConfig& config, std::span<const WoNormJob> jobs);
 void wo_rows(Device& device, const void* x, int stride, const Weight& wo, int head, int rows, std::span<double> out);

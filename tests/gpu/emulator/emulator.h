@@ -114,6 +114,10 @@ T __shfl_xor_sync(unsigned, T value, int mask) {
   return emulator::shuffle(value, emulator::lane() ^ mask);
 }
 
+template <class T>
+T __shfl_sync(unsigned, T value, int from) {
+  return emulator::shuffle(value, from);
+}
 /// Lanes that have none `delta` before them get their own.
 template <class T>
 T __shfl_up_sync(unsigned, T value, int delta) {
@@ -130,6 +134,9 @@ inline long long __double_as_longlong(double x) {
 
 using std::max;
 using std::min;
+struct uint2 {
+  unsigned x, y;
+};
 struct uint4 {
   unsigned x, y, z, w;
 };

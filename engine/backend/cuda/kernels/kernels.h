@@ -61,6 +61,36 @@ void skinny_linear(Work& work, DType type, const SkinnyArgs& args);
 /// out [rows, n_heads] = sum over o of |x[r, g] w[o, g]|: x [rows, n_heads, d], w [out, n_heads * d].
 void wo_l1(Work& work, DType type, const void* x, Numbers w, int out, int n_heads, int d, int rows, double* result);
 
+// ---- block_rows.cu: weights that stay in blocks (backend/device_blocks.h); how they lie in memory: blocks.h
+struct BlockMatrix {
+  const void* data = nullptr;
+  DType type = DType::q4_k;
+  int out = 0, in = 0;
+};
+/// to = the blocks as a file has them, in the order of a device; as many bytes.
+void arrange_blocks(Work& work, const BlockMatrix& shape, const void* from, void* to);
+/// Columns [first, first + width) of some rows, multiples of 4.
+struct BlockRows {
+  const int* ids = nullptr;  // [rows]; nullptr: first_row, first_row + 1, ...
+  long first_row = 0;
+  int rows = 0, first = 0, width = 0;
+};
+/// to [rows, width] = those numbers, each as dequantise() makes it, then rounded to the type.
+void decode_blocks(Work& work, const BlockMatrix& m, const BlockRows& rows, DType to_type, void* to);
+/// The blocks of a synthetic weight (backend/synthetic.h), as a file would have them.
+void synthesize_blocks(Work& work, DType type, long blocks, std::uint64_t seed, void* to);
+
+// ---- block_products.cu
+/// y [rows, out] (+)= x [rows, in] w^T for few rows; x 16-byte aligned. A row's sums depend on w.in alone. From compute capability 8.0 on.
+struct BlockProductArgs {
+  const void* x = nullptr;
+  int rows = 0;
+  BlockMatrix w;
+  void* y = nullptr;
+  bool add = false;
+};
+void block_linear(Work& work, DType type, const BlockProductArgs& args);
+
 // ---- attention.cu: one query row over the slots of one KV head
 struct Segment {
   const void* k = nullptr;
