@@ -206,9 +206,24 @@ void add_models(CLI::App& app, Arguments& a, Words& w) {
   app.add_flag("--quiet", a.quiet, "no progress line");
 }
 
+/// In any case, as quantised types are written both ways.
+std::string read_weights(const std::string& got, std::optional<DType>& out) {
+  std::vector<std::string_view> names;
+  for (const DType type : kSyntheticWeights) {
+    const std::string_view name = names.emplace_back(name_of(type));
+    if (std::ranges::equal(name, got, [](char x, char y) {
+          return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+        }))
+      out = type;
+  }
+  return out ? "" : expected_got(fmt::format("{}", fmt::join(names, " or ")), got);
+}
+
 void add_bench(CLI::App& app, Arguments& a) {
   checked(app.add_option("--shape", a.shape, "measure a published model's shape with synthetic weights instead of --model"), "SHAPE",
           one_of(known_shapes()));
+  checked(app.add_option("--weights", "type of the shape's weights: f32, f16, bf16 (default), Q8_0, Q6_K or Q4_K"), "TYPE",
+          [&a](std::string& got) { return read_weights(got, a.weights); });
   checked(app.add_option("--context", a.cache_sizes, "tokens in the cache; default 128,4096,32768 as far as the model goes"), "N,...",
           number_in(1, 1 << 24, "a whole number from 1"))
       ->delimiter(',')
@@ -251,6 +266,7 @@ void resolve(Arguments& a, const Words& w) {
   }
   if (a.command == Command::bench) {
     if (!a.shape.empty() && !a.model.empty()) throw UsageError("bench: expected --shape or --model, got both");
+    if (a.shape.empty() && a.weights) throw UsageError("bench: --weights: expected --shape, too; a model's weights are those of its files");
     a.lanes = parse_lane_specs(a.lane_texts);
   }
   if (a.command == Command::tokens && a.prompt.has_value() == a.prompt_file.has_value())

@@ -82,6 +82,7 @@ struct Arguments {
   // bench; lanes as above
   std::string out_texts;         // needle, heads: where the texts go that were asked; empty: nowhere
   std::string shape;             // of a published model, with synthetic weights; empty: --model
+  std::optional<DType> weights;  // of the shape; nothing: bf16, or f16 where that is computed in
   std::vector<int> cache_sizes;  // tokens; empty: 128, 4096 and 32768 as far as the model goes
   int batch = 1;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -36,8 +37,19 @@ constexpr int kSteps = 16;  // after the prompt
 struct Subject {
   std::unique_ptr<Backend> backend;
   Model model;
-  DType weights = DType::f32;  // of the matrices
+  std::string weights;  // types of the matrices, as the backend has them
 };
+
+std::string types_of(const Model& model) {
+  std::set<DType> types = {model.lm_head.dtype};
+  for (const LayerWeights& layer : model.layers)
+    layer.for_each([&](const Weight& w) {
+      if (w.out > 1) types.insert(w.dtype);
+    });
+  std::vector<std::string_view> names;
+  for (const DType type : types) names.push_back(name_of(type));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 Subject subject_of(const Arguments& a) {
   Subject s;
@@ -45,18 +57,18 @@ Subject subject_of(const Arguments& a) {
     ModelFiles files = open_model_of(a);
     s.backend = choose_backend({.precision = a.precision, .n_threads = a.threads, .device = a.device}, files).backend;
     s.model = load_model(std::move(files), *s.backend);
-    s.weights = s.model.layers.at(0).wq.dtype;
+    s.weights = types_of(s.model);
     return s;
   }
   ModelFiles files;
   files.config = shape_of(a.shape);
   // half the bytes where the device computes with them, or with --precision bf16; the CPU reads them as they are
-  s.weights = a.precision == DType::f16 ? DType::f16 : DType::bf16;
+  const DType type = a.weights.value_or(a.precision == DType::f16 ? DType::f16 : DType::bf16);
   const ModelConfig& c = files.config;
-  files.weight_bytes =
-      static_cast<std::size_t>((products_per_token(c) + 2.0 * c.vocab_size * c.dim) * static_cast<double>(size_of(s.weights)));
+  files.weight_bytes = bytes_of(type, static_cast<std::size_t>(products_per_token(c) + 2.0 * c.vocab_size * c.dim));
   s.backend = choose_backend({.precision = a.precision, .n_threads = a.threads, .device = a.device}, files).backend;
-  s.model = synthetic_model(c, s.weights, *s.backend);
+  s.model = synthetic_model(c, type, *s.backend);
+  s.weights = types_of(s.model);
   return s;
 }
 
@@ -183,7 +195,7 @@ int bench(const Arguments& a) {
                 {"device", s.backend->name()},
                 {"shape", a.shape.empty() ? c.name : a.shape},
                 {"precision", name_of(s.backend->dtype())},
-                {"weights", name_of(s.weights)},
+                {"weights", s.weights},
                 {"limits", {{"copy_GBps", limits.copy_gb_per_s}, {"gemm_TFLOPs", limits.products_tflops}}}};
   document["contexts_left_out"] = left_out;
   // with lanes: the middle context, or the only one; as many steps as there are positions for

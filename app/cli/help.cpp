@@ -142,11 +142,13 @@ std::string bench_help() {
       "decode is a step of the full cache alone, held against the bytes per second of a copy inside the same memory; reading is the\n"
       "prompt without runs, then with every kind of sum over its attention; prefill and run go the way of kvscope-cli run, first with the\n"
       "full cache, then with all runs. Reading and prefill are held against the rate of large matrix products.\n"
-      "Both limits are measured in the same run. Weights of a shape are made in place, in bf16 (f16 with --precision f16).\n"
-      "The CPU computes in f32 (default) or f64 with weights of either; f16 and bf16 as --precision are for cuda.\n"
+      "Both limits are measured in the same run. Weights of a shape are made in place, in bf16 (f16 with --precision f16)\n"
+      "or as --weights says. Weights of files are named as the backend has them: types that a CUDA device does not keep are decoded there.\n"
+      "The CPU computes in f32 (default) or f64 with weights of any type; f16 and bf16 as --precision are for cuda.\n"
       "\nExamples:\n"
       "  kvscope-cli bench --shape kvmini --context 128\n"
       "  kvscope-cli bench --shape llama2-7b --device cuda --precision bf16 --lane {0}:ratio=0.2\n"
+      "  kvscope-cli bench --shape llama2-7b --device cuda --precision bf16 --weights Q4_K\n"
       "  kvscope-cli bench --model FOLDER --context 1024 --batch 8 --json",
       lane);
 }

@@ -263,6 +263,8 @@ std::string model_text(const Arguments& a, const ModelFiles& model) {
   std::vector<std::string> weights;
   for (const auto& [dtype, bytes] : weights_by_dtype(model))
     weights.push_back(fmt::format("{} {}", dtype, format_bytes(static_cast<double>(bytes))));
+  std::vector<std::string_view> decoded;
+  for (const DType type : decoded_on_cuda(model)) decoded.push_back(name_of(type));
   const double kv = full_cache_bytes(c, a.precision, 1);
   const std::string begin = c.bos_id < 0 ? "none" : std::to_string(c.bos_id);
   const std::string end = model.end_ids.empty() ? "none" : fmt::format("{}", fmt::join(model.end_ids, " "));
@@ -275,8 +277,9 @@ std::string model_text(const Arguments& a, const ModelFiles& model) {
                   {"positions", fmt::format("{} tokens, {}", c.max_positions, rotations(c))},
                   {"vocabulary", fmt::format("{} tokens, BOS {}, EOS {}; {}", c.vocab_size, begin, end,
                                              model.has_tokenizer ? model.tokenizer_file : "no tokenizer: token ids only")},
-                  {"weights", fmt::format("{}: {}{}", format_bytes(static_cast<double>(model.weight_bytes)), fmt::join(weights, ", "),
-                                          c.tied_embeddings ? "; embedding and output layer shared" : "")},
+                  {"weights", fmt::format("{}: {}{}{}", format_bytes(static_cast<double>(model.weight_bytes)), fmt::join(weights, ", "),
+                                          c.tied_embeddings ? "; embedding and output layer shared" : "",
+                                          decoded.empty() ? "" : fmt::format("; a CUDA device decodes {}", fmt::join(decoded, ", ")))},
                   {"KV cache", fmt::format("{} per token in {}: {} for {} tokens", format_bytes(kv), name_of(a.precision),
                                            format_bytes(full_cache_bytes(c, a.precision, c.max_positions)), c.max_positions)},
                   {"backends", KVSCOPE_BACKENDS},

@@ -104,7 +104,7 @@ SpeedLimits measure_limits(Backend& backend, const Model& model) {
     });
     out.copy_gb_per_s = 2.0 * static_cast<double>(bytes) / seconds * 1e-9;
   }
-  // the model's own matrix: quantised blocks can't be made up, and a kernel's rate depends on the shape
+  // the model's own matrix: a kernel's rate depends on type and shape
   const Weight& w = largest_matrix(model.layers.at(0));
   const int rows = device ? 4096 : 128;
   const std::size_t row = size_of(backend.dtype()) * static_cast<std::size_t>(rows);

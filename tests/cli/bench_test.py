@@ -27,6 +27,15 @@ class Bench(CliTest):
         weights = 2 * (6 * (2 * 256 * 256 + 2 * 256 * 128 + 3 * 256 * 1024) + 2048 * 256) + 4 * 13 * 256
         self.assertEqual(result["rows"][0]["bytes_per_token"], (weights + 2 * 2 * 32 * 6 * 128 * 4) / 2)
 
+    def test_a_shape_can_have_weights_of_other_types(self):
+        numbers = 6 * (2 * 256 * 256 + 2 * 256 * 128 + 3 * 256 * 1024) + 2048 * 256
+        for given, name, bits in (("q4_k", "Q4_K", 4.5), ("Q6_K", "Q6_K", 6.5625), ("q8_0", "Q8_0", 8.5), ("f16", "f16", 16)):
+            result = json.loads(self.succeeds(*SMALL, "--weights", given, "--json"))
+            self.assertEqual(result["weights"], name)
+            self.assertEqual(result["rows"][0]["bytes_per_token"], numbers * bits / 8 + 4 * 13 * 256 + 2 * 32 * 6 * 128 * 4)
+        self.refuses(2, SMALL + ["--weights", "q5_k"], "--weights: expected f32 or f16 or bf16 or Q8_0 or Q6_K or Q4_K, got 'q5_k'")
+        self.refuses(2, ["bench", "--model", TINY, "--weights", "q4_k"], "--weights: expected --shape, too")
+
     def test_a_model_of_files_can_be_measured_and_the_table_names_the_limits(self):
         text = self.succeeds("bench", "--model", TINY, "--context", "16", "--device", "cpu")
         for word in ("limits: copy", "matrix products", "decode", "prefill", "tokens/s"):
@@ -37,6 +46,7 @@ class Bench(CliTest):
         result = json.loads(self.succeeds("bench", "--model", os.path.join(HERE, "..", "data", "gguf", "tiny.gguf"), "--context", "16", "--device", "cpu",
                                           "--json"))
         self.assertGreater(result["limits"]["gemm_TFLOPs"], 0)
+        self.assertEqual(result["weights"], "f16, Q8_0, Q4_0, Q5_0, Q4_K, Q5_K, Q6_K, IQ4_NL")
         self.assertEqual({row["name"] for row in result["rows"]}, {"decode", "prefill", "run", "recorded run"})
 
     def test_contexts_without_positions_are_named_and_steps_end_at_the_last(self):

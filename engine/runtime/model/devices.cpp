@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/device_blocks.h"
 #include "core/byte_size.h"
 #include "core/cache_bytes.h"
 #include "core/error.h"
@@ -26,13 +27,19 @@ std::size_t least_bytes(const ModelFiles& files, DType precision) {
 
 namespace {
 
-/// What blocks take more as numbers: a device decodes them.
+bool is_decoded(const TensorView& tensor) {
+  if (!is_quantised(tensor.dtype)) return false;
+  const auto size = [&](std::size_t i) { return static_cast<int>(tensor.shape[i]); };
+  return tensor.shape.size() != 2 || !stays_in_blocks(tensor.dtype, size(0), size(1));
+}
+
+/// What blocks take more as numbers where a device decodes them.
 std::size_t added_by_decoding(const ModelFiles& files, DType precision) {
   std::size_t added = 0;
   for (const TensorFile& file : files.files) {
     for (const auto& [name, tensor] : file.tensors()) {
       const Block block = block_of(tensor.dtype);
-      if (is_quantised(tensor.dtype)) added += tensor.bytes.size() / block.bytes * block.numbers * size_of(precision) - tensor.bytes.size();
+      if (is_decoded(tensor)) added += tensor.bytes.size() / block.bytes * block.numbers * size_of(precision) - tensor.bytes.size();
     }
   }
   return added;
@@ -48,6 +55,15 @@ void check_memory(const ModelFiles& files, DType precision, double memory) {
                   "short text; take a smaller model or one with fewer bits per weight",
                   files.folder.empty() ? files.config.name : files.folder, size_text(memory),
                   size_text(static_cast<double>(files.weight_bytes)), size_text(needed)));
+}
+
+std::set<DType> decoded_on_cuda(const ModelFiles& files) {
+  std::set<DType> out;
+  for (const TensorFile& file : files.files) {
+    for (const auto& [name, tensor] : file.tensors())
+      if (is_decoded(tensor)) out.insert(tensor.dtype);
+  }
+  return out;
 }
 
 std::string beyond_cuda(const ModelFiles& files) {

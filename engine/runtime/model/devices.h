@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "arch/model_files.h"
@@ -27,6 +28,9 @@ std::size_t least_bytes(const ModelFiles& files, DType precision);
 /// Throws Error where a run of this model cannot begin in `memory` bytes of the machine. Weights are mapped, not copied, so the system may
 /// throw them out and read them again: a model that is larger than the memory would do that at every token.
 void check_memory(const ModelFiles& files, DType precision, double memory);
+
+/// Quantised types of matrices that a CUDA device decodes when it loads them; it keeps others as they are (device_blocks.h).
+std::set<DType> decoded_on_cuda(const ModelFiles& files);
 
 /// What the model needs that the CUDA backend does not have, as a list for a sentence; empty: it has everything.
 std::string beyond_cuda(const ModelFiles& files);

@@ -13,6 +13,9 @@ namespace kvscope {
 ModelConfig shape_of(const std::string& name);
 std::vector<std::string> known_shapes();
 
+/// Types that the weights of such a model can have.
+inline constexpr DType kSyntheticWeights[] = {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q6_k, DType::q4_k};
+
 /// A model of that shape with weights made by the backend (Backend::synthetic_weight): its text means nothing, its speed is that of the
 /// real one.
 Model synthetic_model(const ModelConfig& config, DType weights, Backend& backend);

@@ -142,7 +142,6 @@ struct PromptArgs {
   const void** keys = nullptr;  // for prompt_attention to write
   const void** values = nullptr;
 };
-inline constexpr int kTensorCores = 80;   // the first capability that has them for bf16
 inline constexpr int kPromptTable = 128;  // PromptArgs::table: a multiple of this
 void prompt_attention(Work& work, DType type, const PromptArgs& args);
 
