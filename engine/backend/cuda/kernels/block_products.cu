@@ -34,6 +34,27 @@ using Factor = std::conditional_t<std::is_same_v<T, Half>, Half, Bfloat>;
 template <class T>
 inline constexpr int kParts = std::is_same_v<T, float> ? 3 : 1;
 
+/// Where a lane finds what it loads of a row; it goes from chunk to chunk.
+template <DType kType>
+struct Place {
+  const uint4* codes;
+  const uint4* bits;
+  const std::uint32_t* scales;
+  const std::uint16_t* factor;
+
+  __device__ Place(const BlockParts<kType>& w, long chunk, int t)
+      : codes(reinterpret_cast<const uint4*>(w.codes) + chunk * (BlockShape<kType>::kCodeWords / 4) + t),
+        bits(reinterpret_cast<const uint4*>(w.bits) + chunk * (BlockShape<kType>::kBitWords / 4) + t),
+        scales(w.scales + chunk * 4 + (kType == DType::q4_k ? 0 : t)),
+        factor(w.factors + chunk) {}
+  __device__ void go_on(int chunks) {
+    codes += chunks * (BlockShape<kType>::kCodeWords / 4);
+    bits += chunks * (BlockShape<kType>::kBitWords / 4);
+    scales += chunks * 4;
+    factor += chunks;
+  }
+};
+
 /// What a lane has of one row of a chunk, as it was loaded.
 template <DType kType>
 struct Raw {
@@ -44,17 +65,16 @@ struct Raw {
   std::uint32_t scales;  // else: of the groups 2 t, 2 t + 1
   std::uint16_t factor;
 
-  __device__ void load(const BlockParts<kType>& w, long chunk, int t) {
-    const auto* from = reinterpret_cast<const uint4*>(w.codes) + chunk * (4 * kLoads) + t;
+  __device__ void load(const Place<kType>& from) {
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) codes[i] = from[4 * i];
-    if constexpr (kBitLoads > 0) bits[0] = reinterpret_cast<const uint4*>(w.bits)[chunk * 4 + t];
+    for (int i = 0; i < kLoads; ++i) codes[i] = from.codes[4 * i];
+    if constexpr (kBitLoads > 0) bits[0] = *from.bits;
     if constexpr (kType == DType::q4_k) {
-      header = reinterpret_cast<const uint4*>(w.scales)[chunk];
+      header = *reinterpret_cast<const uint4*>(from.scales);
     } else {
-      scales = w.scales[chunk * 4 + t];
+      scales = *from.scales;
     }
-    if constexpr (kType == DType::q6_k) factor = w.factors[chunk];
+    if constexpr (kType == DType::q6_k) factor = *from.factor;
   }
 
   static __device__ std::uint32_t word_of(const uint4& four, int p, int e) {
@@ -83,11 +103,11 @@ __device__ inline std::uint32_t whole_numbers(std::uint32_t codes) {
   if constexpr (kType == DType::q8_0) {
     if constexpr (kHalf) return add_pairs<M>((codes & 0x00ff00ffu) ^ 0x64806480u, 0xe480e480u);  // 1024 + (code + 128) - 1152
     // seven bits have room: 128 + those - 128, or - 256 where the code is negative
-    return add_pairs<M>((codes & 0x007f007fu) | kBase, (codes & 0x00800080u) | 0xc300c300u);
+    return add_pairs<M>(masked_or(codes, 0x007f007fu, kBase), masked_or(codes, 0x00800080u, 0xc300c300u));
   } else if constexpr (kType == DType::q4_k) {
-    return add_pairs<M>((codes & 0x000f000fu) | kBase, kBase | 0x80008000u);
+    return add_pairs<M>(masked_or(codes, 0x000f000fu, kBase), kBase | 0x80008000u);
   } else {
-    return add_pairs<M>((codes & 0x003f003fu) | kBase, kBase | 0x80208020u);  // codes are less 32
+    return add_pairs<M>(masked_or(codes, 0x003f003fu, kBase), kBase | 0x80208020u);  // codes are less 32
   }
 }
 
@@ -212,18 +232,18 @@ struct OneRow {
   __device__ void add(const Raw<kType> (&raw)[2], const T* x, int g, int t) {
     Xs<T> b;
     b.load(x + 32 * g, t);
-    float of_x[4], mine[2][2][2];  // [row, group, half]
+    float of_x[4], mine[2][2][2] = {};  // [row, group, half]
     sums_of_x<kType>(b, of_x);
 #pragma unroll
     for (int group = 0; group < 8; ++group) {
       float first[4], second[4];
       group_sums(raw, b, group, first, second);
       const int i = group % 2;
-      if (t == group / 2) {
-        mine[0][i][0] = first[i];
-        mine[1][i][0] = first[2 + i];
-        mine[0][i][1] = second[i];
-        mine[1][i][1] = second[2 + i];
+      const bool is_mine = t == group / 2;
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        mine[r][i][0] = is_mine ? first[2 * r + i] : mine[r][i][0];
+        mine[r][i][1] = is_mine ? second[2 * r + i] : mine[r][i][1];
       }
     }
 #pragma unroll
@@ -281,17 +301,23 @@ __global__ void __launch_bounds__(kWarps * 32, 2) block_products(Matrices<T, kTy
   const long upper = min(first_out + g, m.out - 1) * m.chunks, lower = min(first_out + g + 8, m.out - 1) * m.chunks;
   const T* x = m.x + min(first_row + (kOne ? 0 : g), m.rows - 1) * m.chunks * kBlockChunk;
   std::conditional_t<kOne, OneRow<T, kType>, ManyRows<T, kType>> sums;
-  Raw<kType> next[2];
-  if (warp < m.chunks) {
-    next[0].load(m.w, upper + warp, t);
-    next[1].load(m.w, lower + warp, t);
-  }
-  for (long c = warp; c < m.chunks; c += kWarps) {
-    const Raw<kType> now[2] = {next[0], next[1]};
-    if (c + kWarps < m.chunks) {
-      next[0].load(m.w, upper + c + kWarps, t);
-      next[1].load(m.w, lower + c + kWarps, t);
+  Place<kType> places[2] = {{m.w, upper + warp, t}, {m.w, lower + warp, t}};
+  Raw<kType> next[2];  // on its way while sums are made
+  const auto load = [&places, &next] {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      next[r].load(places[r]);
+      places[r].go_on(kWarps);
     }
+  };
+  const int chunks = static_cast<int>(m.chunks);
+  [[maybe_unused]] constexpr int kTurns =
+      kOne && kType != DType::q6_k && !std::is_same_v<T, float> ? 2 : 1;  // as registers allow: no copies of `next`
+  if (warp < chunks) load();
+#pragma unroll kTurns
+  for (int c = warp; c < chunks; c += kWarps) {
+    const Raw<kType> now[2] = {next[0], next[1]};
+    if (c + kWarps < chunks) load();
     sums.add(now, x + c * kBlockChunk, g, t);
   }
   sums.put(of_warp[warp], g, t);

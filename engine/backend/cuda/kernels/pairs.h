@@ -12,6 +12,17 @@ namespace kvscope::cuda {
 /// Two numbers of 16 bits in one register, the first in the low half.
 __host__ __device__ inline std::uint32_t pair_of(std::uint32_t low, std::uint32_t high) { return (low & 0xffffu) | high << 16; }
 
+/// x & mask | base in one instruction: of two constants the compiler makes two.
+__device__ inline std::uint32_t masked_or(std::uint32_t x, std::uint32_t mask, std::uint32_t base) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t out;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(out) : "r"(x), "r"(mask), "r"(base));
+  return out;
+#else
+  return (x & mask) | base;
+#endif
+}
+
 /// d [16, 8] += a [16, 16] b [16, 8]; all lanes of the warp call it. With g = lane / 4, t = lane % 4 a lane has
 ///   a: rows g, g + 8 (a[0], a[1]) at k = 2t, 2t + 1; the same rows (a[2], a[3]) at k = 2t + 8, 2t + 9
 ///   b: column g at k = 2t, 2t + 1 (left) and at k = 2t + 8, 2t + 9 (right)
