@@ -58,7 +58,7 @@ struct Place {
 /// What a lane has of one row of a chunk, as it was loaded.
 template <DType kType>
 struct Raw {
-  static constexpr int kLoads = BlockShape<kType>::kCodeWords / 16, kBitLoads = BlockShape<kType>::kBitWords / 16;
+  static constexpr int kLoads = kLaneLoads<kType>, kBitLoads = BlockShape<kType>::kBitWords / 16;
   uint4 codes[kLoads];
   uint4 bits[kBitLoads > 0 ? kBitLoads : 1];
   uint4 header;          // Q4_K
@@ -75,10 +75,6 @@ struct Raw {
       scales = *from.scales;
     }
     if constexpr (kType == DType::q6_k) factor = *from.factor;
-  }
-
-  static __device__ std::uint32_t word_of(const uint4& four, int p, int e) {
-    return p % 2 == 0 ? (e == 0 ? four.x : four.y) : (e == 0 ? four.z : four.w);
   }
 
   /// The codes of the numbers 16 e + 4 t, ... of group g, one a byte; above them there may be others.

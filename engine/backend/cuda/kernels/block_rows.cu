@@ -41,19 +41,22 @@ __global__ void arrange(const std::uint16_t* from, long chunks, void* to) {
   }
 }
 
-/// A thread for four numbers of a row.
+/// A thread for 16 bytes of the codes of a row. first_chunk, chunks: those that the columns [first, first + width) are in.
 template <class T, DType kType>
-__global__ void decode(BlockParts<kType> from, long row_chunks, long first_row, const int* ids, int rows, int first, int width, T* to) {
-  const int at = (static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x)) * 4;
-  if (at >= width) return;
-  const int column = first + at, g = column % kBlockChunk / 32, e = column % 32 / 16, t = column % 16 / 4;
-  for (long row = blockIdx.y; row < rows; row += gridDim.y) {
-    float numbers[4];
-    decode_four(from, (ids ? ids[row] : first_row + row) * row_chunks + column / kBlockChunk, g, e, t, numbers);
-    Pack<T, 4> out;
+__global__ void decode(BlockParts<kType> from, long row_chunks, int first_chunk, int chunks, BlockRows r, T* to) {
+  constexpr int kParts = 4 * kLaneLoads<kType>;
+  const int i = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x), part = i % kParts;
+  if (i >= chunks * kParts) return;
+  const int chunk = first_chunk + i / kParts, load = part / 4, t = part % 4;
+  for (long row = blockIdx.y; row < r.rows; row += gridDim.y) {
+    decode_part(from, (r.ids ? r.ids[row] : r.first_row + row) * row_chunks + chunk, load, t, [&](int g, int e, const float(&numbers)[4]) {
+      const int at = chunk * kBlockChunk + 32 * g + 16 * e + 4 * t - r.first;
+      if (at < 0 || at >= r.width) return;
+      Pack<T, 4> out;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) out.x[i] = from_float<T>(numbers[i]);
-    *reinterpret_cast<Pack<T, 4>*>(to + row * width + at) = out;
+      for (int k = 0; k < 4; ++k) out.x[k] = from_float<T>(numbers[k]);
+      *reinterpret_cast<Pack<T, 4>*>(to + row * r.width + at) = out;
+    });
   }
 }
 
@@ -80,9 +83,10 @@ void decode_blocks(Work& work, const BlockMatrix& m, const BlockRows& r, DType t
     with_block_type(m.type, [&](auto type) {
       using T = decltype(t);
       constexpr DType kType = decltype(type)::value;
-      const dim3 grid(blocks_for(r.width / 4, kThreads), min(static_cast<unsigned>(r.rows), kMostRows));
+      const int first_chunk = r.first / kBlockChunk, chunks = (r.first + r.width + kBlockChunk - 1) / kBlockChunk - first_chunk;
+      const dim3 grid(blocks_for(chunks * 4 * kLaneLoads<kType>, kThreads), min(static_cast<unsigned>(r.rows), kMostRows));
       launch("decoding weights", decode<T, kType>, grid, kThreads, 0, work, BlockParts<kType>(m.data, chunks_of(m)),
-             static_cast<long>(m.in / kBlockChunk), r.first_row, r.ids, r.rows, r.first, r.width, static_cast<T*>(to));
+             static_cast<long>(m.in / kBlockChunk), first_chunk, chunks, r, static_cast<T*>(to));
     });
   });
 }

@@ -80,30 +80,64 @@ __device__ inline float small_float(std::uint32_t n) { return float_of(0x4b00000
 __device__ inline float signed_byte(std::uint32_t word, int i) { return static_cast<float>(static_cast<int>(word << (24 - 8 * i)) >> 24); }
 __device__ inline float half_in(std::uint32_t word, int i) { return to_float(Half{static_cast<std::uint16_t>(word >> 16 * i)}); }
 
-/// The numbers 16 e + 4 t, ... of group g of a chunk, each bit for bit what dequantise() makes of it.
+/// How many 16 bytes of codes a lane has of a chunk.
 template <DType kType>
-__device__ inline void decode_four(const BlockParts<kType>& m, long chunk, int g, int e, int t, float (&out)[4]) {
+inline constexpr int kLaneLoads = BlockShape<kType>::kCodeWords / 16;
+
+/// Word (p, e) of the lane's, p even or odd.
+__device__ inline std::uint32_t word_of(const uint4& words, int p, int e) {
+  return p % 2 == 0 ? (e == 0 ? words.x : words.y) : (e == 0 ? words.z : words.w);
+}
+
+/// put(g, e, numbers) for the numbers 16 e + 4 t, ... of every group g whose codes are among the 16 bytes number `load` of lane t of a
+/// chunk; each is bit for bit what dequantise() makes of it.
+template <DType kType, class Put>
+__device__ inline void decode_part(const BlockParts<kType>& m, long chunk, int load, int t, const Put& put) {
+  const uint4 codes = reinterpret_cast<const uint4*>(m.codes)[chunk * (4 * kLaneLoads<kType>)+load * 4 + t];
+  float out[4];
   if constexpr (kType == DType::q8_0) {
-    const std::uint32_t word = m.codes[chunk * 64 + code_place(g, e, t)];
-    const float d = half_in(m.scales[chunk * 4 + g / 2], g % 2);
+    const std::uint32_t scales = m.scales[chunk * 4 + load];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) out[i] = signed_byte(word, i) * d;
+    for (int i = 0; i < 4; ++i) {
+      const std::uint32_t word = word_of(codes, i / 2, i % 2);
+      const float d = half_in(scales, i / 2);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) out[k] = signed_byte(word, k) * d;
+      put(load * 2 + i / 2, i % 2, out);
+    }
   } else if constexpr (kType == DType::q4_k) {
-    const std::uint32_t word = m.codes[chunk * 32 + code_place(g / 2, e, t)] >> g % 2 * 4;
-    const std::uint32_t* const s = m.scales + chunk * 4;
-    const TwoGroups groups = two_groups(s[1], s[2], s[3], g / 2);
-    const float scale = half_in(s[0], 0) * small_float(groups.scales >> g % 2 * 8 & 63u),
-                minimum = half_in(s[0], 1) * small_float(groups.minima >> g % 2 * 8 & 63u);
-    // 11, 6 and 4 bits: the product is exact, so that one rounding is what the two of a product and a difference are
+    const uint4 header = reinterpret_cast<const uint4*>(m.scales)[chunk];
+    const float d = half_in(header.x, 0), least = half_in(header.x, 1);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) out[i] = fmaf(scale, small_float(word >> 8 * i & 15u), -minimum);
+    for (int i = 0; i < 4; ++i) {
+      const int pair = load * 2 + i / 2, high = i % 2;
+      const TwoGroups groups = two_groups(header.y, header.z, header.w, pair);
+      const float scale = d * small_float(groups.scales >> high * 8 & 63u), minimum = least * small_float(groups.minima >> high * 8 & 63u);
+      // 11, 6 and 4 bits: the product is exact, so that one rounding is what the two of a product and a difference are
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const std::uint32_t word = word_of(codes, i / 2, e) >> high * 4;
+#pragma unroll
+        for (int k = 0; k < 4; ++k) out[k] = fmaf(scale, small_float(word >> 8 * k & 15u), -minimum);
+        put(pair * 2 + high, e, out);
+      }
+    }
   } else {
-    const int half = g / 4, quarter = g % 4;
-    const std::uint32_t word = m.codes[chunk * 32 + code_place(half * 2 + quarter % 2, e, t)] >> quarter / 2 * 4;
-    const std::uint32_t bits = m.bits[chunk * 16 + code_place(half, e, t)] >> quarter * 2;
-    const float scale = half_in(m.factors[chunk], 0) * signed_byte(m.scales[chunk * 4 + g / 2], g % 2 * 2 + e);
+    const uint4 bits = reinterpret_cast<const uint4*>(m.bits)[chunk * 4 + t];
+    const float d = half_in(m.factors[chunk], 0);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) out[i] = scale * (small_float((word >> 8 * i & 15u) | (bits >> 8 * i & 3u) << 4) - 32.0f);
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      const std::uint32_t scales = m.scales[chunk * 4 + load * 2 + quarter / 2];
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const std::uint32_t low = word_of(codes, quarter % 2, e) >> quarter / 2 * 4,
+                            high = (load == 0 ? word_of(bits, 0, e) : word_of(bits, 1, e)) >> quarter * 2;
+        const float scale = d * signed_byte(scales, quarter % 2 * 2 + e);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) out[k] = scale * (small_float((low >> 8 * k & 15u) | (high >> 8 * k & 3u) << 4) - 32.0f);
+        put(load * 4 + quarter, e, out);
+      }
+    }
   }
 }
 

@@ -73,7 +73,7 @@ void arrange_blocks(Work& work, const BlockMatrix& shape, const void* from, void
 struct BlockRows {
   const int* ids = nullptr;  // [rows]; nullptr: first_row, first_row + 1, ...
   long first_row = 0;
-  int rows = 0, first = 0, width = 0;
+  int rows = 0, first = 0, width = 0, no_padding = 0;
 };
 /// to [rows, width] = those numbers, each as dequantise() makes it, then rounded to the type.
 void decode_blocks(Work& work, const BlockMatrix& m, const BlockRows& rows, DType to_type, void* to);
