@@ -21,12 +21,19 @@ namespace {
 
 constexpr DType kKept[] = {DType::q4_k, DType::q6_k, DType::q8_0};
 
+std::vector<Variant> in_every_format() {
+  std::vector<Variant> out = variants();
+  for (Variant& v : narrow_variants()) out.push_back(std::move(v));
+  return out;
+}
+
 class KeptBlocks : public OfVariant {
  protected:
   std::unique_ptr<Backend> backend() const { return make(config_of(4, 2, 64)); }
 };
 
 TEST_P(KeptBlocks, TakeTheBytesOfTheirFileAndOthersAreDecoded) {
+  if (GetParam().name.find("old") != std::string::npos) GTEST_SKIP() << "devices before 8.0 decode all of them";
   const auto b = backend();
   for (const DType type : kKept) {
     const Weight w = Blocks(type, 6, 512, 1).blocks(*b);
@@ -182,7 +189,7 @@ TEST_P(KeptBlocks, OfAFileOfMixedTypesGiveTheLogitsOfTheCpu) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(On, KeptBlocks, testing::ValuesIn(all_variants()), [](const auto& p) { return name_of_variant(p.param); });
+INSTANTIATE_TEST_SUITE_P(On, KeptBlocks, testing::ValuesIn(in_every_format()), [](const auto& p) { return name_of_variant(p.param); });
 
 TEST(KernelsOfBlocks, MakeTheSameBitsInWhateverOrderThreadsRun) {
   if (!emulator::kRuns) GTEST_SKIP();

@@ -13,6 +13,12 @@ namespace {
 
 double tolerance_of(DType t) { return t == DType::bf16 ? 1.0 / 128 : t == DType::f16 ? 1.0 / 1024 : 5e-6; }
 
+std::vector<Variant> all_variants() {
+  std::vector<Variant> out = variants();
+  for (Variant& v : narrow_variants()) out.push_back(std::move(v));
+  return out;
+}
+
 class Shapes : public OfVariant {
  protected:
   bool on_host() const { return GetParam().name.starts_with("host"); }

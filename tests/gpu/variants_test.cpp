@@ -51,10 +51,4 @@ std::vector<Variant> narrow_variants() {
   return {on_host(DType::bf16), on_host(DType::f16), on_old_host(DType::bf16), on_device(DType::bf16), on_device(DType::f16)};
 }
 
-std::vector<Variant> all_variants() {
-  std::vector<Variant> out = variants();
-  for (Variant& v : narrow_variants()) out.push_back(std::move(v));
-  return out;
-}
-
 }  // namespace kvscope::test
