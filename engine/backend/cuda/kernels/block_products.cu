@@ -9,6 +9,7 @@
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/kernels/launch.h"
 #include "backend/cuda/kernels/pairs.h"
+#include "backend/cuda/kernels/tensor_cores.h"
 #include "backend/device_blocks.h"
 
 namespace kvscope::cuda {
