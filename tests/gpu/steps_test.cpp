@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "arch/model_files.h"
 #include "backend/reference.h"
@@ -56,10 +57,25 @@ bool alike(const std::vector<Event>& a, const std::vector<Event>& b) {
   return std::ranges::equal(a, b, [](const Event& x, const Event& y) { return x.pos == y.pos && x.into == y.into; });
 }
 
-/// Where two records first name different tokens, the scores of these are the same figure (or there are none).
+/// The scores of those that only `a` names.
+std::vector<double> scores_of_others(const std::vector<Event>& a, const std::vector<Event>& b) {
+  std::vector<double> out;
+  for (const Event& x : a)
+    if (std::ranges::find(b, x.pos, &Event::pos) == b.end()) out.push_back(x.score);
+  return out;
+}
+
+/// The tokens that only one of two records names have the same score, that at which a slot goes or stays; where both name the same ones,
+/// those that first change places have it. (A text that says a token twice has equal keys before rotation, and so equal scores of some
+/// policies: which of them goes is up to the last bit.)
 bool parts_at_a_tie(const std::vector<Event>& a, const std::vector<Event>& b) {
-  const auto [x, y] = std::ranges::mismatch(a, b, [](const Event& l, const Event& r) { return l.pos == r.pos; });
-  return x == a.end() || y == b.end() || near(x->score, y->score);
+  std::vector<double> scores = scores_of_others(a, b);
+  std::ranges::copy(scores_of_others(b, a), std::back_inserter(scores));
+  if (scores.empty()) {
+    const auto [x, y] = std::ranges::mismatch(a, b, [](const Event& l, const Event& r) { return l.pos == r.pos; });
+    if (x != a.end() && y != b.end()) scores = {x->score, y->score};
+  }
+  return std::ranges::all_of(scores, [&](double score) { return near(score, scores.front()); });
 }
 
 void compare(PromptMode mode, const Variant& variant, Detail detail) {
