@@ -67,6 +67,14 @@ bool idle();
 void enqueue(cudaStream_t stream, std::function<void()> work);
 /// How often the host has waited for everything on a stream so far.
 long waits();
+/// What the host has asked for so far that costs it time, or the device.
+struct Requests {
+  long alone = 0, graphs = 0, graphs_made = 0;  // launches of kernels by themselves, of graphs; graphs that were made for that
+  long uploads = 0, downloads = 0;              // transfers
+  long waits = 0, event_waits = 0;              // for everything on a stream; for an event
+  long allocations = 0, pinned = 0;             // of device memory, of page-locked host memory
+};
+Requests requests();
 
 unsigned char* dynamic_shared();
 void wait_for_block();
@@ -92,6 +100,8 @@ void set_capability(int capability);
 /// Number of devices that are reported.
 void set_devices(int n);
 std::size_t memory_in_use();
+/// Of device memory, and of page-locked host memory.
+std::pair<long, long> allocations_so_far();
 
 template <class T>
 T shuffle(T value, int from) {

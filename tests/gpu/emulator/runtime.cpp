@@ -17,8 +17,10 @@ std::mutex mutex;
 std::map<void*, std::size_t> blocks;
 std::size_t limit = std::size_t{1} << 32, used = 0;
 int devices = 1, capability = 90;
+std::atomic<long> n_allocations{0}, n_pinned{0};
 
 cudaError_t take(void** p, std::size_t bytes) {
+  ++n_allocations;
   const std::lock_guard lock(mutex);
   if (bytes > limit - used) return cudaErrorMemoryAllocation;
   *p = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
@@ -54,6 +56,7 @@ void set_memory(std::size_t bytes) { limit = bytes; }
 void set_devices(int n) { devices = n; }
 void set_capability(int wanted) { capability = wanted; }
 std::size_t memory_in_use() { return used; }
+std::pair<long, long> allocations_so_far() { return {n_allocations, n_pinned}; }
 
 }  // namespace emulator
 
@@ -106,6 +109,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(ve
 cudaError_t cudaMalloc(void** p, std::size_t bytes) { return take(p, bytes); }
 cudaError_t cudaFree(void* p) { return give(p); }
 cudaError_t cudaMallocHost(void** p, std::size_t bytes) {
+  ++n_pinned;
   *p = emulator::idle() ? std::calloc(1, bytes) : std::malloc(bytes);
   return cudaSuccess;
 }

@@ -21,7 +21,7 @@ namespace emulator {
 
 namespace {
 
-std::atomic<long> n_waits{0};
+std::atomic<long> n_waits{0}, n_event_waits{0}, n_uploads{0}, n_downloads{0};
 
 /// The next piece of work, which may make other streams go on.
 void step(cudaStream_t stream) {
@@ -43,6 +43,18 @@ void enqueue(cudaStream_t stream, std::function<void()> work) {
 }
 
 long waits() { return n_waits; }
+Requests requests() {
+  const auto [allocations, pinned] = allocations_so_far();
+  return {.alone = launches(),
+          .graphs = graph_launches(),
+          .graphs_made = graphs_made(),
+          .uploads = n_uploads,
+          .downloads = n_downloads,
+          .waits = n_waits,
+          .event_waits = n_event_waits,
+          .allocations = allocations,
+          .pinned = pinned};
+}
 
 }  // namespace emulator
 
@@ -80,11 +92,14 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  ++emulator::n_event_waits;
   emulator::run_until(event, event->recorded);
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (kind == cudaMemcpyHostToDevice) ++emulator::n_uploads;
+  if (kind == cudaMemcpyDeviceToHost) ++emulator::n_downloads;
   if (bytes != 0) emulator::enqueue(stream, [=] { std::memcpy(to, from, bytes); });
   return cudaSuccess;
 }
