@@ -52,7 +52,9 @@ void LaneCaches::load(const PromptRun& prompt, int l) {
   if (layer.shadow) layer.shadow = prompt.history(l);
   if (lane_.keeps_value_norms()) layer.value_l1 = prompt.value_norms(l);
   for (int p = 0; p < prompt.size() && lane_.policy->reload() > 0; ++p) keep_query(layer, prompt.query(l, p));
-  fill_caches(lane_.backend, prompt, l, layer.heads);
+  // a cache that keeps everything is not copied in the very first step
+  const bool grows = !lane_.removes() && lane_.config.window(l) == 0;
+  fill_caches(lane_.backend, prompt, l, layer.heads, grows ? grown_capacity(prompt.size(), prompt.size() + 1) : 0);
 }
 
 void LaneCaches::append(const LayerRows& rows, int row) {

@@ -27,11 +27,11 @@ void LayerView::show(Backend& backend, const Model& model, int layer, std::span<
   }
 }
 
-void fill_caches(Backend& backend, const PromptRun& prompt, int layer, std::span<HeadCache> caches) {
+void fill_caches(Backend& backend, const PromptRun& prompt, int layer, std::span<HeadCache> caches, int room) {
   std::vector<RowsJob> copies;
   std::size_t row_bytes = 0;
   for (std::size_t h = 0; h < caches.size(); ++h) {
-    HeadKv& kv = caches[h].kv = backend.make_kv(prompt.size());
+    HeadKv& kv = caches[h].kv = backend.make_kv(std::max(prompt.size(), room));
     row_bytes = kv.k.bytes() / static_cast<std::size_t>(kv.capacity);
     for (const KvSegment& s : prompt.history(layer).segments(static_cast<int>(h))) {
       const std::size_t offset = row_bytes * static_cast<std::size_t>(kv.n_slots);

@@ -28,8 +28,8 @@ struct LayerView {
             KeyLookups* lookups, bool explains);
 };
 
-/// The whole prompt comes to the caches of a layer.
-void fill_caches(Backend& backend, const PromptRun& prompt, int layer, std::span<HeadCache> caches);
+/// The whole prompt comes to the caches of a layer, which have room for so many slots, if not for more.
+void fill_caches(Backend& backend, const PromptRun& prompt, int layer, std::span<HeadCache> caches, int room = 0);
 
 /// The slots that are left of a prompt in a layer get the statistics that somebody of these needs would have of them if he had watched all
 /// of it.
