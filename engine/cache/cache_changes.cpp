@@ -38,13 +38,20 @@ void CacheChanges::spread(HeadCache& cache, const Removal& removal) {
   }
 }
 
-void CacheChanges::make(Backend& backend) {
-  if (!combines_.empty()) backend.combine(combines_);
-  for (const NewValue& v : values_) {
-    const std::size_t row = v.row.size() * size_of(backend.dtype());
-    backend.from_double(v.kv->v.as<std::byte>() + row * static_cast<std::size_t>(v.kv->row(v.slot)), v.row);
+void CacheChanges::make(Backend& backend, std::span<CacheChanges* const> all) {
+  std::vector<CombineJob> combines;
+  std::vector<RemovalJob> removals;
+  for (const CacheChanges* changes : all) {
+    combines.insert(combines.end(), changes->combines_.begin(), changes->combines_.end());
+    removals.insert(removals.end(), changes->removals_.begin(), changes->removals_.end());
   }
-  if (!removals_.empty()) backend.remove_slots(removals_);
+  if (!combines.empty()) backend.combine(combines);
+  for (const CacheChanges* changes : all)
+    for (const NewValue& v : changes->values_) {
+      const std::size_t row = v.row.size() * size_of(backend.dtype());
+      backend.from_double(v.kv->v.as<std::byte>() + row * static_cast<std::size_t>(v.kv->row(v.slot)), v.row);
+    }
+  if (!removals.empty()) backend.remove_slots(removals);
 }
 
 }  // namespace kvscope

@@ -17,7 +17,12 @@ class CacheChanges {
   /// A compression of one head. `plan` stays where it is until make().
   void add(HeadCache& cache, const Plan& plan);
   /// Merged rows first, in order, then new values, then the removed slots go.
-  void make(Backend& backend);
+  void make(Backend& backend) {
+    CacheChanges* const alone[] = {this};
+    make(backend, alone);
+  }
+  /// Of several, about different heads, together.
+  static void make(Backend& backend, std::span<CacheChanges* const> all);
 
  private:
   void spread(HeadCache& cache, const Removal& removal);

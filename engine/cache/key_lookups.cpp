@@ -55,6 +55,11 @@ void KeyLookups::expect_keys(const HeadCache& head, std::span<const int> slots) 
   add_keys(head, slots);
 }
 
+bool KeyLookups::expects(std::span<const HeadCache> heads) {
+  const std::lock_guard held(mutex_);
+  return std::ranges::any_of(heads, [&](const HeadCache& h) { return nearest_.of_head.contains(&h) || keys_.of_head.contains(&h); });
+}
+
 std::vector<Nearest> KeyLookups::nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by) {
   const auto is_this = [&](const NearestOf& n) { return n.by == by && std::ranges::equal(n.from, from) && std::ranges::equal(n.to, to); };
   const std::lock_guard held(mutex_);

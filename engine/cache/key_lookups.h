@@ -26,6 +26,8 @@ class KeyLookups {
   /// to: empty: all slots that are not in `from`.
   void expect_nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by = By::cosine);
   void expect_keys(const HeadCache& head, std::span<const int> slots);
+  /// Something was announced about one of them.
+  bool expects(std::span<const HeadCache> heads);
   std::vector<Nearest> nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by = By::cosine);
   void keys(const HeadCache& head, std::span<const int> slots, std::vector<double>& rows);
 

@@ -34,7 +34,10 @@ struct HeadDecision {
     tie_break.clear();
     keep.clear();
     gone.clear();
+    std::vector<double> memory = std::move(plan.score);
+    memory.clear();
     plan = {};
+    plan.score = std::move(memory);
   }
 };
 

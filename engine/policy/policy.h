@@ -123,8 +123,9 @@ class Policy {
   std::vector<Plan> plan(std::span<const HeadView> heads, int step, bool after_prompt);
   /// plan() in two halves, for several layers at once and each on any thread: decide() ranks, selects and tells the keys what merge() is
   /// going to ask them. All that the views point to must last until then.
-  std::unique_ptr<LayerDecision> decide(std::span<const HeadView> heads, int step, bool after_prompt);
-  std::vector<Plan> merge(LayerDecision& decision, int step);
+  /// The plans are in the decision then, whose memory may be used again for the next step's.
+  void decide(std::span<const HeadView> heads, int step, bool after_prompt, LayerDecision& decision);
+  void merge(LayerDecision& decision, int step);
 
   /// The policy's own statistic of every slot, as PolicyInfo::statistic names it (KeepKV: share mu_i of POLICIES.md section 5; H2O:
   /// accumulated attention; WeightedKV: mean; SnapKV: mean over the window): what the inspector's second row shows. Empty: none.
@@ -153,8 +154,6 @@ class Policy {
  private:
   explicit Policy(const Setup& setup);
   friend class PairMaker;  // policy_pair.cpp
-  /// Into `decisions`, whose memory is used again.
-  void decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions);
   Cadence cadence() const { return lane_.parts.row->cadence; }
   /// Which compression this may be.
   struct Moment {

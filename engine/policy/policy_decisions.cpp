@@ -31,34 +31,25 @@ bool Policy::is_due(double n, int c, Moment now) const {
 }
 
 std::vector<Plan> Policy::plan(std::span<const HeadView> heads, int step, bool after_prompt) {
-  if (!compresses()) return std::vector<Plan>(heads.size());
-  thread_local LayerDecision decision;  // kept by its thread: in a step allocations would cost as much as the work
-  decide(heads, step, after_prompt, decision.heads);
-  return merge(decision, step);
-}
-
-std::unique_ptr<LayerDecision> Policy::decide(std::span<const HeadView> heads, int step, bool after_prompt) {
-  auto decision = std::make_unique<LayerDecision>();
-  if (compresses()) {
-    decide(heads, step, after_prompt, decision->heads);
-  } else {
-    decision->heads.resize(heads.size());
-  }
-  return decision;
-}
-
-std::vector<Plan> Policy::merge(LayerDecision& decision, int step) {
-  std::vector<Plan> plans(decision.heads.size());
+  std::vector<Plan> plans(heads.size());
   if (!compresses()) return plans;
-  merger_->merge_layer(decision.heads, step);
+  thread_local LayerDecision decision;  // kept by its thread: in a step allocations would cost as much as the work
+  decide(heads, step, after_prompt, decision);
+  merge(decision, step);
   for (std::size_t h = 0; h < plans.size(); ++h) plans[h] = std::move(decision.heads[h].plan);
   return plans;
 }
 
-void Policy::decide(std::span<const HeadView> heads, int step, bool after_prompt, std::vector<HeadDecision>& decisions) {
+void Policy::merge(LayerDecision& decision, int step) {
+  if (compresses()) merger_->merge_layer(decision.heads, step);
+}
+
+void Policy::decide(std::span<const HeadView> heads, int step, bool after_prompt, LayerDecision& decision) {
+  std::vector<HeadDecision>& decisions = decision.heads;
+  decisions.resize(heads.size());
+  if (!compresses()) return;
   const Moment now{step, after_prompt};
   keep_centers(heads);
-  decisions.resize(heads.size());
   std::optional<bool> layer_is_due;
   if (allocation_->by_layer()) {
     double n = 0;

@@ -13,24 +13,20 @@ namespace kvscope::cuda {
 
 namespace {
 
-/// Slots that go leave their rows to the next that come: nothing but the order changes.
-void retire(Device& device, HeadKv& kv, std::span<const int> gone, SlotChanges& changes) {
+/// Slots that go leave their rows to the next that come: nothing but the order changes. True: there was none before.
+bool retire(Device& device, HeadKv& kv, std::span<const int> gone) {
   const bool was_in_order = kv.order.empty();
   if (was_in_order) {
     kv.order.resize(static_cast<std::size_t>(kv.capacity));
     std::iota(kv.order.begin(), kv.order.end(), 0);
+    kv.order_in_backend = device.allocate(kv.order.size() * sizeof(int), "the order of a KV cache");
   }
   std::vector<int> rows;
   for (const int slot : gone) rows.push_back(kv.row(slot));
   const auto order = kv.order.begin();
   for (const SlotRun& r : runs_without(gone, kv.n_slots)) std::copy(order + r.from, order + r.from + r.n, order + r.to);
   std::ranges::copy(rows, order + kv.n_slots - std::ssize(gone));
-  if (was_in_order) {
-    kv.order_in_backend = device.allocate(kv.order.size() * sizeof(int), "the order of a KV cache");
-    changes.set(kv.order_in_backend.data(), std::as_bytes(std::span(kv.order)));
-  } else {
-    changes.move_back(kv.order_in_backend.as<int>(), gone, rows, kv.n_slots);
-  }
+  return was_in_order;
 }
 
 void add_steps(HeadKv& kv, std::span<const CombineJob* const> jobs, SlotChanges& changes) {
@@ -119,29 +115,45 @@ void append_rows(Device& device, std::span<HeadKv* const> heads, const void* k, 
   device.append(copies);
 }
 
-void remove_slots(Device& device, std::span<const RemovalJob> jobs) {
+void remove_slots(Device& device, ThreadPool& pool, std::span<const RemovalJob> jobs) {
+  struct Removal {
+    bool few_stay = false;  // moving them costs less than rows that nobody uses
+    bool moves = false, new_order = false;
+  };
+  std::vector<Removal> removals(jobs.size());
+  constexpr int kAtOnce = 16;
+  pool.parallel_for(static_cast<int>(jobs.size()), kAtOnce, [&](int begin, int end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const std::span<const int> gone = jobs[i].gone;
+      HeadKv& kv = *jobs[i].kv;
+      for (std::size_t g = 0; g < gone.size(); ++g)
+        KVSCOPE_ASSERT(gone[g] >= 0 && gone[g] < kv.n_slots && (g == 0 || gone[g - 1] < gone[g]));
+      Removal& r = removals[i];
+      r.few_stay = 2 * std::ssize(gone) > kv.n_slots;
+      r.moves = kv.order.empty() && r.few_stay;
+      if (!gone.empty() && !r.moves) r.new_order = retire(device, kv, gone);
+    }
+  });
   const auto held = device.lock();
   SlotChanges changes;
-  std::vector<HeadKv*> small;  // that keep little: moving it costs less than rows that nobody uses
   bool any = false;
-  for (const RemovalJob& job : jobs) {
-    if (job.gone.empty()) continue;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const std::span<const int> gone = jobs[i].gone;
+    if (gone.empty()) continue;
     any = true;
-    const int n_gone = static_cast<int>(job.gone.size());
-    HeadKv& kv = *job.kv;
-    for (std::size_t i = 0; i < job.gone.size(); ++i)
-      KVSCOPE_ASSERT(job.gone[i] >= 0 && job.gone[i] < kv.n_slots && (i == 0 || job.gone[i - 1] < job.gone[i]));
-    const bool few_stay = n_gone > kv.n_slots - n_gone;
-    if (few_stay) small.push_back(&kv);
-    if (kv.order.empty() && few_stay)
-      changes.remove(kv.k.data(), kv.v.data(), device.row_bytes(), job.gone, kv.n_slots);
+    HeadKv& kv = *jobs[i].kv;
+    const std::size_t stay = static_cast<std::size_t>(kv.n_slots) - gone.size();
+    if (removals[i].moves)
+      changes.remove(kv.k.data(), kv.v.data(), device.row_bytes(), gone, kv.n_slots);
+    else if (removals[i].new_order)
+      changes.set(kv.order_in_backend.data(), std::as_bytes(std::span(kv.order)));
     else
-      retire(device, kv, job.gone, changes);
-    kv.n_slots -= n_gone;
+      changes.move_back(kv.order_in_backend.as<int>(), gone, std::span(kv.order).subspan(stay, gone.size()), kv.n_slots);
+    kv.n_slots = static_cast<int>(stay);
   }
   if (any) device.change(changes);
-  for (HeadKv* const kv : small)
-    if (!kv->order.empty()) *kv = copy_kv(device, *kv, kv->capacity);
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (HeadKv& kv = *jobs[i].kv; removals[i].few_stay && !jobs[i].gone.empty() && !kv.order.empty()) kv = copy_kv(device, kv, kv.capacity);
 }
 
 void combine(Device& device, std::span<const CombineJob> jobs) {

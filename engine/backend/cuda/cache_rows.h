@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "backend/cuda/device.h"
+#include "core/thread_pool.h"
 
 namespace kvscope::cuda {
 
@@ -14,7 +15,7 @@ HeadKv make_kv(Device& device, int capacity);
 HeadKv copy_kv(Device& device, const HeadKv& kv, int capacity);
 void append_kv(Device& device, HeadKv& kv, const void* k, const void* v, int n);
 void append_rows(Device& device, std::span<HeadKv* const> heads, const void* k, const void* v);
-void remove_slots(Device& device, std::span<const RemovalJob> jobs);
+void remove_slots(Device& device, ThreadPool& pool, std::span<const RemovalJob> jobs);
 void combine(Device& device, std::span<const CombineJob> jobs);
 
 }  // namespace kvscope::cuda

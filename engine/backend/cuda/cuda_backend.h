@@ -59,7 +59,7 @@ class CudaBackend final : public Backend {
   void append_kv(HeadKv& kv, const void* k, const void* v, int n) override { cuda::append_kv(*device_, kv, k, v, n); }
   void append_rows(std::span<HeadKv* const> heads, const void* k, const void* v) override { cuda::append_rows(*device_, heads, k, v); }
   using Backend::remove_slots;
-  void remove_slots(std::span<const RemovalJob> jobs) override { cuda::remove_slots(*device_, jobs); }
+  void remove_slots(std::span<const RemovalJob> jobs) override { cuda::remove_slots(*device_, pool_, jobs); }
   void combine(std::span<const CombineJob> jobs) override { cuda::combine(*device_, jobs); }
   void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) override {
     cuda::cosines(*device_, kv, from, to, out);

@@ -144,13 +144,23 @@ void Device::send(void* to, const void* from_host, std::size_t bytes) {
 }
 
 void Device::download(void* to_host, const void* from, std::size_t bytes) {
-  if (bytes == 0 || mirrors_->read(to_host, from, bytes)) return;
+  if (bytes == 0) return;
   flush();
   const bool bounces = bytes <= kBounce;
   void* const host = bounces ? bounce_.bytes(bytes) : to_host;
   check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, stream()), "a download");
   wait();
   if (bounces) std::memcpy(to_host, host, bytes);
+}
+
+const std::byte* Device::brought(const void* from, std::size_t bytes) {
+  Mirrors::Coming coming;
+  {
+    const auto held = lock();
+    coming = mirrors_->find(from, bytes);
+  }
+  if (coming.data) Mirrors::wait(*coming.transfer);
+  return coming.data;
 }
 
 void Device::copy(void* to, const void* from, std::size_t bytes) {

@@ -72,8 +72,11 @@ class Device : public std::enable_shared_from_this<Device> {
   }
 
   void upload(void* to, const void* from_host, std::size_t bytes);
-  /// Waits for everything before it, but for what bring() has sent on its way: then for that alone.
+  /// Waits for everything before it.
   void download(void* to_host, const void* from, std::size_t bytes);
+  /// What bring() has sent on its way, on the host, until it is written again; waits for that alone. nullptr: it has sent no such thing.
+  /// For threads that do not hold lock(): others go on meanwhile.
+  const std::byte* brought(const void* from, std::size_t bytes);
   /// Done later, together with others, but before anything that could tell the difference (deferred_copies.h).
   void copy(void* to, const void* from, std::size_t bytes);
   void gather(Buffer& to, const Buffer& from, std::size_t row_bytes, const Buffer& order, int n);

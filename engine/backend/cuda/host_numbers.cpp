@@ -43,12 +43,20 @@ void from_double(Device& device, void* to, std::span<const double> host) {
 void to_double(Device& device, std::span<double> host, const void* from) {
   with_host_type(device.type(), [&](auto t) {
     using T = decltype(t);
-    const auto values = std::make_unique_for_overwrite<T[]>(host.size());
-    {
+    const std::size_t bytes = host.size() * sizeof(T);
+    std::unique_ptr<std::byte[]> own;
+    const std::byte* values = bytes == 0 ? nullptr : device.brought(from, bytes);
+    if (!values) {
+      own = std::make_unique_for_overwrite<std::byte[]>(bytes);
       const auto held = device.lock();
-      device.download(values.get(), from, host.size() * sizeof(T));
+      device.download(own.get(), from, bytes);
+      values = own.get();
     }
-    for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<double>(to_float(values[i]));
+    for (std::size_t i = 0; i < host.size(); ++i) {
+      T x;
+      std::memcpy(&x, values + i * sizeof(T), sizeof(T));
+      host[i] = static_cast<double>(to_float(x));
+    }
   });
 }
 

@@ -10,6 +10,12 @@
 
 namespace kvscope::cuda {
 
+namespace {
+
+constexpr std::size_t kAlignment = 16, kSideBySide = 64;  // bytes
+
+}  // namespace
+
 Mirrors::Mirrors() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream"); }
 
 Mirrors::~Mirrors() {
@@ -47,16 +53,18 @@ void Mirrors::bring(Device& device, std::vector<Piece> pieces) {
   Transfer& transfer = unused();
   std::size_t offset = 0;
   for (const Piece& piece : pieces) {
-    const bool goes_on = !jobs.empty() && address(jobs.back().from) + jobs.back().bytes == address(piece.data);
-    if (goes_on) {
-      jobs.back().bytes += piece.bytes;
+    // rows that lie side by side are one piece, with the little between them
+    const std::size_t end = jobs.empty() ? 0 : address(jobs.back().from) + jobs.back().bytes, gap = address(piece.data) - end;
+    if (!jobs.empty() && gap < kSideBySide) {
+      jobs.back().bytes += gap + piece.bytes;
+      offset += gap + piece.bytes;
     } else {
-      offset = round_up(offset, 16);
+      offset = round_up(offset, kAlignment);
       jobs.push_back({nullptr, piece.data, piece.bytes});
       places.push_back({0, offset, &transfer});
+      offset += piece.bytes;
     }
-    places.back().bytes += piece.bytes;
-    offset += piece.bytes;
+    places.back().bytes = jobs.back().bytes;
   }
   device.reserve(transfer.gathered, offset, "results on their way to the host");
   std::byte* const host = transfer.host.bytes(offset);
@@ -73,14 +81,12 @@ void Mirrors::bring(Device& device, std::vector<Piece> pieces) {
   check(cudaEventRecord(transfer.done.get(), stream_), "marking a download");
 }
 
-bool Mirrors::read(void* to_host, const void* from, std::size_t bytes) {
+Mirrors::Coming Mirrors::find(const void* from, std::size_t bytes) {
   auto next = places_.upper_bound(address(from));
-  if (next == places_.begin()) return false;
+  if (next == places_.begin()) return {};
   const auto& [begin, place] = *std::prev(next);
-  if (address(from) + bytes > begin + place.bytes) return false;
-  wait(*place.transfer);
-  std::memcpy(to_host, place.transfer->host.bytes(0) + place.offset + (address(from) - begin), bytes);
-  return true;
+  if (address(from) + bytes > begin + place.bytes) return {};
+  return {place.transfer->host.bytes(0) + place.offset + (address(from) - begin), place.transfer};
 }
 
 void Mirrors::forget(const void* p, std::size_t bytes) {

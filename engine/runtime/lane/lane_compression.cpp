@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "cache/stored_rows.h"
@@ -16,39 +17,77 @@
 
 namespace kvscope {
 
+namespace {
+
+/// The lowest score but for those of the slots `gone` (ascending); slots without one do not count. Not available: there is none.
+double lowest_kept(std::span<const double> score, std::span<const int> gone) {
+  constexpr double kMost = std::numeric_limits<double>::infinity();
+  double least[4] = {kMost, kMost, kMost, kMost};  // side by side, so that one comparison need not wait for the other
+  bool any = false;
+  const auto look_at = [&](std::size_t from, std::size_t end) {
+    for (std::size_t i = from; i < end; ++i) {
+      const double s = score[i];
+      least[i % 4] = s < least[i % 4] ? s : least[i % 4];
+      any |= s == s;
+    }
+  };
+  if (score.empty()) return kNotAvailable;
+  std::size_t from = 0;
+  for (const int i : gone) {
+    look_at(from, static_cast<std::size_t>(i));
+    from = static_cast<std::size_t>(i) + 1;
+  }
+  look_at(from, score.size());
+  return any ? std::min({least[0], least[1], least[2], least[3]}) : kNotAvailable;
+}
+
+}  // namespace
+
 void LaneCompression::begin_step() {
   if (lane_.finishes_at_the_end()) lookups_ = std::make_unique<KeyLookups>(lane_.backend, lane_.config.head_dim);
+}
+
+void LaneCompression::Layer::clear() {
+  LayerDecision memory = std::move(decision);
+  *this = {};
+  decision = std::move(memory);
 }
 
 void LaneCompression::compress(int layer, const PromptRun* prompt, const void* q, std::span<const double> o) {
   const bool after_prompt = prompt, reloaded = !after_prompt && caches_.reload(layer);
   Layer& work = layers_[layer];
-  work = {.reloaded = reloaded, .after_prompt = after_prompt, .q = q, .o = {o.begin(), o.end()}};
+  work.clear();
+  work.reloaded = reloaded;
+  work.after_prompt = after_prompt;
+  work.q = q;
+  work.o.assign(o.begin(), o.end());
   const bool later = lane_.finishes_at_the_end() && !after_prompt;
   KeyLookups lookups(lane_.backend, lane_.config.head_dim);
   if (lane_.config.window(layer) > 0) {
     work.plans = leave_window(caches_.heads(layer), lane_.first_kept(layer));
-    if (later) return;
   } else {
     const Stopwatch watch(lane_.ms[layer]);
     view_layer(layer, prompt, later ? lookups_.get() : lane_.backend.workers() > 0 ? nullptr : &lookups, work.view);
-    if (later) {
-      work.decision = lane_.policy->decide(work.view.heads, lane_.record->step, reloaded);
-      return;
-    }
-    work.plans = lane_.policy->plan(work.view.heads, lane_.record->step, after_prompt || reloaded);
+    if (later)
+      lane_.policy->decide(work.view.heads, lane_.record->step, reloaded, work.decision);
+    else
+      work.plans = lane_.policy->plan(work.view.heads, lane_.record->step, after_prompt || reloaded);
+    work.decided = later;
+  }
+  if (later) {
+    if (!lookups_->expects(caches_.heads(layer))) merge(layer);
+    return;
   }
   record_plans(layer);
-  CacheChanges changes;
-  add_changes(layer, changes);
+  add_changes(layer);
   {
     const Stopwatch watch(lane_.ms[layer]);
-    changes.make(lane_.backend);
+    work.changes.make(lane_.backend);
   }
   update_slots(layer);
   measures_.measure_changes();
   if (reloaded) caches_.fit(layer);
-  work = {};
+  work.clear();
 }
 
 void LaneCompression::view_layer(int layer, const PromptRun* prompt, KeyLookups* lookups, LayerView& view) const {
@@ -60,39 +99,47 @@ void LaneCompression::view_layer(int layer, const PromptRun* prompt, KeyLookups*
 
 void LaneCompression::merge(int layer) {
   Layer& work = layers_[layer];
-  if (work.decision) {
+  if (std::exchange(work.merged, true)) return;
+  if (work.decided) {
     const Stopwatch watch(lane_.ms[layer]);
-    work.plans = lane_.policy->merge(*work.decision, lane_.record->step);
+    lane_.policy->merge(work.decision, lane_.record->step);
   }
   record_plans(layer);
+  add_changes(layer);
+  if (updates_before_caches(work)) update_slots(layer);
 }
 
 void LaneCompression::record_plans(int layer) {
-  const std::vector<Plan>& plans = layers_[layer].plans;
   for (int h = 0; h < lane_.config.n_kv_heads; ++h)
-    if (!plans[h].removals.empty())
-      record_plan(lane_.backend, caches_.head(layer, h), plans[h], lane_.setup.record, lane_.head_record(layer, h));
+    if (const Plan& plan = layers_[layer].plan(h); !plan.removals.empty())
+      record_plan(lane_.backend, caches_.head(layer, h), plan, lane_.setup.record, lane_.head_record(layer, h));
 }
 
-void LaneCompression::add_changes(int layer, CacheChanges& changes) {
-  const std::vector<Plan>& plans = layers_[layer].plans;
+void LaneCompression::add_changes(int layer) {
+  const Stopwatch watch(lane_.ms[layer]);
   for (int h = 0; h < lane_.config.n_kv_heads; ++h) {
-    if (plans[h].removals.empty()) continue;
+    const Plan& plan = layers_[layer].plan(h);
+    if (plan.removals.empty()) continue;
     HeadCache& head = caches_.head(layer, h);
     if (lane_.policy->positions() == Positions::cache && lane_.config.window(layer) == 0) unrotate_keys(lane_.backend, head);
-    if (const HeadMaps maps = lane_.maps_of(layer, h); maps.maps) pool_evicted(lane_.backend, head.kv, plans[h], maps, head.pooled);
-    changes.add(head, plans[h]);
+    if (const HeadMaps maps = lane_.maps_of(layer, h); maps.maps) pool_evicted(lane_.backend, head.kv, plan, maps, head.pooled);
+    layers_[layer].changes.add(head, plan);
   }
 }
 
 void LaneCompression::change_caches() {
   const Stopwatch watch(lane_.ms[0]);
-  CacheChanges changes;
-  for (int l = 0; l < lane_.config.n_layers; ++l) add_changes(l, changes);
-  changes.make(lane_.backend);
+  std::vector<CacheChanges*> all;
+  for (Layer& work : layers_) all.push_back(&work.changes);
+  CacheChanges::make(lane_.backend, all);
+}
+
+bool LaneCompression::updates_before_caches(const Layer& work) const {
+  return !work.reloaded && !lane_.edits.any() && !lane_.policy->storage();
 }
 
 void LaneCompression::update_slots(int layer) {
+  if (std::exchange(layers_[layer].updated, true)) return;
   for (int h = 0; h < lane_.config.n_kv_heads; ++h) update_head(layer, h);
 }
 
@@ -100,7 +147,7 @@ void LaneCompression::update_head(int layer, int h) {
   Layer& work = layers_[layer];
   const bool windowed = lane_.config.window(layer) > 0;
   HeadCache& head = caches_.head(layer, h);
-  Plan& plan = work.plans[h];
+  Plan& plan = work.plan(h);
   HeadRecord& record = lane_.head_record(layer, h);
   record_rules(layer, h, plan, record);
   if (plan.changes_slots()) update_statistics(layer, head, plan, record);  // marks alone are the host's
@@ -132,7 +179,7 @@ void LaneCompression::record_rules(int layer, int h, Plan& plan, HeadRecord& rec
   record.overridden = window == 0 && policy.overridden(layer, h);
   record.pinned = lane_.edits.pinned(layer, h, lane_.record->step + 1);
   record.recent = window > 0 ? window : policy.recent(layer, h);
-  record.score = std::move(plan.score);
+  if (lane_.setup.record.slots || lane_.edits.any()) record.score = plan.score;
   if (!plan.terms.empty()) record.parts = score_parts(caches_.head(layer, h).slots.pos, plan.terms);
   record.merge_theta = plan.theta;
 }
@@ -143,9 +190,8 @@ void LaneCompression::update_statistics(int layer, HeadCache& head, const Plan& 
     const Stopwatch watch(lane_.ms[layer]);
     gone = apply_in_layer(lane_.config.layer(layer), head, lane_.policy->needs(layer), plan);
   }
+  if (!gone.empty()) record.cutoff = lowest_kept(plan.score, gone);
   if (!record.score.empty()) remove_entries(record.score, gone);
-  for (std::size_t i = 0; i < record.score.size() && !gone.empty(); ++i)
-    if (const double s = record.score[i]; !std::isnan(s) && !(record.cutoff <= s)) record.cutoff = s;
 }
 
 bool LaneCompression::edit_by_hand(int layer, int h, HeadRecord& record) {
@@ -182,7 +228,7 @@ void LaneCompression::describe(const HeadCache& head, HeadRecord& record) const 
 void LaneCompression::end_step() {
   for (int l = 0; l < lane_.config.n_layers && lane_.finishes_at_the_end(); ++l)
     if (layers_[l].reloaded) caches_.fit(l);
-  for (Layer& work : layers_) work = {};
+  for (Layer& work : layers_) work.clear();
   lookups_.reset();
 }
 

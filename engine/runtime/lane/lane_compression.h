@@ -24,11 +24,11 @@ class LaneCompression {
       : lane_(lane), caches_(caches), attention_(attention), measures_(measures), layers_(lane.n_works()) {}
 
   void begin_step();
-  /// Decides about a layer and carries it out, or, where layers are finished at the end of the step, decides as far as merge() can go on.
-  /// prompt: this is the one compression after it; else null. q, o: the step's queries, in backend memory, and its output, [q_dim].
+  /// Decides about a layer and carries it out, or, where layers are finished at the end of the step, goes as far as it can without the
+  /// others. prompt: this is the one compression after it; else null. q, o: the step's queries, in backend memory, and its output, [q_dim].
   void compress(int layer, const PromptRun* prompt, const void* q, std::span<const double> o);
-  /// The rest of it there: merge() of all layers, then change_caches() once, then update_slots() of all. The first and the last may run for
-  /// several layers at the same time.
+  /// What is left of it there: merge() of all layers, then change_caches() once, then update_slots() of all. The first and the last may run
+  /// for several layers at the same time.
   void merge(int layer);
   void change_caches();
   void update_slots(int layer);
@@ -37,16 +37,23 @@ class LaneCompression {
  private:
   struct Layer {
     bool reloaded = false, after_prompt = false;
+    bool decided = false, merged = false, updated = false;  // how far it is
     const void* q = nullptr;
     std::vector<double> o = {};
     LayerView view = {};
-    std::unique_ptr<LayerDecision> decision = {};  // where the policy has asked about keys and has no answer yet
-    std::vector<Plan> plans = {};                  // of every head, once they are made
+    LayerDecision decision = {};   // if `decided`; its memory is used again
+    std::vector<Plan> plans = {};  // else: of every head
+    CacheChanges changes = {};
+
+    void clear();
+    Plan& plan(int head) { return decided ? decision.heads[static_cast<std::size_t>(head)].plan : plans[static_cast<std::size_t>(head)]; }
   };
 
   void view_layer(int layer, const PromptRun* prompt, KeyLookups* lookups, LayerView& view) const;
   void record_plans(int layer);
-  void add_changes(int layer, CacheChanges& changes);
+  void add_changes(int layer);
+  /// The host's side needs nothing of the backend's, which comes later.
+  bool updates_before_caches(const Layer& work) const;
   void update_head(int layer, int kv_head);
   /// What the policy was asked to keep and why, before its plan changes the slots.
   void record_rules(int layer, int kv_head, Plan& plan, HeadRecord& record) const;

@@ -53,6 +53,29 @@ void StepAttention::before_rotation(const LayerRows& rows, int row) {
   lane_.backend.row_norms(lane_.at(rows.k, lane_.config.kv_dim(), row), n, lane_.config.head_dim, norms.as<double>(), /*reads_out=*/true);
 }
 
+void StepAttention::open_slots(int l) {
+  constexpr std::size_t kApart = 8;  // numbers: rows of different heads begin where memory is read well
+  Layer& layer = layers_[l];
+  const int group = lane_.config.group();
+  const auto size_of_head = [&](int h) {
+    return (static_cast<std::size_t>(group) * caches_.head(l, h).slots.size() + kApart - 1) / kApart * kApart;
+  };
+  std::size_t all = 0;
+  for (int h = 0; h < lane_.config.n_kv_heads; ++h) {
+    append_slot(caches_.head(l, h).slots, lane_.policy->needs(l), group, lane_.record->position);
+    all += size_of_head(h);
+  }
+  const auto lay_out = [&](bool reads, Buffer& buffer, void* Head::*rows) {
+    auto* at = reads ? static_cast<std::byte*>(lane_.reserve(buffer, all)) : nullptr;
+    for (int h = 0; h < lane_.config.n_kv_heads; ++h) {
+      layer.heads[h].*rows = at;
+      if (reads) at += lane_.bytes(size_of_head(h));
+    }
+  };
+  lay_out(lane_.reads_attention(l), layer.p, &Head::p);
+  lay_out(lane_.reads_logits(), layer.z, &Head::z);
+}
+
 void StepAttention::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs) {
   const ModelConfig& config = lane_.config;
   const LaneSetup& setup = lane_.setup;
@@ -63,34 +86,30 @@ void StepAttention::prepare(const LayerRows& rows, int row, std::vector<Attentio
   Layer& layer = layers_[rows.layer];
   const History* const history = caches_.history(rows.layer);
   if (history) lane_.reserve(layer.o_full, config.q_dim());
-  const StatNeeds& needs = lane_.policy->needs(rows.layer);
+  open_slots(rows.layer);
   const void* const queries = queries_for(lane_.backend, config, caches_.heads(rows.layer), q, position, layer.q);
   for (int h = 0; h < config.n_kv_heads; ++h) {
     HeadCache& head = caches_.head(rows.layer, h);
-    append_slot(head.slots, needs, group, position);
-
     if (lane_.policy->every_step() && !lane_.finishes_at_the_end()) prefetch(head.slots);
 
     Head& job = layer.heads[h];
-    const int n = head.slots.size();
     job.cache = caches_.seen(rows.layer, h, job.sinks);
     job.bias = bias_of(head.slots, lane_.policy->bias());
     job.unread = choose_pages(lane_.backend, config, *lane_.policy, rows.layer, head, lane_.at(q, group_size, h), setup.record.captures,
                               job.bias, lane_.head_record(rows.layer, h));
     job.further = caches_.further(rows.layer, h, lane_.at(queries, group_size, h));
     job.removed_before = head.ever_changed || !job.unread.empty();
-    jobs.push_back(
-        {.slots = job.cache,
-         .q = lane_.at(queries, group_size, h),
-         .bias = job.bias.empty() ? nullptr : job.bias.data(),
-         .out = lane_.at(out, group_size, h),
-         .probabilities = lane_.reads_attention(rows.layer) ? lane_.reserve(job.p, static_cast<std::size_t>(group) * n) : nullptr,
-         .logits = lane_.reads_logits() ? lane_.reserve(job.z, static_cast<std::size_t>(group) * n) : nullptr,
-         .rotate_by_index = head.unrotated,
-         .reads_out = setup.record.measures.local,
-         .rule = config.layer(rows.layer).logits,
-         .rope = head.rope,
-         .further = job.further ? &*job.further : nullptr});
+    jobs.push_back({.slots = job.cache,
+                    .q = lane_.at(queries, group_size, h),
+                    .bias = job.bias.empty() ? nullptr : job.bias.data(),
+                    .out = lane_.at(out, group_size, h),
+                    .probabilities = job.p,
+                    .logits = job.z,
+                    .rotate_by_index = head.unrotated,
+                    .reads_out = setup.record.measures.local,
+                    .rule = config.layer(rows.layer).logits,
+                    .rope = head.rope,
+                    .further = job.further ? &*job.further : nullptr});
     if (lane_.compares() && job.removed_before) {
       const int first = lane_.first_seen(rows.layer);
       job.shadow = history->segments(h, position + 1, first);
@@ -127,13 +146,13 @@ void StepAttention::observe(int layer, int h) {
   const std::size_t count = static_cast<std::size_t>(group) * head.slots.size();
   if (lane_.reads_attention(layer)) {
     job.host_p.resize(count);
-    lane_.backend.to_double(job.host_p, job.p.data());
+    lane_.backend.to_double(job.host_p, job.p);
     set_unread(job.host_p, group, job.unread);
   }
   job.host_z.clear();
   if (lane_.reads_logits()) {
     job.host_z.resize(count);
-    lane_.backend.to_double(job.host_z, job.z.data());
+    lane_.backend.to_double(job.host_z, job.z);
   }
   if (lane_.setup.record.measures.prediction) measure_prediction(*lane_.policy, head.slots, job.host_z, group, lane_.head_record(layer, h));
   observe_step(head.slots, lane_.policy->needs(layer), group, job.host_p, job.host_z);

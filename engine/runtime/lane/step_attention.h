@@ -20,7 +20,8 @@ class StepAttention {
     SlotSegments cache;
     std::vector<KvSegment> shadow;
     std::vector<double> bias;
-    Buffer p, z, p_full, sinks;
+    void *p = nullptr, *z = nullptr;  // in the layer's
+    Buffer p_full, sinks;
     std::vector<double> host_p, host_z, host_p_full;
     std::span<const double> p_seen;           // this step's attention to the full history, [group, tokens]; empty: not had
     bool removed_before = false;              // or left unread in this step: the output may differ from that over the full history
@@ -29,6 +30,7 @@ class StepAttention {
   };
   struct Layer {
     std::vector<Head> heads;  // [n_kv_heads]
+    Buffer p, z;              // of all heads, [group, slots] each
     Buffer q;                 // [n_heads, head_dim], where caches want their queries rotated otherwise
     Buffer o_full;            // output over the full history
     Buffer key_norms;         // double [n_kv_heads] of the step's keys before rotation, where somebody asks
@@ -46,6 +48,8 @@ class StepAttention {
   void read(int layer);
 
  private:
+  /// Opens the slots and finds the memory of what is read of the heads.
+  void open_slots(int layer);
   void read_key_norms(int layer);
   void observe(int layer, int kv_head);
   void record(int layer, int kv_head);

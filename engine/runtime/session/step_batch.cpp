@@ -57,7 +57,7 @@ class StepSite final : public AttentionSite {
         for (const LayerRows& rows : unfinished_) lanes_[i]->finish(rows, i);
       });
     } else {
-      // a device has done all layers: there is work for many threads
+      // a device works through the layers, from the first on: there is work for many threads, each of which waits for what it reads
       const auto of_all_layers = [&](const auto& work) {
         backend_.for_each(n * static_cast<int>(unfinished_.size()), [&](int i) { work(i % n, unfinished_[i / n]); });
       };

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <deque>
+#include <mutex>
 #include <utility>
 
 #include "cuda_runtime.h"
@@ -21,6 +22,7 @@ namespace emulator {
 
 namespace {
 
+std::recursive_mutex mutex;  // threads may wait for events while others give work
 std::atomic<long> n_waits{0}, n_event_waits{0}, n_uploads{0}, n_downloads{0};
 
 /// The next piece of work, which may make other streams go on.
@@ -39,6 +41,7 @@ void run_until(cudaEvent_t event, std::uint64_t record) {
 
 void enqueue(cudaStream_t stream, std::function<void()> work) {
   if (!stream) return work();  // the default stream: at once
+  const std::lock_guard held(mutex);
   stream->work.push_back(std::move(work));
 }
 
@@ -63,16 +66,19 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const std::lock_guard held(emulator::mutex);
   ++emulator::n_waits;
   while (!stream->work.empty()) emulator::step(stream);
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const std::lock_guard held(emulator::mutex);
   while (!stream->work.empty()) emulator::step(stream);
   delete stream;
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const std::lock_guard held(emulator::mutex);
   emulator::enqueue(stream, [event, record = event->recorded] { emulator::run_until(event, record); });
   return cudaSuccess;
 }
@@ -81,17 +87,20 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const std::lock_guard held(emulator::mutex);
   if (event) emulator::run_until(event, event->recorded);
   delete event;
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const std::lock_guard held(emulator::mutex);
   emulator::run_until(event, event->recorded);  // one record at a time is all that is emulated
   event->stream = stream;
   emulator::enqueue(stream, [event, record = ++event->recorded] { event->reached = record; });
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const std::lock_guard held(emulator::mutex);
   ++emulator::n_event_waits;
   emulator::run_until(event, event->recorded);
   return cudaSuccess;
