@@ -2,6 +2,7 @@
 #include "cache/key_lookups.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 namespace kvscope {
@@ -56,12 +57,17 @@ void KeyLookups::expect_keys(const HeadCache& head, std::span<const int> slots) 
 }
 
 bool KeyLookups::expects(std::span<const HeadCache> heads) {
-  const std::lock_guard held(mutex_);
+  const std::shared_lock held(mutex_);
   return std::ranges::any_of(heads, [&](const HeadCache& h) { return nearest_.of_head.contains(&h) || keys_.of_head.contains(&h); });
 }
 
 std::vector<Nearest> KeyLookups::nearest(const HeadCache& head, std::span<const int> from, std::span<const int> to, By by) {
   const auto is_this = [&](const NearestOf& n) { return n.by == by && std::ranges::equal(n.from, from) && std::ranges::equal(n.to, to); };
+  {
+    const std::shared_lock held(mutex_);
+    const NearestOf* const known = nearest_.find(head, is_this);
+    if (known && !known->places.empty()) return kvscope::nearest(to, known->places, known->cosines);
+  }
   const std::lock_guard held(mutex_);
   const NearestOf* const known = nearest_.find(head, is_this);
   const NearestOf* const found = known ? known : &add_nearest(head, from, to, by);
@@ -81,6 +87,13 @@ std::vector<Nearest> KeyLookups::nearest(const HeadCache& head, std::span<const 
 
 void KeyLookups::keys(const HeadCache& head, std::span<const int> slots, std::vector<double>& rows) {
   const auto is_this = [&](const KeysOf& k) { return std::ranges::equal(k.slots, slots); };
+  {
+    const std::shared_lock held(mutex_);
+    if (const KeysOf* const known = keys_.find(head, is_this); known && !known->rows.empty()) {
+      rows = known->rows;
+      return;
+    }
+  }
   const std::lock_guard held(mutex_);
   const KeysOf* const known = keys_.find(head, is_this);
   const KeysOf* const found = known ? known : &add_keys(head, slots);

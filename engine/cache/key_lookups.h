@@ -2,7 +2,7 @@
 #pragma once
 
 #include <deque>
-#include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -58,7 +58,7 @@ class KeyLookups {
 
   Backend& backend_;
   int head_dim_;
-  std::mutex mutex_;
+  std::shared_mutex mutex_;  // answers are read by many at once
   Questions<NearestOf> nearest_;
   Questions<KeysOf> keys_;
 };

@@ -2,10 +2,24 @@
 #include "policy/apply_plan.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/place.h"
 
 namespace kvscope {
+namespace {
+
+/// ln of whole numbers: a cache has many slots and few different numbers of votes.
+double log_of(int votes) {
+  static const std::vector<double> logs = [] {
+    std::vector<double> out(1024);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::log(static_cast<double>(i));
+    return out;
+  }();
+  return at(votes) < logs.size() ? logs[at(votes)] : std::log(static_cast<double>(votes));
+}
+
+}  // namespace
 
 std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan& plan) {
   std::vector<int> gone;
@@ -36,7 +50,8 @@ std::vector<double> bias_of(const SlotState& state, Bias bias) {
   bool zero = true;
   std::vector<double> b(at(state.size()));
   for (std::size_t i = 0; i < b.size(); ++i) {
-    b[i] = bias_of_slot(state.votes[i], state.extra[i], bias);
+    const int votes = state.votes[i];
+    b[i] = votes == 1 ? state.extra[i] : state.extra[i] + bias.vote_factor * log_of(votes);
     zero = zero && b[i] == 0.0;
   }
   if (zero) b.clear();

@@ -14,11 +14,7 @@ namespace kvscope {
 /// Returns the indices (before the removal) of those that went, ascending.
 std::vector<int> apply_plan(SlotState& state, const StatNeeds& needs, const Plan& plan);
 
-/// b_i = factor ln p_i + extra_i of a slot.
-inline double bias_of_slot(double votes, double extra, Bias bias) {
-  return votes == 1 ? extra : extra + bias.vote_factor * std::log(votes);
-}
-/// The same of every slot. Empty where it is zero everywhere (Bias::none, or one vote per slot and no extra).
+/// b_i = factor ln p_i + extra_i of every slot.
 std::vector<double> bias_of(const SlotState& state, Bias bias);
 
 }  // namespace kvscope

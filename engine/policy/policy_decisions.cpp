@@ -150,13 +150,13 @@ void Policy::rank(HeadDecision& d, const HeadView& head, std::optional<bool> lay
 void Policy::score(HeadDecision& d, int shares_of) const {
   const SlotState& slots = d.slots();
   if (!centers_.empty()) d.view.centers = centers_[place(d.view)].get();
-  d.is_protected = protected_mask(slots, protection(shares_of));
+  protected_mask(slots, protection(shares_of), d.is_protected);
   ranking_->protect(d.view, d.is_protected);
   for (const int pos : d.view.pinned) {
     const auto place = std::ranges::lower_bound(slots.pos, pos);
     if (place != slots.pos.end() && *place == pos) d.is_protected[static_cast<std::size_t>(place - slots.pos.begin())] = 1;
   }
-  d.score = ranking_->score(d.view);
+  ranking_->score(d.view, d.score);
   d.tie_break = ranking_->tie_break(d.view);
 }
 
@@ -204,13 +204,15 @@ void Policy::share_scores(std::span<HeadDecision> heads) const {
 
 void Policy::show_scores(HeadDecision& d) {
   if (ranking_->by_position()) return;
-  d.plan.score = d.score;
-  int n_nan = 0;
+  d.plan.score.resize(d.score.size());
+  bool any_nan = false;
   for (std::size_t i = 0; i < d.score.size(); ++i) {
-    const bool is_free = !d.is_protected[i];
-    n_nan += is_free && std::isnan(d.score[i]);
-    d.plan.score[i] = is_free ? d.score[i] : kNotAvailable;
+    const double score = d.is_protected[i] ? 0 : d.score[i];
+    any_nan |= score != score;
+    d.plan.score[i] = d.is_protected[i] ? kNotAvailable : score;
   }
+  int n_nan = 0;
+  for (std::size_t i = 0; i < d.score.size() && any_nan; ++i) n_nan += !d.is_protected[i] && std::isnan(d.score[i]);
   count_nan_scores(n_nan);
 }
 

@@ -2,8 +2,9 @@
 #include "backend/cuda/cache_rows.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -29,28 +30,19 @@ bool retire(Device& device, HeadKv& kv, std::span<const int> gone) {
   return was_in_order;
 }
 
-void add_steps(HeadKv& kv, std::span<const CombineJob* const> jobs, SlotChanges& changes) {
-  std::vector<CombineStep> steps;
-  std::vector<int> members;
-  std::vector<double> weights;
-  for (const CombineJob* const job : jobs) {
-    KVSCOPE_ASSERT(job->target >= 0 && job->target < kv.n_slots);
-    const int first_member = static_cast<int>(members.size());
-    for (const int i : job->members) {
-      KVSCOPE_ASSERT(i >= 0 && i < kv.n_slots);
-      members.push_back(kv.row(i));
-    }
-    const auto add = [&](void* rows, std::span<const double> of_members, double scale) {
-      if (of_members.empty()) return;
-      KVSCOPE_ASSERT(of_members.size() == job->members.size());
-      steps.push_back(
-          {rows, kv.row(job->target), first_member, static_cast<int>(job->members.size()), static_cast<int>(weights.size()), scale});
-      weights.insert(weights.end(), of_members.begin(), of_members.end());
-    };
-    add(kv.k.data(), job->key_weights, job->key_scale);
-    add(kv.v.data(), job->value_weights, 1.0);
-  }
-  changes.combine(steps, members, weights);
+void add_steps(const CombineJob& job, bool begins_cache, SlotChanges& changes) {
+  HeadKv& kv = *job.kv;
+  const auto row_of = [&kv](int slot) {
+    KVSCOPE_ASSERT(slot >= 0 && slot < kv.n_slots);
+    return kv.row(slot);
+  };
+  const auto add = [&](void* rows, std::span<const double> weights, double scale) {
+    if (weights.empty()) return;
+    KVSCOPE_ASSERT(weights.size() == job.members.size());
+    changes.combine(std::exchange(begins_cache, false), rows, row_of(job.target), job.members, row_of, weights, scale);
+  };
+  add(kv.k.data(), job.key_weights, job.key_scale);
+  add(kv.v.data(), job.value_weights, 1.0);
 }
 
 }  // namespace
@@ -158,16 +150,17 @@ void remove_slots(Device& device, ThreadPool& pool, std::span<const RemovalJob> 
 
 void combine(Device& device, std::span<const CombineJob> jobs) {
   if (jobs.empty()) return;
-  std::unordered_map<HeadKv*, std::vector<const CombineJob*>> of_cache;
-  std::vector<HeadKv*> caches;
-  for (const CombineJob& job : jobs) {
-    std::vector<const CombineJob*>& its = of_cache[job.kv];
-    if (its.empty()) caches.push_back(job.kv);
-    its.push_back(&job);
+  std::vector<const CombineJob*> by_cache;
+  for (const CombineJob& job : jobs) by_cache.push_back(&job);
+  const auto cache_of = [](const CombineJob* job) { return job->kv; };
+  if (!std::ranges::is_sorted(by_cache, std::less<>(), cache_of)) std::ranges::stable_sort(by_cache, std::less<>(), cache_of);
+  SlotChanges changes;
+  const HeadKv* last = nullptr;
+  for (const CombineJob* job : by_cache) {
+    if (job->key_weights.empty() && job->value_weights.empty()) continue;
+    add_steps(*job, std::exchange(last, job->kv) != job->kv, changes);
   }
   const auto held = device.lock();
-  SlotChanges changes;
-  for (HeadKv* const kv : caches) add_steps(*kv, of_cache[kv], changes);
   device.change(changes);
 }
 

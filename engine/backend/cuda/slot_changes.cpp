@@ -33,17 +33,6 @@ void SlotChanges::move_back(int* order, std::span<const int> gone, std::span<con
   orders_.push_back({order + gone.front(), first_gone, static_cast<int>(gone.size()), n_stay});
 }
 
-void SlotChanges::combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights) {
-  for (CombineStep step : steps) {
-    step.first_member += static_cast<int>(members_.size());
-    step.first_weight += static_cast<int>(weights_.size());
-    steps_.push_back(step);
-  }
-  first_step_.push_back(static_cast<int>(steps_.size()));
-  members_.insert(members_.end(), members.begin(), members.end());
-  weights_.insert(weights_.end(), weights.begin(), weights.end());
-}
-
 /// The rows' own place is known once they are on the device: they go first.
 void SlotChanges::start_sets(Device& device) const {
   if (sets_.empty()) return;

@@ -21,8 +21,17 @@ class SlotChanges {
   void remove(void* k, void* v, std::size_t row_bytes, std::span<const int> gone, int n);
   /// The entries `gone` (ascending) of an order of n slots, which are `entries`, go behind those that stay.
   void move_back(int* order, std::span<const int> gone, std::span<const int> entries, int n);
-  /// Steps of one cache, in order; members and weights are counted from the first of them.
-  void combine(std::span<const CombineStep> steps, std::span<const int> members, std::span<const double> weights);
+  /// row `target` of `rows` becomes scale * sum_i weights[i] * row row_of(members[i]); begins_cache: the steps so far are another cache's.
+  template <class RowOf>
+  void combine(bool begins_cache, void* rows, int target, std::span<const int> members, const RowOf& row_of,
+               std::span<const double> weights, double scale) {
+    if (!begins_cache) first_step_.pop_back();
+    steps_.push_back(
+        {rows, target, static_cast<int>(members_.size()), static_cast<int>(members.size()), static_cast<int>(weights_.size()), scale});
+    for (const int member : members) members_.push_back(row_of(member));
+    weights_.insert(weights_.end(), weights.begin(), weights.end());
+    first_step_.push_back(static_cast<int>(steps_.size()));
+  }
 
   /// Starts all of it. Late work has been flushed.
   void start(Device& device, DType type, int head_dim) const;

@@ -21,6 +21,8 @@ class Ranking {
   virtual void require(StatNeeds&) const {}
   /// [n]. NaN where it has no opinion (slots that are protected anyway). Empty: it never ranks.
   virtual std::vector<double> score(const HeadView& head) const = 0;
+  /// Into `out`, whose memory is used again.
+  virtual void score(const HeadView& head, std::vector<double>& out) const { out = score(head); }
   /// What the score is, in the terms that score() notes where they are wanted, for people, in one line; empty: there is none to show.
   virtual std::string equation() const { return {}; }
   /// Adds what it reads of a layer in which the `recent` newest slots are protected.
@@ -56,12 +58,19 @@ class ColumnRanking : public Ranking {
  public:
   void require(StatNeeds& needs) const override { needs.*ColumnOf<S>::needs = true; }
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  void score(const HeadView& head, std::vector<double>& out) const override { scores_of(*head.slots, out); }
   std::string equation() const override { return S::kEquation; }
   std::vector<double> statistic(const SlotState& slots) const override {
+    std::vector<double> out;
+    scores_of(slots, out);
+    return out;
+  }
+
+ private:
+  static void scores_of(const SlotState& slots, std::vector<double>& out) {
     const auto& cells = column<S>(slots);
-    std::vector<double> score(cells.size());
-    for (std::size_t i = 0; i < cells.size(); ++i) score[i] = S::score(cells[i]);
-    return score;
+    out.resize(cells.size());
+    for (std::size_t i = 0; i < cells.size(); ++i) out[i] = S::score(cells[i]);
   }
 };
 

@@ -41,10 +41,14 @@ class GoesBefore {
 
 /// The slot that goes before all others that are not left out; -1: there is none.
 int first_to_go(const GoesBefore& goes_before, std::span<const char> left_out) {
-  const double least = lowest(goes_before.scores(), left_out);
+  const std::span<const double> scores = goes_before.scores();
+  const double least = lowest(scores, left_out);
   int first = -1;
-  for (int i = static_cast<int>(left_out.size()) - 1; i >= 0; --i)
-    if (goes_before.value(i) == least && !left_out[at(i)] && (first < 0 || goes_before(i, first))) first = i;
+  for (int i = static_cast<int>(left_out.size()) - 1; i >= 0; --i) {
+    const double score = scores[at(i)];
+    if (score > least || left_out[at(i)] || as_ranked(score) != least) continue;  // most scores are larger
+    if (first < 0 || goes_before(i, first)) first = i;
+  }
   return first;
 }
 
@@ -101,10 +105,16 @@ std::vector<int> unprotected(const HeadDecision& head) {
 
 void keep_the_rest(HeadDecision& head) { slots_without(head.gone, head.slots().size(), head.keep); }
 
-std::vector<char> protected_mask(const SlotState& slots, const Protection& protection) {
+void protected_mask(const SlotState& slots, const Protection& protection, std::vector<char>& mask) {
   const int n = slots.size();
-  std::vector<char> mask(at(n), 0);
-  for (int i = 0; i < n; ++i) mask[at(i)] = slots.pos[at(i)] < protection.sinks || i >= n - protection.recent;
+  mask.assign(at(n), 0);
+  std::fill(mask.begin(), mask.begin() + (std::ranges::lower_bound(slots.pos, protection.sinks) - slots.pos.begin()), 1);
+  std::fill(mask.end() - std::clamp(protection.recent, 0, n), mask.end(), 1);
+}
+
+std::vector<char> protected_mask(const SlotState& slots, const Protection& protection) {
+  std::vector<char> mask;
+  protected_mask(slots, protection, mask);
   return mask;
 }
 

@@ -17,6 +17,8 @@ struct Protection {
   int recent = 0;
 };
 std::vector<char> protected_mask(const SlotState& slots, const Protection& protection);
+/// Into `mask`, whose memory is used again.
+void protected_mask(const SlotState& slots, const Protection& protection, std::vector<char>& mask);
 /// Slots that may be selected, ascending.
 std::vector<int> unprotected(const HeadDecision& head);
 /// keep = all slots that are not in gone.

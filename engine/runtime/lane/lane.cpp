@@ -85,11 +85,16 @@ void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jo
 }
 
 void Lane::finish(const LayerRows& rows, int row) {
+  read_heads(rows.layer, 0, context_.config.n_kv_heads);
+  finish_read(rows, row);
+}
+
+void Lane::finish_read(const LayerRows& rows, int row) {
   const std::size_t q_dim = context_.config.q_dim();
   const bool local = context_.setup.record.measures.local;
   std::vector<double> o(local ? q_dim : 0);
   if (local) context_.backend.to_double(o, context_.at(rows.out, q_dim, row));
-  attention_.read(rows.layer);
+  attention_.count_time(rows.layer);
   if (local) measures_.measure(rows.layer, attention_.layer(rows.layer), o);
   compression_.compress(rows.layer, /*prompt=*/nullptr, context_.at(rows.q, q_dim, row), o);
 }

@@ -30,6 +30,7 @@ class Lane {
   Lane& operator=(const Lane&) = delete;
 
   const Policy& policy() const { return *context_.policy; }
+  int n_kv_heads() const { return context_.config.n_kv_heads; }
   const Setup& setup() const { return context_.setup; }
 
   /// Opens the record of the next step; load_prompt() or prepare()/finish() of every layer fill its heads, the session the distributions.
@@ -57,6 +58,9 @@ class Lane {
   void before_rotation(const LayerRows& rows, int row) { attention_.before_rotation(rows, row); }
   void prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs);
   void finish(const LayerRows& rows, int row);
+  /// The same where several threads share the heads of a layer: read_heads() of all of them, then finish_read().
+  void read_heads(int layer, int first_head, int n_heads) { attention_.read(layer, first_head, n_heads); }
+  void finish_read(const LayerRows& rows, int row);
   /// Before finish() of these layers.
   void append_value_norms(std::span<const LayerRows> layers, int row) {
     if (wants_value_norms()) caches_.append_value_norms(layers, row);

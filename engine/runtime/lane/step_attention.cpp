@@ -2,6 +2,7 @@
 #include "runtime/lane/step_attention.h"
 
 #include <numeric>
+#include <utility>
 
 #include "measure/perturbation.h"
 #include "policy/apply_plan.h"
@@ -123,37 +124,47 @@ void StepAttention::prepare(const LayerRows& rows, int row, std::vector<Attentio
   }
 }
 
-void StepAttention::read(int layer) {
-  {
-    const Stopwatch watch(lane_.ms[layer]);
-    read_key_norms(layer);
-    for (int h = 0; h < lane_.config.n_kv_heads && lane_.reads_steps(); ++h) observe(layer, h);
+void StepAttention::read(int layer, int first, int n) {
+  read_key_norms(layer, first, n);
+  for (int h = first; h < first + n; ++h) {
+    if (lane_.reads_steps()) {
+      read_rows(layer, h);
+      observe(layer, h);
+    }
+    record(layer, h);
   }
-  for (int h = 0; h < lane_.config.n_kv_heads; ++h) record(layer, h);
 }
 
-void StepAttention::read_key_norms(int layer) {
+void StepAttention::count_time(int layer) {
+  for (Head& head : layers_[layer].heads) lane_.ms[layer] += std::exchange(head.ms, 0.0);
+}
+
+void StepAttention::read_key_norms(int layer, int first, int n) {
   if (!lane_.policy->needs(layer).key_norm) return;
-  std::vector<double> norms(lane_.config.n_kv_heads);
-  lane_.backend.download(norms.data(), layers_[layer].key_norms.data(), sizeof(double) * norms.size());
-  for (int h = 0; h < lane_.config.n_kv_heads; ++h) caches_.head(layer, h).slots.key_norm.back() = norms[h];
+  std::vector<double> norms(n);
+  lane_.backend.download(norms.data(), layers_[layer].key_norms.as<double>() + first, sizeof(double) * norms.size());
+  for (int h = first; h < first + n; ++h) caches_.head(layer, h).slots.key_norm.back() = norms[h - first];
+}
+
+void StepAttention::read_rows(int layer, int h) {
+  Head& job = layers_[layer].heads[h];
+  const std::size_t count = static_cast<std::size_t>(lane_.config.group()) * caches_.head(layer, h).slots.size();
+  if (lane_.reads_attention(layer)) {
+    job.host_p.resize(count);
+    lane_.backend.to_double(job.host_p, job.p);
+    set_unread(job.host_p, lane_.config.group(), job.unread);
+  }
+  job.host_z.clear();
+  if (!lane_.reads_logits()) return;
+  job.host_z.resize(count);
+  lane_.backend.to_double(job.host_z, job.z);
 }
 
 void StepAttention::observe(int layer, int h) {
   HeadCache& head = caches_.head(layer, h);
   Head& job = layers_[layer].heads[h];
+  const Stopwatch watch(job.ms);
   const int group = lane_.config.group();
-  const std::size_t count = static_cast<std::size_t>(group) * head.slots.size();
-  if (lane_.reads_attention(layer)) {
-    job.host_p.resize(count);
-    lane_.backend.to_double(job.host_p, job.p);
-    set_unread(job.host_p, group, job.unread);
-  }
-  job.host_z.clear();
-  if (lane_.reads_logits()) {
-    job.host_z.resize(count);
-    lane_.backend.to_double(job.host_z, job.z);
-  }
   if (lane_.setup.record.measures.prediction) measure_prediction(*lane_.policy, head.slots, job.host_z, group, lane_.head_record(layer, h));
   observe_step(head.slots, lane_.policy->needs(layer), group, job.host_p, job.host_z);
 }

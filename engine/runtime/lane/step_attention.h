@@ -26,6 +26,7 @@ class StepAttention {
     std::span<const double> p_seen;           // this step's attention to the full history, [group, tokens]; empty: not had
     bool removed_before = false;              // or left unread in this step: the output may differ from that over the full history
     std::vector<int> unread = {};             // slots that this step's query does not read, ascending
+    double ms = 0;                            // that its statistics took
     std::optional<FurtherSlot> further = {};  // of what has gone, where sums of it are kept
   };
   struct Layer {
@@ -44,13 +45,16 @@ class StepAttention {
   void before_rotation(const LayerRows& rows, int row);
   /// Opens the slots of the step's token, whose rows the caches have, and adds the attention of all heads to `jobs`.
   void prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs);
-  /// When it is done: statistics, then the record.
-  void read(int layer);
+  /// When it is done: statistics of these heads, then their records.
+  void read(int layer, int first_head, int n_heads);
+  /// Of all heads of the layer, when they are read.
+  void count_time(int layer);
 
  private:
   /// Opens the slots and finds the memory of what is read of the heads.
   void open_slots(int layer);
-  void read_key_norms(int layer);
+  void read_key_norms(int layer, int first_head, int n_heads);
+  void read_rows(int layer, int kv_head);
   void observe(int layer, int kv_head);
   void record(int layer, int kv_head);
 

@@ -2,6 +2,7 @@
 #include "runtime/session/step_batch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <numeric>
 
@@ -57,20 +58,33 @@ class StepSite final : public AttentionSite {
         for (const LayerRows& rows : unfinished_) lanes_[i]->finish(rows, i);
       });
     } else {
-      // a device works through the layers, from the first on: there is work for many threads, each of which waits for what it reads
-      const auto of_all_layers = [&](const auto& work) {
-        backend_.for_each(n * static_cast<int>(unfinished_.size()), [&](int i) { work(i % n, unfinished_[i / n]); });
-      };
-      backend_.for_each(n, [&](int lane) { lanes_[lane]->append_value_norms(unfinished_, lane); });
-      of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->finish(rows, lane); });
-      of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->merge(rows.layer); });
-      backend_.for_each(n, [&](int lane) { lanes_[lane]->change_caches(); });
-      of_all_layers([&](int lane, const LayerRows& rows) { lanes_[lane]->update_slots(rows.layer); });
+      finish_on_device();
     }
     unfinished_.clear();
   }
 
  private:
+  /// The device works through the layers, from the first on, and many threads follow it, each waiting for what it reads.
+  void finish_on_device() {
+    constexpr int kParts = 4;  // of a layer's heads, so that the last layer's are not one thread's work
+    const int n = static_cast<int>(lanes_.size()), n_all = n * static_cast<int>(unfinished_.size());
+    const int n_heads = lanes_.front()->n_kv_heads();
+    const auto of_all_layers = [&](const auto& work) { backend_.for_each(n_all, [&](int i) { work(i % n, unfinished_[i / n].layer); }); };
+    backend_.for_each(n, [&](int lane) { lanes_[lane]->append_value_norms(unfinished_, lane); });
+    std::vector<std::atomic<int>> parts_left(n_all);
+    for (std::atomic<int>& left : parts_left) left = kParts;
+    backend_.for_each(n_all * kParts, [&](int i) {
+      const int place = i / kParts, part = i % kParts, lane = place % n;
+      const LayerRows& rows = unfinished_[place / n];
+      const int begin = n_heads * part / kParts, end = n_heads * (part + 1) / kParts;
+      lanes_[lane]->read_heads(rows.layer, begin, end - begin);
+      if (parts_left[place].fetch_sub(1) == 1) lanes_[lane]->finish_read(rows, lane);
+    });
+    of_all_layers([&](int lane, int layer) { lanes_[lane]->merge(layer); });
+    backend_.for_each(n, [&](int lane) { lanes_[lane]->change_caches(); });
+    of_all_layers([&](int lane, int layer) { lanes_[lane]->update_slots(layer); });
+  }
+
   Backend& backend_;
   std::span<Lane* const> lanes_;
   std::vector<int> longest_first_;  // lanes by the work of their policies so far: so the threads end together
