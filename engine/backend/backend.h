@@ -187,6 +187,12 @@ class Backend {
   virtual Buffer allocate(std::size_t bytes) = 0;
   virtual void upload(void* to, const void* from_host, std::size_t bytes) = 0;
   virtual void download(void* to_host, const void* from, std::size_t bytes) = 0;
+  /// A hint: the host is going to download these, whole or piece by piece, before they are written again.
+  struct Area {
+    const void* data = nullptr;
+    std::size_t bytes = 0;
+  };
+  virtual void expect_downloads(std::span<const Area> /*areas*/) {}
   /// Between two places of backend memory that do not overlap.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   /// Rows of so many bytes, each `stride` rows behind the one before it. They may neither overlap nor depend on each other.

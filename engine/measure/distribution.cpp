@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "core/vector_math.h"
@@ -34,13 +35,15 @@ double kl_divergence(std::span<const double> p, std::span<const double> log_p, s
 }
 
 std::vector<std::pair<int, double>> top(std::span<const double> x, int n) {
-  std::vector<int> order(x.size());
-  std::iota(order.begin(), order.end(), 0);
-  n = std::min<int>(n, static_cast<int>(x.size()));
-  const auto before = [&](int a, int b) { return x[a] != x[b] ? x[a] > x[b] : a < b; };
-  std::partial_sort(order.begin(), order.begin() + n, order.end(), before);
-  std::vector<std::pair<int, double>> out;
-  for (int i = 0; i < n; ++i) out.emplace_back(order[i], x[order[i]]);
+  std::vector<std::pair<int, double>> out;  // so far, best first; of equal ones the lower place first
+  const auto wanted = static_cast<std::size_t>(std::max(0, std::min(n, static_cast<int>(x.size()))));
+  out.reserve(wanted + 1);
+  for (std::size_t i = 0; i < x.size() && wanted > 0; ++i) {
+    if (out.size() == wanted && !(x[i] > out.back().second)) continue;  // nearly all
+    const auto place = std::ranges::upper_bound(out, x[i], std::greater<>(), &std::pair<int, double>::second);
+    out.insert(place, {static_cast<int>(i), x[i]});
+    if (out.size() > wanted) out.pop_back();
+  }
   return out;
 }
 

@@ -120,6 +120,8 @@ void Forward::project(int first, int n) {
   const auto* x = static_cast<const std::byte*>(x_.data()) + element * first * c.dim;
   backend_.rms_norm(x, model_.final_norm, c.norm_eps, n, h_.data());
   backend_.linear(h_.data(), model_.lm_head, n, logits_.data(), /*add=*/false);
+  const Backend::Area read[] = {{logits_.data(), bytes}, {x, element * c.dim}};  // the steps of a full cache are made again from the latter
+  backend_.expect_downloads(read);
 }
 
 void Forward::logits_of(std::span<const std::byte> residual_row, std::span<double> out) {

@@ -95,6 +95,10 @@ Cost cost_of(const Case& of, const ModelConfig& config) {
   return cost;
 }
 
+std::string with_slots(const std::string& spec, int slots) {
+  return fmt::format("{}{}slots={}", spec, spec.find(':') == std::string::npos ? ":" : ",", slots);
+}
+
 void print(const std::string& name, const Cost& c, const Cost& base) {
   const auto requests = [](const emulator::Requests& r) {
     return fmt::format("{} launches, {} graphs, {} uploads, {} downloads, {} + {} waits", r.alone, r.graphs, r.uploads, r.downloads,
@@ -112,7 +116,7 @@ int main(int argc, char** argv) {
   CLI::App app("What the host does in a decode step on a CUDA device");
   bool why = false;
   int together = 0, n_steps = 90, n_threads = 0, n_prompt = 1000, slots = 820, n_layers = 32, n_kv_heads = 32;
-  std::vector<std::string> policies = {"streaming", "h2o", "keepkv", "zeromerge", "weightedkv", "roco", "tova", "knorm"};
+  std::vector<std::string> policies = {"streaming", "h2o", "keepkv:threshold=0", "zeromerge", "weightedkv", "roco", "tova", "knorm"};
   app.add_option("--steps", n_steps, "steps that are measured")->capture_default_str();
   app.add_option("--threads", n_threads, "0: one per core")->capture_default_str();
   app.add_option("--prompt", n_prompt, "tokens")->capture_default_str();
@@ -138,11 +142,10 @@ int main(int argc, char** argv) {
   of.detail = Detail::summary;
   fmt::print("what a run adds to that:\n");
   for (const std::string& policy : policies) {
-    of.lanes = {fmt::format("{}:slots={}", policy, slots)};
+    of.lanes = {with_slots(policy, slots)};
     print(policy, cost_of(of, config), full);
   }
   of.lanes.clear();
-  for (int i = 0; i < together; ++i)
-    of.lanes.push_back(fmt::format("{}:slots={}", policies[static_cast<std::size_t>(i) % policies.size()], slots + i));
+  for (int i = 0; i < together; ++i) of.lanes.push_back(with_slots(policies[static_cast<std::size_t>(i) % policies.size()], slots + i));
   if (together > 0) print(fmt::format("{} runs", together), cost_of(of, config), full);
 }

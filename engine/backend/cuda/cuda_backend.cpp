@@ -58,6 +58,14 @@ void CudaBackend::download(void* to_host, const void* from, std::size_t n) {
   device_->download(to_host, from, n);
 }
 
+void CudaBackend::expect_downloads(std::span<const Area> areas) {
+  std::vector<Mirrors::Piece> pieces;
+  for (const Area& area : areas)
+    if (area.bytes > 0) pieces.push_back({area.data, area.bytes});
+  const auto held = device_->lock();
+  device_->bring(std::move(pieces));
+}
+
 void CudaBackend::copy(void* to, const void* from, std::size_t n) {
   const auto held = device_->lock();
   device_->copy(to, from, n);

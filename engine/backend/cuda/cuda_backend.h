@@ -33,6 +33,7 @@ class CudaBackend final : public Backend {
   Buffer allocate(std::size_t bytes) override;
   void upload(void* to, const void* from_host, std::size_t bytes) override;
   void download(void* to_host, const void* from, std::size_t bytes) override;
+  void expect_downloads(std::span<const Area> areas) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void copy_rows(std::span<const RowsJob> jobs, std::size_t row_bytes, int stride) override;
   Weight weight(DType dtype, int out, int in, const void* host) override;

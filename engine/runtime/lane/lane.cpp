@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/lane/lane.h"
 
+#include <utility>
+
 #include "policy/apply_plan.h"
 #include "runtime/lane/layer_view.h"
 #include "runtime/stopwatch.h"
@@ -19,6 +21,7 @@ void Lane::begin_step(int position) {
   context_.record = std::make_shared<StepRecord>();
   context_.record->step = static_cast<int>(steps.size());
   context_.record->position = position;
+  context_.record->heads = std::exchange(next_heads_, {});
   context_.record->heads.resize(static_cast<std::size_t>(config.n_layers) * config.n_kv_heads);
   hidden.clear();
   compress_ms_before = compress_ms;
@@ -103,6 +106,11 @@ void Lane::end_step() {
   measures_.end_step(hidden);
   compression_.end_step();
   count_time();
+}
+
+void Lane::prepare_next_step() {
+  next_heads_.resize(context_.record->heads.size());
+  compression_.forget_last_step();
 }
 
 void Lane::count_time() {

@@ -74,6 +74,8 @@ class Lane {
   void after_layer(int layer, const void* residual) { measures_.after_layer(layer, residual); }
   /// After all of them.
   void end_step();
+  /// What the next step would begin with: memory. For a thread that has nothing else to do while a device works.
+  void prepare_next_step();
   /// True if the norms of all values after W_O are wanted, those of the prompt included.
   bool wants_value_norms() const { return context_.keeps_value_norms(); }
 
@@ -112,6 +114,7 @@ class Lane {
   StepAttention attention_;
   LaneMeasures measures_;
   LaneCompression compression_;
+  std::vector<HeadRecord> next_heads_;  // of the next step's record; empty: not there yet
 };
 
 }  // namespace kvscope

@@ -44,6 +44,7 @@ double lowest_kept(std::span<const double> score, std::span<const int> gone) {
 }  // namespace
 
 void LaneCompression::begin_step() {
+  last_lookups_ = std::move(lookups_);
   if (lane_.finishes_at_the_end()) lookups_ = std::make_unique<KeyLookups>(lane_.backend, lane_.config.head_dim);
 }
 
@@ -68,11 +69,11 @@ void LaneCompression::compress(int layer, const PromptRun* prompt, const void* q
   } else {
     const Stopwatch watch(lane_.ms[layer]);
     view_layer(layer, prompt, later ? lookups_.get() : lane_.backend.workers() > 0 ? nullptr : &lookups, work.view);
-    if (later)
+    work.decided = later && !lane_.policy->evict_only();
+    if (work.decided)
       lane_.policy->decide(work.view.heads, lane_.record->step, reloaded, work.decision);
-    else
+    else  // in one go, in memory that is near
       work.plans = lane_.policy->plan(work.view.heads, lane_.record->step, after_prompt || reloaded);
-    work.decided = later;
   }
   if (later) {
     if (!lookups_->expects(caches_.heads(layer))) merge(layer);
@@ -163,6 +164,7 @@ void LaneCompression::update_head(int layer, int h) {
   else if (changed)
     record.compress_rel_l2 = kNotAvailable;
   describe(head, record);
+  if (!work.decided) std::vector<double>().swap(plan.score);  // the next head's come to the same memory
 }
 
 void LaneCompression::record_rules(int layer, int h, Plan& plan, HeadRecord& record) const {
@@ -228,8 +230,6 @@ void LaneCompression::describe(const HeadCache& head, HeadRecord& record) const 
 void LaneCompression::end_step() {
   for (int l = 0; l < lane_.config.n_layers && lane_.finishes_at_the_end(); ++l)
     if (layers_[l].reloaded) caches_.fit(l);
-  for (Layer& work : layers_) work.clear();
-  lookups_.reset();
 }
 
 }  // namespace kvscope

@@ -33,6 +33,8 @@ class LaneCompression {
   void change_caches();
   void update_slots(int layer);
   void end_step();
+  /// Gives memory of the step before back, at any time in a step.
+  void forget_last_step() { last_lookups_.reset(); }
 
  private:
   struct Layer {
@@ -65,8 +67,8 @@ class LaneCompression {
   LaneCaches& caches_;
   const StepAttention& attention_;
   LaneMeasures& measures_;
-  PerLayer<Layer> layers_;               // under way
-  std::unique_ptr<KeyLookups> lookups_;  // of the step, where layers are finished at its end
+  PerLayer<Layer> layers_;                              // under way
+  std::unique_ptr<KeyLookups> lookups_, last_lookups_;  // of the step, where layers are finished at its end
 };
 
 }  // namespace kvscope

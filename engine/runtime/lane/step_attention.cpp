@@ -125,13 +125,22 @@ void StepAttention::prepare(const LayerRows& rows, int row, std::vector<Attentio
 }
 
 void StepAttention::read(int layer, int first, int n) {
+  thread_local std::vector<double> p, z;  // near, for rows that nobody looks at again
+  const bool keeps = lane_.setup.record.captures;
   read_key_norms(layer, first, n);
   for (int h = first; h < first + n; ++h) {
+    Head& job = layers_[layer].heads[h];
+    const auto swap = [&] {
+      job.host_p.swap(p);
+      job.host_z.swap(z);
+    };
+    if (!keeps) swap();
     if (lane_.reads_steps()) {
       read_rows(layer, h);
       observe(layer, h);
     }
     record(layer, h);
+    if (!keeps) swap();
   }
 }
 

@@ -73,8 +73,9 @@ class StepSite final : public AttentionSite {
     backend_.for_each(n, [&](int lane) { lanes_[lane]->append_value_norms(unfinished_, lane); });
     std::vector<std::atomic<int>> parts_left(n_all);
     for (std::atomic<int>& left : parts_left) left = kParts;
-    backend_.for_each(n_all * kParts, [&](int i) {
-      const int place = i / kParts, part = i % kParts, lane = place % n;
+    backend_.for_each(n + n_all * kParts, [&](int i) {
+      if (i < n) return lanes_[i]->prepare_next_step();
+      const int place = (i - n) / kParts, part = (i - n) % kParts, lane = place % n;
       const LayerRows& rows = unfinished_[place / n];
       const int begin = n_heads * part / kParts, end = n_heads * (part + 1) / kParts;
       lanes_[lane]->read_heads(rows.layer, begin, end - begin);
