@@ -46,6 +46,7 @@ class CacheGeometry final : public KeyGeometry {
         lookups_(lookups) {}
   std::vector<double> cosines(std::span<const int> from, std::span<const int> to) const override;
   std::vector<Nearest> nearest_kept(std::span<const int> gone) const override;
+  bool answers_together() const override { return lookups_ != nullptr; }
   void expect_nearest_kept(std::span<const int> gone) const override;
   Nearest largest_product(int from, std::span<const int> to) const override;
   void expect_largest_product(int from, std::span<const int> to) const override;

@@ -20,6 +20,7 @@ struct HeadDecision {
   std::vector<double> tie_break;   // [n] or empty
   std::vector<int> keep;           // slots that stay, ascending
   std::vector<int> gone;           // slots that go, in the order in which the trace tells it
+  std::vector<double> prepared;    // by the merger, from its expect() to its merge(); empty: nothing
   Plan plan;
 
   const SlotState& slots() const { return *view.slots; }
@@ -34,6 +35,7 @@ struct HeadDecision {
     tie_break.clear();
     keep.clear();
     gone.clear();
+    prepared.clear();
     std::vector<double> memory = std::move(plan.score);
     memory.clear();
     plan = {};

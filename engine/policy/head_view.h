@@ -30,6 +30,8 @@ class KeyGeometry {
   virtual std::vector<Nearest> nearest_kept(std::span<const int> gone) const = 0;
   /// The slot of `to` with the largest k_from . k_to, of equal ones the first, and that product.
   virtual Nearest largest_product(int from, std::span<const int> to) const;
+  /// True: answers come when all heads have been asked about, so that what needs none had better be done before.
+  virtual bool answers_together() const { return false; }
   /// Hints: just this is going to be asked. Where the keys are on a device the questions about all
   /// heads of a layer travel together.
   virtual void expect_nearest_kept(std::span<const int> /*gone*/) const {}

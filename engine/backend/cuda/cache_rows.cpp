@@ -91,7 +91,6 @@ void append_kv(Device& device, HeadKv& kv, const void* k, const void* v, int n) 
 }
 
 void append_rows(Device& device, std::span<HeadKv* const> heads, const void* k, const void* v) {
-  const auto held = device.lock();
   std::vector<CopyJob> copies;
   copies.reserve(2 * heads.size());
   const auto *from_k = static_cast<const std::byte*>(k), *from_v = static_cast<const std::byte*>(v);
@@ -104,6 +103,7 @@ void append_rows(Device& device, std::span<HeadKv* const> heads, const void* k, 
     from_v += device.row_bytes();
     ++kv->n_slots;
   }
+  const auto held = device.lock();
   device.append(copies);
 }
 

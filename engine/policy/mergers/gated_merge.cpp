@@ -74,7 +74,7 @@ std::vector<double> similarity_weights(std::span<const double> u, MergeForm form
 
 std::optional<double> GatedMerger::tau(int layer) const { return at(layer) < tau_.size() ? tau_[at(layer)] : std::nullopt; }
 
-void GatedMerger::expect(const HeadDecision& head) const { expect_nearest_kept(head); }
+void GatedMerger::expect(HeadDecision& head) const { expect_nearest_kept(head); }
 
 void GatedMerger::merge_layer(std::span<HeadDecision> heads, int) {
   std::vector<std::vector<Nearest>> nearest;

@@ -22,7 +22,7 @@ class GatedMerger final : public Merger {
   GatedMerger(double beta, MergeForm form) : beta_(beta), form_(form) {}
 
   std::unique_ptr<Merger> clone() const override { return std::make_unique<GatedMerger>(*this); }
-  void expect(const HeadDecision& head) const override;
+  void expect(HeadDecision& head) const override;
   void merge(HeadDecision& head) override { merge_layer({&head, 1}, 0); }
   void merge_layer(std::span<HeadDecision> heads, int step) override;
   /// nullopt: nothing was removed in this layer yet.

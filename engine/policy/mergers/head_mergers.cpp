@@ -35,8 +35,8 @@ HeadMergers::HeadMergers(const HeadMergers& other)
   for (const auto& merger : other.own_) own_.push_back(merger->clone());
 }
 
-void HeadMergers::expect(std::span<const HeadDecision> heads) const {
-  for (const HeadDecision& head : heads)
+void HeadMergers::expect(std::span<HeadDecision> heads) const {
+  for (HeadDecision& head : heads)
     if (!head.gone.empty()) run_->expect(head);  // what is asked does not depend on a head's own values
 }
 

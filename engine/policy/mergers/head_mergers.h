@@ -27,7 +27,7 @@ class HeadMergers {
   Merger& run() { return *run_; }
   const Merger& run() const { return *run_; }
   /// Tells the keys of all heads of a layer what merge_layer() is going to ask them.
-  void expect(std::span<const HeadDecision> heads) const;
+  void expect(std::span<HeadDecision> heads) const;
   /// All heads of a layer.
   void merge_layer(std::span<HeadDecision> heads, int step);
   /// The same values in the same heads.

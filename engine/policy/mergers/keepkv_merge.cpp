@@ -74,7 +74,16 @@ void KeepkvMerger::require(StatNeeds& needs) const {
   needs.z_rows = std::max(needs.z_rows, options_.predict == Predict::current ? 1 : options_.window);
 }
 
-void KeepkvMerger::expect(const HeadDecision& head) const { expect_nearest_kept(head); }
+void KeepkvMerger::expect(HeadDecision& head) const {
+  expect_nearest_kept(head);
+  if (head.view.keys->answers_together()) predict(head.slots(), head.prepared);
+}
+
+void KeepkvMerger::predict(const SlotState& slots, std::vector<double>& scores) const {
+  log_scores(slots, options_.predict, options_.group, start_, scores);
+  const std::vector<double> log_Z = log_normalisers(slots, scores, options_.group);
+  scores.insert(scores.end(), log_Z.begin(), log_Z.end());
+}
 
 void KeepkvMerger::merge(HeadDecision& head) {
   const SlotState& slots = head.slots();
@@ -105,11 +114,12 @@ void KeepkvMerger::merge(HeadDecision& head) {
   };
   std::vector<Outcome> outcomes;
   outcomes.reserve(merges.size());
-  thread_local std::vector<double> lshat;  // kept by its thread: in a step an allocation would cost as much as the work
+  thread_local std::vector<double> now;  // kept by its thread: in a step an allocation would cost as much as the work
+  const std::vector<double>& lshat = head.prepared.empty() ? now : head.prepared;
   KeepkvGroup M;
   if (!merges.empty()) {
-    log_scores(slots, options_.predict, G, start_, lshat);
-    M.log_Z = log_normalisers(slots, lshat, G);
+    if (head.prepared.empty()) predict(slots, now);
+    M.log_Z.assign(lshat.end() - G, lshat.end());
   }
   for (Merge& merge : merges) {
     M.p.clear();

@@ -50,7 +50,7 @@ class KeepkvMerger final : public Merger {
 
   std::unique_ptr<Merger> clone() const override { return std::make_unique<KeepkvMerger>(*this); }
   void require(StatNeeds& needs) const override;
-  void expect(const HeadDecision& head) const override;
+  void expect(HeadDecision& head) const override;
   void merge(HeadDecision& head) override;
   /// mu_i of every slot: its predicted share of the attention.
   std::vector<double> statistic(const SlotState& slots) const override;
@@ -59,6 +59,9 @@ class KeepkvMerger final : public Merger {
   }
 
  private:
+  /// Predicted log-scores of all slots, [slots, group], then their normalisers, [group].
+  void predict(const SlotState& slots, std::vector<double>& scores) const;
+
   Options options_;
   EmaStart start_;
 };

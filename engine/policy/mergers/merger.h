@@ -22,8 +22,8 @@ class Merger {
   virtual bool needs_prompt() const { return false; }
   /// True: what goes is lost, what stays is untouched.
   virtual bool evicts_only() const { return false; }
-  /// Tells head.view.keys what merge() is going to ask it.
-  virtual void expect(const HeadDecision&) const {}
+  /// Tells head.view.keys what merge() is going to ask it, and may prepare what merge() needs besides.
+  virtual void expect(HeadDecision&) const {}
   /// One head with something in `gone`.
   virtual void merge(HeadDecision& head) = 0;
   /// All heads of a layer. Mergers that share something between heads, or draw numbers, override it.

@@ -110,7 +110,7 @@ std::vector<double> gauss_weights(std::span<const double> distance, int pivot, c
   return w;
 }
 
-void NeighbourSetMerger::expect(const HeadDecision& head) const { head.view.keys->expect_keys(head.gone); }
+void NeighbourSetMerger::expect(HeadDecision& head) const { head.view.keys->expect_keys(head.gone); }
 
 void NeighbourSetMerger::merge(HeadDecision& head) {
   const std::vector<double>& sum = head.slots().sum;

@@ -53,7 +53,7 @@ class NeighbourSetMerger final : public Merger {
 
   std::unique_ptr<Merger> clone() const override { return std::make_unique<NeighbourSetMerger>(*this); }
   void require(StatNeeds& needs) const override { needs.sum = true; }
-  void expect(const HeadDecision& head) const override;
+  void expect(HeadDecision& head) const override;
   void merge(HeadDecision& head) override;
 
  private:

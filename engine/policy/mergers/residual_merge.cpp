@@ -31,7 +31,7 @@ std::vector<int> ResidualMerger::Area::all() const {
   return out;
 }
 
-void ResidualMerger::expect(const HeadDecision& head) const {
+void ResidualMerger::expect(HeadDecision& head) const {
   const Area a = area(head);
   if (a.fused.size() == 1)
     head.view.keys->expect_largest_product(a.fused.front(), a.residual);

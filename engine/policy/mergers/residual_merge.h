@@ -18,7 +18,7 @@ class ResidualMerger final : public Merger {
     needs.residual = true;
     needs.decayed = needs.decayed || decayed_;
   }
-  void expect(const HeadDecision& head) const override;
+  void expect(HeadDecision& head) const override;
   void merge(HeadDecision& head) override;
 
  private:
