@@ -37,6 +37,15 @@ ProcessMemory process_memory() {
   return {pages.addresses * page, pages.resident * page};
 }
 
+void take_memory_in_large_pieces() {
+#if defined(__GLIBC__)
+  constexpr int kMiB = 1 << 20;
+  ::mallopt(M_TOP_PAD, 64 * kMiB);  // as much as glibc's threads can have at a time: addresses only, until they are filled
+  ::mallopt(M_TRIM_THRESHOLD, 256 * kMiB);
+  ::mallopt(M_MMAP_THRESHOLD, 32 * kMiB);  // its largest: to set the others ends its own search for it
+#endif
+}
+
 void give_back_memory() {
 #if defined(__GLIBC__)
   ::malloc_trim(0);

@@ -13,6 +13,10 @@ struct ProcessMemory {
 };
 ProcessMemory process_memory();
 
+/// From now on the allocator asks the machine for much memory at a time and keeps what is freed until give_back_memory(). Where many
+/// threads write records together each question to the machine holds up all of them.
+void take_memory_in_large_pieces();
+
 /// Lets the machine have what was freed: an allocator keeps it, by the gigabyte where a long text was compressed by several threads. Takes
 /// tens of milliseconds then.
 void give_back_memory();

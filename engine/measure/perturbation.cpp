@@ -38,7 +38,9 @@ double attention_loss(std::span<const double> attention, int group, std::span<co
 
 std::vector<float> mean_over_group(std::span<const double> p, int group) {
   const std::size_t n = p.size() / group;
-  std::vector<double> mean(n);
+  if (group == 1) return {p.begin(), p.end()};
+  thread_local std::vector<double> mean;  // kept by its thread: in a step an allocation would cost as much as the work
+  mean.resize(n);
   reduce_group(p.data(), n, group, GroupReduce::mean, mean);
   return {mean.begin(), mean.end()};
 }

@@ -9,6 +9,7 @@
 #include "backend/cuda/check.h"
 #include "backend/cuda/cuda_backend.h"
 #include "core/error.h"
+#include "core/machine_memory.h"
 
 namespace kvscope::cuda {
 
@@ -67,6 +68,7 @@ std::unique_ptr<Backend> make(DType dtype, const ModelConfig& config, const Cuda
   }
   CudaOptions now = options;
   if (const char* graphs = std::getenv("KVSCOPE_CUDA_GRAPHS"); graphs && std::string_view(graphs) == "0") now.graphs = false;
+  take_memory_in_large_pieces();  // many threads record what a device does in a few milliseconds
   return std::make_unique<CudaBackend>(dtype, config, now);
 }
 
