@@ -32,7 +32,8 @@ struct Row {
   double ms = 0, tokens_per_s = 0, bytes_per_token = 0, of_limit = 0;
 };
 
-constexpr int kSteps = 16;  // after the prompt
+constexpr int kFirstSteps = 4;  // after the prompt, not measured: memory is found in them, and a device's launches become graphs
+constexpr int kSteps = 16;      // after those
 
 struct Subject {
   std::unique_ptr<Backend> backend;
@@ -104,9 +105,14 @@ Row row_of_prompt(std::string name, std::string lane, int context, double ms, do
           .of_limit = operations / ms * 1e-9 / limit_tflops};
 }
 
+/// Of a run: those that are not measured, then those that are.
+struct Steps {
+  int first = 0, measured = 0;
+};
+
 /// Prompt and steps as a run has them: policies, their statistics, the records of a summary; then the steps with all that the window shows
 /// of them (attention, statistics, scores, merges; no uncompressed history).
-void measure_run(Session& session, std::vector<LaneSpec> lanes, int context, int steps, double limit_tflops, double operations,
+void measure_run(Session& session, std::vector<LaneSpec> lanes, int context, Steps steps, double limit_tflops, double operations,
                  int vocab_size, const CancelToken& cancel, std::vector<Row>& rows) {
   RunRequest request{.prompt_ids = prompt_of(context, vocab_size),
                      .lanes = std::move(lanes),
@@ -118,13 +124,15 @@ void measure_run(Session& session, std::vector<LaneSpec> lanes, int context, int
   const std::string what = name_of_lanes(prompt.lanes.size());
   rows.push_back(row_of_prompt("prefill", what, context, prompt.total_ms, operations, limit_tflops));
   const auto measure_steps = [&](const char* name) {
-    request.n_generate = steps;
+    request.n_generate = steps.first;
+    session.run(request, cancel);
+    request.n_generate += steps.measured;
     const Snapshot done = session.run(request, cancel);
     rows.push_back({.name = name,
                     .lane = what,
                     .batch = static_cast<int>(done.lanes.size()),
                     .context = context,
-                    .ms = done.total_ms / steps,
+                    .ms = done.total_ms / steps.measured,
                     .tokens_per_s = done.tokens_per_s});
   };
   measure_steps("run");
@@ -200,7 +208,9 @@ int bench(const Arguments& a) {
   document["contexts_left_out"] = left_out;
   // with lanes: the middle context, or the only one; as many steps as there are positions for
   const int context = std::min(contexts[contexts.size() / 2], 4096);
-  const int steps = c.max_positions > 0 ? std::min(kSteps, c.max_positions - context) : kSteps;
+  const int room = c.max_positions > 0 ? c.max_positions - context : kFirstSteps + kSteps;
+  const int first_steps = std::clamp(room - 1, 0, kFirstSteps);
+  const Steps steps{first_steps, std::min(kSteps, room - first_steps)};
   const double operations = reading_operations(s.model, context);
   for (const auto& [name, statistics] : {std::pair{"reading", ReadingSums::none}, std::pair{"with statistics", ReadingSums::of_columns}}) {
     progress.show(name, 0.4);
