@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/error.h"
 #include "core/vector_math.h"
@@ -10,6 +11,7 @@
 namespace kvscope {
 namespace {
 
+constexpr std::size_t kSpare = 2;       // columns beside those of the slots that a cache of constant size comes to need
 constexpr double kMostTaken = 1 << 20;  // times what is left: beyond, taking numbers away has cost a sum too many digits
 enum : std::size_t { kHigh, kLow, kPeak, kPlaceHigh, kPlaceLow };  // of sums_; plain sums have the first three
 
@@ -102,7 +104,7 @@ void RowRing::push(std::span<const double> row) {
   std::vector<double>* newest;
   if (!was_full) {
     KVSCOPE_ASSERT(oldest_ == 0);
-    newest = &rows_.emplace_back(size);
+    newest = &rows_.emplace_back(size, fill_);
   } else {
     newest = &rows_[oldest_];
     oldest_ = (oldest_ + 1) % rows_.size();
@@ -113,23 +115,39 @@ void RowRing::push(std::span<const double> row) {
   for (const int column : columns_)
     for (int g = 0; g < width_; ++g) (*newest)[static_cast<std::size_t>(column * width_ + g)] = row[x++];
   if (keeps_ != RowSums::none) follow(*newest, gone, was_full);
+  // here, where there is time, and not where a slot comes: every row of a column lies somewhere else
+  for (const int column : free_) empty_column(column);
+  empty_.insert(empty_.end(), free_.begin(), free_.end());
+  free_.clear();
 }
 
 void RowRing::append_slot(double fill) {
   KVSCOPE_ASSERT(keeps_ == RowSums::none || fill == 0);
-  if (!free_.empty()) {
-    const std::size_t first = static_cast<std::size_t>(free_.back() * width_);
-    columns_.push_back(free_.back());
+  if (std::exchange(fill_, fill) != fill) {  // the first slot that comes
+    free_.insert(free_.end(), empty_.begin(), empty_.end());
+    empty_.clear();
+  }
+  if (empty_.empty() && free_.size() > 1) {
+    empty_column(free_.back());
+    empty_.push_back(free_.back());
     free_.pop_back();
-    for (std::vector<double>& row : rows_) std::fill_n(row.begin() + static_cast<std::ptrdiff_t>(first), width_, fill);
-    for (std::vector<double>& sum : sums_)
-      if (!sum.empty()) std::fill_n(sum.begin() + static_cast<std::ptrdiff_t>(first), width_, 0.0);
+  }
+  if (!empty_.empty()) {
+    columns_.push_back(empty_.back());
+    empty_.pop_back();
     return;
   }
   columns_.push_back(n_columns_++);
   for (std::vector<double>& sum : sums_)
     if (!sum.empty()) sum.insert(sum.end(), static_cast<std::size_t>(width_), 0.0);
   for (std::vector<double>& row : rows_) row.insert(row.end(), static_cast<std::size_t>(width_), fill);
+}
+
+void RowRing::empty_column(int c) {
+  const auto first = static_cast<std::ptrdiff_t>(c) * width_;
+  for (std::vector<double>& row : rows_) std::fill_n(row.begin() + first, width_, fill_);
+  for (std::vector<double>& sum : sums_)
+    if (!sum.empty()) std::fill_n(sum.begin() + first, width_, 0.0);
 }
 
 void RowRing::move_last_slot(int to) {
@@ -147,14 +165,17 @@ void RowRing::keep(std::span<const SlotRun> runs, int n_kept) {
   free_.insert(free_.end(), slots + next, columns_.end());
   for (const SlotRun& r : runs) std::copy_n(slots + r.from, r.n, slots + r.to);
   columns_.resize(static_cast<std::size_t>(n_kept));
-  if (free_.size() > columns_.size() / 8 + 8) close_gaps();
+  if (free_.size() + empty_.size() > columns_.size() / 8 + 8) close_gaps();
 }
 
 /// Columns in the order of the slots, none that is free.
 void RowRing::close_gaps() {
   const auto close = [this](std::vector<double>& row) {
     if (row.empty()) return;
-    std::vector<double> closed(columns_.size() * static_cast<std::size_t>(width_));
+    const auto width = static_cast<std::size_t>(width_);
+    std::vector<double> closed;
+    closed.reserve((columns_.size() + kSpare) * width);
+    closed.resize(columns_.size() * width);
     gather(row, closed);
     row = std::move(closed);
   };
@@ -163,6 +184,7 @@ void RowRing::close_gaps() {
   std::iota(columns_.begin(), columns_.end(), 0);
   n_columns_ = slots();
   free_.clear();
+  empty_.clear();
 }
 
 }  // namespace kvscope

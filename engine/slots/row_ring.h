@@ -69,6 +69,8 @@ class RowRing {
   /// A row as its slots stand in it, in their order.
   void gather(std::span<const double> row, std::span<double> out) const;
   void close_gaps();
+  /// Column c of every row as that of a slot which has just come.
+  void empty_column(int c);
   std::vector<double> gathered(const std::vector<double>& sum) const;
   /// The newest row is in its place, the one that had it is `gone` (zeros: none had it).
   void follow(const std::vector<double>& newest, std::span<const double> gone, bool was_full);
@@ -80,7 +82,8 @@ class RowRing {
   std::size_t oldest_ = 0;
   std::vector<std::vector<double>> rows_;  // [columns, width] each
   std::vector<int> columns_;               // of every slot
-  std::vector<int> free_;                  // columns of no slot
+  std::vector<int> free_, empty_;          // columns of no slot: as that has left them; as a new slot wants them
+  double fill_ = 0;                        // of new slots
   int n_columns_ = 0;
   // [columns, width] each, where sums are kept: the sums, of two parts (add_to_sums()), the largest that each has been since it was added
   // up from all rows, and the sums by place, of two parts
