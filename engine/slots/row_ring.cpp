@@ -44,6 +44,7 @@ std::vector<double> RowRing::sums() const {
 }
 
 std::vector<double> RowRing::sums_by_place() const {
+  if (max_rows_ == 1) return std::vector<double>(columns_.size() * static_cast<std::size_t>(width_), 0.0);
   KVSCOPE_ASSERT(keeps_ == RowSums::by_place);
   return gathered(sums_[kPlaceHigh]);
 }

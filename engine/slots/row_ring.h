@@ -18,9 +18,9 @@ enum class RowSums : std::uint8_t { none, plain, by_place };
 class RowRing {
  public:
   RowRing() = default;
-  /// With sums new slots begin with zeros. The plain sum of a single row is that row: nothing is kept for it.
+  /// With sums new slots begin with zeros. The sum of a single row is that row, and its place is 0: nothing is kept for it.
   RowRing(int max_rows, int width, RowSums keeps = RowSums::none)
-      : max_rows_(max_rows), width_(width), keeps_(max_rows == 1 && keeps == RowSums::plain ? RowSums::none : keeps) {}
+      : max_rows_(max_rows), width_(width), keeps_(max_rows == 1 ? RowSums::none : keeps) {}
 
   int rows() const { return static_cast<int>(rows_.size()); }
   int max_rows() const { return max_rows_; }
