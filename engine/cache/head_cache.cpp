@@ -27,6 +27,7 @@ HeadCache clone_without_rows(const HeadCache& cache) {
           .ever_changed = cache.ever_changed,
           .value_norm = cache.value_norm,
           .pages = cache.pages,
+          .learned = cache.learned,
           .pooled = cache.pooled,
           .rope = cache.rope};
 }
@@ -143,6 +144,8 @@ int restore(Backend& backend, HeadCache& cache, const StatNeeds& needs, int grou
     take_out(backend, {k, v, 1}, maps, cache.pooled);
   take_back(cache.slots, pos);
   const int place = insert_slot(cache.slots, needs, group, pos, norm);
+  if (needs.learned && static_cast<std::size_t>(pos) < cache.learned.size())
+    cache.slots.learned[static_cast<std::size_t>(place)] = cache.learned[static_cast<std::size_t>(pos)];
   const int n = cache.kv.n_slots;
   backend.in_order(cache.kv);
   HeadKv wider = backend.make_kv(n + 1);

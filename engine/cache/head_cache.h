@@ -22,6 +22,7 @@ struct HeadCache {
   bool ever_changed = false;            // before the first removal, and before a row is stored, the cache is the full history
   std::vector<double> value_norm = {};  // of the first slots, as far as somebody has asked for it (value_norms.h)
   PageBounds pages = {};                // of the first pages, as far as somebody has asked for it (page_bounds.h)
+  std::vector<double> learned = {};     // by position, where StatNeeds::learned: what comes back needs it
   PooledTokens pooled = {};             // what has gone, where the policy keeps sums of it
   int rope = 0;                         // table by which its keys are rotated; -1: they are not
 };

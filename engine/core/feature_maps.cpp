@@ -3,7 +3,8 @@
 
 #include <cmath>
 #include <cstddef>
-#include <numbers>
+
+#include "core/gelu.h"
 
 namespace kvscope {
 namespace {
@@ -20,7 +21,6 @@ std::vector<double> times(std::span<const double> x, const std::vector<double>& 
   return out;
 }
 
-double gelu(double x) { return x * 0.5 * (1 + std::erf(x / std::numbers::sqrt2)); }
 double absolute_gelu(double x) { return std::abs(gelu(x)); }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct FeatureMaps {
   std::vector<double> of_key(int layer, int kv_head, std::span<const double> k) const;
 };
 
-/// What a file of maps holds (io/feature_maps_file.h): a set for each of some names.
+/// What a file of maps holds (io/trained/feature_maps_file.h): a set for each of some names.
 struct FeatureMapsFile {
   std::string path;            // for messages
   std::string weights_sha256;  // of the file of weights that they were trained for; empty: it does not say

@@ -8,7 +8,7 @@
 
 namespace kvscope {
 
-/// A vector for every KV head of a model, from a file (io/head_vectors_file.h).
+/// A vector for every KV head of a model, from a file (io/trained/head_vectors_file.h).
 struct HeadVectors {
   std::string path;  // for messages
   int n_layers = 0, n_kv_heads = 0, width = 0;

@@ -19,8 +19,8 @@ namespace {
 
 std::vector<PolicyRow> make_rows() {
   std::vector<PolicyRow> rows;
-  for (const auto family : {position_rows, hindsight_rows, score_rows, geometry_rows, probing_rows, observation_rows, merging_rows,
-                            keepkv_rows, refit_rows, storing_rows, pair_rows, given_rows, custom_rows})
+  for (const auto family : {position_rows, hindsight_rows, score_rows, geometry_rows, learned_rows, probing_rows, observation_rows,
+                            merging_rows, keepkv_rows, refit_rows, storing_rows, pair_rows, given_rows, custom_rows})
     for (PolicyRow& row : family()) rows.push_back(std::move(row));
   std::stable_partition(rows.begin(), rows.end(), [](const PolicyRow& row) { return row.listed; });
   return rows;

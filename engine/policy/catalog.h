@@ -12,8 +12,9 @@
 
 namespace kvscope {
 
-/// What is in a file that a key of a run names: a number of every head, of every KV head a vector or feature maps, or kept tokens.
-enum class FileHolds : std::uint8_t { numbers, vectors, maps, kept };
+/// What is in a file that a key of a run names: a number of every head, of every KV head a vector or feature maps, what scores hidden
+/// states, budgets of heads for every share, or kept tokens.
+enum class FileHolds : std::uint8_t { numbers, vectors, maps, scorer, curves, kept };
 
 /// One key of a policy, as the parser checks it, the help prints it and the window's form draws it.
 struct ParamInfo {

@@ -26,7 +26,8 @@ std::string looks_at(const Policy& policy) {
     if (key->file_holds == FileHolds::kept)
       what.emplace_back("a file that says what is kept");
     else if (!key->file_of_model.empty() && given.text != key->without_file)
-      what.push_back(fmt::format("a file made for this model ({})", key->key));
+      what.push_back(fmt::format("a file made for this model ({}{})", key->key,
+                                 key->file_holds == FileHolds::scorer ? ", which scores hidden states" : ""));
   }
   if (policy.reading()) what.emplace_back("the step's own query and the bounds of each page's keys");
   if (!what.empty()) return fmt::format("{}", fmt::join(what, "; "));

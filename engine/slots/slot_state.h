@@ -5,11 +5,13 @@
 #include <compare>
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/group_reduce.h"
+#include "core/hidden_scorer.h"
 #include "core/not_available.h"
 #include "slots/hit_history.h"
 #include "slots/log_mean_rows.h"
@@ -57,7 +59,8 @@ struct StatNeeds {
     bool by_output = false;  // attention times ||v W_O||_2, over the norm of what the probe's token brings into the layer
     auto operator<=>(const Probe&) const = default;
   };
-  std::optional<Probe> probe;  // of which `probed` tells
+  std::optional<Probe> probe;                  // of which `probed` tells
+  std::shared_ptr<const HiddenScorer> scorer;  // of which `learned` tells
 
   StatParams params() const { return {.lambda = lambda}; }
   bool reads_a() const {  // observe_step needs a

@@ -52,7 +52,8 @@ void load_column(std::vector<typename S::Cell>& cells, const StatNeeds& needs, c
   const auto of_slot = [](std::span<const double> x, std::size_t i) { return x.empty() ? kNotAvailable : x[i]; };
   cells.reserve(n);
   for (std::size_t i = 0; i < n; ++i)
-    cells.push_back(S::init({.key_norm = of_slot(prompt.key_norm, i), .probed = of_slot(prompt.probed, i)}));
+    cells.push_back(
+        S::init({.key_norm = of_slot(prompt.key_norm, i), .probed = of_slot(prompt.probed, i), .learned = of_slot(prompt.learned, i)}));
   if constexpr (requires { S::prompt_sum(StatParams()); }) {
     const auto sums = std::ranges::find(prompt.sums, S::prompt_sum(needs.params()), &PromptStats::Sums::what);
     KVSCOPE_ASSERT(sums != prompt.sums.end() && sums->of_slots.size() == n);

@@ -25,6 +25,7 @@ struct PromptStats {
   const HitHistory* hits = nullptr;       // over at least the last needs.hits rows
   std::span<const double> key_norm = {};  // [n] norms of the keys before rotation
   std::span<const double> probed = {};    // [n] where needs.probe
+  std::span<const double> learned = {};   // [n] where needs.learned
   double outside = kNotAvailable;         // mean over queries and group of the attention outside needs.outside
 };
 

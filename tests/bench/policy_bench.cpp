@@ -158,6 +158,11 @@ std::vector<std::string> lanes(const Options& options, const Session& session) {
   for (const PolicyInfo& p : policies()) {
     if (!p.takes_budget) continue;
     if (p.name == "less" && !std::filesystem::exists(maps)) continue;  // they are trained for one model
+    if (std::ranges::any_of(p.params, [&](const ParamInfo& key) {      // so are these
+          return (key.file_holds == FileHolds::scorer || key.file_holds == FileHolds::curves) && !p.keys_follow_choices &&
+                 !std::filesystem::exists(std::filesystem::path(options.model) / key.file_of_model);
+        }))
+      continue;
     out.push_back(lane(p.name, p.name == "headkv"    ? ",scores=" + scores.string()
                                : p.name == "qfilter" ? ",file=" + filters.string()
                                : p.name == "less"    ? ",maps=" + maps.string()

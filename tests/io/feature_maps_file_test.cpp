@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps of queries and keys: what is read, and what is refused in which words.
-#include "io/feature_maps_file.h"
+#include "io/trained/feature_maps_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

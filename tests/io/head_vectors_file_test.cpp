@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Directions of KV heads: what is read, and what is refused in which words.
-#include "io/head_vectors_file.h"
+#include "io/trained/head_vectors_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -104,7 +104,7 @@ class Kvscope:
     def methods(self):
         """Names of all policies with a budget, but those that are put together of others, or read from a file what this model has none of."""
         told = json.loads(self.run("info", "--policies", "--json", "--quiet"))["policies"]
-        return [p["name"] for p in told if p["takes_budget"] and p["name"] not in ("custom", "given", "prefill_decode", "qfilter")]
+        return [p["name"] for p in told if p["takes_budget"] and p["name"] not in ("custom", "given", "prefill_decode", "qfilter", "kvzap", "fastkvzip", "lukv")]
 
 
 def percent(x):
@@ -523,7 +523,7 @@ def distance(k):
     return ("is no floor" if below else "holds here",
             f"local error of a head beside that of `best`, both at 20 %, first text, median of {len(heads)} heads (in how many it is lower): "
             + ", ".join(f"{name} {middle[name]:.1f} × ({sum(x < 1 for x in times[name])})" for name in order)
-            + ". Methods that compress the prompt alone hold besides it what is generated; `best` evicts in every step. Left out: qfilter, whose filters nobody measured for this model.",
+            + ". Methods that compress the prompt alone hold besides it what is generated; `best` evicts in every step. Left out: qfilter, kvzap, fastkvzip and lukv, whose files nobody made for this model.",
             heat("Local error of a head, times that of best", order, [f"{l}·{h}" for l, h in heads], [times[name] for name in order], lambda x: f"{x:.2f} ×", "layer · KV head"))
 
 

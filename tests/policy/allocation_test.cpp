@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "policy/allocations/curve_allocation.h"
 #include "policy/allocations/head_allocations.h"
 #include "policy/allocations/layer_allocations.h"
 #include "policy/rules.h"
@@ -158,6 +159,38 @@ TEST(HeadTables, ScoresOfTheWholePromptTakeTheFilesPlace) {
   far_sighted.outside = .6;
   const std::vector<HeadView> heads = {{&far_sighted}, {&near_sighted}};
   EXPECT_THAT(allocation.after_prompt({.n_layers = 1, .n_kv_heads = 2}, heads), ElementsAre(std::nullopt, 7));
+}
+
+/// One layer of three heads, which give up share/100 times these.
+std::shared_ptr<const BudgetCurves> curves_of(const std::vector<double>& factors) {
+  BudgetCurves out{.path = "c", .n_layers = 1, .n_kv_heads = static_cast<int>(factors.size()), .numbers = {}};
+  for (int share = 1; share <= BudgetCurves::kShares; ++share)
+    for (const double factor : factors) out.numbers.push_back(share / 100.0 * factor);
+  return std::make_shared<const BudgetCurves>(out);
+}
+
+std::vector<std::optional<int>> by_curves(const std::vector<double>& factors, double ratio, int slots, int n) {
+  const ModelConfig model{.n_layers = 1, .n_kv_heads = static_cast<int>(factors.size())};
+  return CurveAllocation(curves_of(factors), model, ratio)
+      .budgets({.n_layers = 1, .n_kv_heads = model.n_kv_heads, .slots = slots, .n_prompt = n});
+}
+
+TEST(CurveAllocation, EveryHeadKeepsWhatTheCurveLeavesIt) {
+  EXPECT_THAT(by_curves({1, 0.5, 2}, -1, 50, 100), ElementsAre(50, 75, 1)) << "each at least one";
+  EXPECT_THAT(by_curves({1, 0.5, 0}, 0.6, 60, 100), ElementsAre(60, 80, 100));
+}
+
+TEST(CurveAllocation, WhatIsOverWholeSlotsGoesToTheLargestRests) {
+  // of 10: 5.5, 5.3, 5.2 together 16: one more than the whole ones, to the first
+  EXPECT_THAT(by_curves({0.9, 0.94, 0.96}, 0.5, 5, 10), ElementsAre(6, 5, 5));
+}
+
+TEST(CurveAllocation, TheShareIsTheNearestPerCentThatTheFileHas) {
+  EXPECT_THAT(by_curves({1}, 0.504, 504, 1000), ElementsAre(500));
+  EXPECT_THAT(by_curves({1}, -1, 497, 1000), ElementsAre(500)) << "by slots";
+  EXPECT_THAT(by_curves({1}, 0.9999, 999, 1000), ElementsAre(990));
+  EXPECT_THAT(by_curves({1}, 0.001, 1, 1000), ElementsAre(10));
+  EXPECT_THAT(by_curves({1}, 0, 6, 1000), ElementsAre(10));
 }
 
 }  // namespace

@@ -148,6 +148,7 @@ inline void expect_consistent(const TinyHead& head, const StatNeeds& needs, int 
   EXPECT_EQ(s.sum.size(), needs.sum ? n : 0);
   EXPECT_EQ(s.decayed.size(), needs.decayed ? n : 0);
   EXPECT_EQ(s.key_norm.size(), needs.key_norm ? n : 0);
+  EXPECT_EQ(s.learned.size(), needs.learned ? n : 0);
   EXPECT_EQ(at(s.hits.slots()), needs.hits > 0 ? n : 0);
   EXPECT_EQ(s.residual.size(), needs.residual ? n : 0);
   EXPECT_EQ(s.ema.size(), needs.ema ? n * at(group) : 0);

@@ -277,6 +277,11 @@ TEST(GeometryRankings, WhatDoesNotGoTogetherIsRefused) {
   expect_refused("rkv:slots=9,every=0", PromptMode::prefill, "every");
   expect_refused("rkv:slots=9,similar=2", PromptMode::prefill, "similar");
   expect_refused("qfilter:slots=9", PromptMode::prefill, "got none");
+  expect_refused("kvzap:slots=9", PromptMode::prefill, "got none");
+  expect_refused("fastkvzip:slots=9", PromptMode::prefill, "got none");
+  expect_refused("lukv:slots=9", PromptMode::prefill, "got none");
+  expect_refused("custom:stat=kvzap,slots=9,reweight=critical", PromptMode::prefill, "may be negative");
+  expect_refused("custom:stat=sum,alloc=curves,unit=layer,slots=9", PromptMode::prefill, "the same slots");
   expect_refused("lagkv:lag=1,slots=9", PromptMode::prefill, "lag");
   expect_refused("compactor:blend=x,slots=14", PromptMode::prefill, "blend");
   expect_refused("pages:block=0,slots=9", PromptMode::prefill, "block");

@@ -6,6 +6,7 @@
 #include "policy/catalog.h"
 #include "policy/policy.h"
 #include "policy/policy_words.h"
+#include "policy/tiny_lane.h"
 
 namespace kvscope {
 namespace {
@@ -33,6 +34,13 @@ TEST(LooksAt, SaysWhatThePartsNeed) {
   };
   for (const auto& [spec, words] : cases)
     EXPECT_THAT(looks_at(*Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 40})), HasSubstr(words)) << spec;
+  constexpr std::pair<const char*, const char*> from_files[] = {
+      {"qfilter:slots=9", "a file made for this model (file)"},
+      {"kvzap:slots=9", "a file made for this model (file, which scores hidden states)"},
+      {"fastkvzip:slots=9", "a file made for this model (file, which scores hidden states)"},
+      {"lukv:slots=9", "the queries of the whole prompt; a file made for this model (file)"},
+  };
+  for (const auto& [spec, words] : from_files) EXPECT_EQ(looks_at(*test::make_policy(spec, model, 40)), words) << spec;
 }
 
 }  // namespace

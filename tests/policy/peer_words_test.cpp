@@ -65,6 +65,13 @@ TEST(PeerWords, PressesAreReadAsPoliciesWithTheirDefaults) {
       {"DuoAttentionPress(on_the_fly_scoring=True, head_compression_ratio=0.5):ratio=0.5",
        "duo:fly=1,sinks=128,recent=256,sparsity=0.5,ratio=0.5"},
       {"QFilterPress:compression_ratio=0.5,file=f.safetensors", "qfilter:ratio=0.5,round=down,file=f.safetensors"},
+      {"KVzapPress(compression_ratio=0.5)", "kvzap:ratio=0.5,round=down"},
+      {"DMSPress(KVzapPress(file=f.safetensors), threshold=-6)",
+       "custom:stat=kvzap,kvzap_file=f.safetensors,select=threshold,recent=128,score_threshold=-6"},
+      {"FastKVzipPress:compression_ratio=0.5,n_sink=2,window_ratio=0.1,layerwise=True",
+       "fastkvzip:ratio=0.5,round=down,sinks=2,local=0.1,layerwise=1"},
+      {"LUKVPress:compression_ratio=0.5,sink=2,window=3", "lukv:ratio=0.5,round=down,sinks=2,recent=3"},
+      {"LUKVPress(KeyDiffPress(), compression_ratio=0.5)", "custom:stat=keydiff,sinks=4,recent=1,alloc=curves,ratio=0.5,round=down"},
       {"FinchPress:compression_ratio=0.5,window_size=9,normalize_scores=False", "finch:ratio=0.5,round=down,window=9,norm=0"},
       {"DropKVPress:compression_ratio=0.5,window_size=16,epsilon=0.001", "dropkv:ratio=0.5,round=down,window=16,eps=0.001"},
       {"DecodingPress(LagKVPress):compression_interval=16,target_size=40,lag_size=8",
@@ -140,6 +147,12 @@ TEST(PeerWords, EveryPressMakesARunThatIsTaken) {
                             "DMSPress(KeyDiffPress)",
                             "DMSPress(ExpectedAttentionPress)",
                             "DuoAttentionPress(on_the_fly_scoring)",
+                            "KVzapPress",
+                            "AdaKVPress(KVzapPress)",
+                            "DMSPress(KVzapPress)",
+                            "FastKVzipPress",
+                            "LUKVPress",
+                            "LUKVPress(KVzapPress)",
                             "kvzip_plus",
                             "duo_attention_on_the_fly",
                             "adakv_snapkv",
@@ -156,9 +169,9 @@ TEST(PeerWords, EveryPressThatIsNotHereSaysWhyAndWhatToTake) {
        {"BlockPress(KnormPress(compression_ratio=0.5), block_size=64)", "ChunkPress(SnapKVPress(0.5))", "CapPress:compression_ratio=0.5",
         "CAMPress(base_press=StreamingLLMPress())", "CompressionRatioDecodingPress(KnormPress(), target_compression_ratio=0.5)",
         "ComposedPress([SnapKVPress(compression_ratio=0.3), ThinKPress(0.2)])", "EntropyGatedChunkKVPress(KnormPress):ratio=0.5",
-        "ExpectedAttentionStatsPress", "FastKVzipPress", "KVComposePress(structured=False)", "KVgradPress", "KVzapPress", "LUKVPress",
-        "MergingPress(KnormPress)", "PerLayerCompressionPress(KnormPress(), compression_ratios=[0.1, 0.2])", "RestoreKVPress",
-        "SimLayerKVPress(lazy_threshold=0.9)", "AdaKVPress(ChunkPress(KnormPress))"}) {
+        "ExpectedAttentionStatsPress", "KVComposePress(structured=False)", "KVgradPress", "MergingPress(KnormPress)",
+        "PerLayerCompressionPress(KnormPress(), compression_ratios=[0.1, 0.2])", "RestoreKVPress", "SimLayerKVPress(lazy_threshold=0.9)",
+        "AdaKVPress(ChunkPress(KnormPress))"}) {
     SCOPED_TRACE(press);
     try {
       parse_lane_spec(press);
@@ -183,7 +196,7 @@ TEST(PeerWords, WhatHasNoCounterpartIsRefusedWithWhatHas) {
               HasSubstr("expected one of compression_ratio, ratio, slots and bytes"));
   for (const char* share : {"1", "-0.1", "1.5", "nan", "x", "0.5x"})
     EXPECT_THAT(refusal((std::string("h2o:compression_ratio=") + share).c_str()), HasSubstr("expected the share that is removed")) << share;
-  EXPECT_THAT(refusal("KVzapPress:compression_ratio=0.5"), HasSubstr("trained for one model"));
+  EXPECT_THAT(refusal("KVzapPress(model_type=linear):compression_ratio=0.5"), HasSubstr("counterpart here (compression_ratio, file)"));
   EXPECT_THAT(refusal("AdaKVPress(KVgradPress):compression_ratio=0.5"), HasSubstr("gradients"));
   for (const char* without_budget : {"SnapKVPress", "SnapKVPress()"})
     EXPECT_EQ(refusal(without_budget),

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr StatNeeds kNeeds{.decayed = true, .residual = true};
+const StatNeeds kNeeds{.decayed = true, .residual = true};
 
 /// Slots with one-number keys (values alike) and decayed scores; one recent slot, no sinks.
 struct ResidualExample {

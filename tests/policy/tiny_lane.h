@@ -214,6 +214,41 @@ inline std::shared_ptr<const FeatureMapsFile> maps_for(const ModelConfig& model)
       FeatureMapsFile{.path = "maps.safetensors", .weights_sha256 = {}, .sets = {{"h2o", maps}, {"streaming", maps}}});
 }
 
+/// Networks or gates for every layer of a model.
+inline std::shared_ptr<const HiddenScorer> scorer_for(const ModelConfig& model, bool gates) {
+  const auto fill = [](int n) {
+    std::vector<double> out;
+    for (int i = 0; i < n; ++i) out.push_back((i * 7 % 11 - 5) / 6.0);
+    return out;
+  };
+  const int heads = model.n_kv_heads, group = model.group(), width = 2;
+  HiddenScorer out{.path = "scorer.safetensors", .n_layers = model.n_layers, .n_kv_heads = heads, .dim = model.dim, .function = {}};
+  const auto n = static_cast<std::size_t>(model.n_layers);
+  if (gates)
+    out.function = ScorerGates{.group = group,
+                               .width = width,
+                               .sinks = 1,
+                               .layers = {n,
+                                          {.query = fill(heads * group * width * model.dim),
+                                           .query_bias = fill(heads * group * width),
+                                           .key = fill(heads * width * model.dim),
+                                           .query_norm = fill(width),
+                                           .key_norm = fill(width),
+                                           .sinks = fill(heads * width),
+                                           .bias = fill(heads * group)}}};
+  else
+    out.function = ScorerNetworks{.layers = {n, {.first = fill(heads * model.dim), .first_bias = fill(heads)}}};
+  return std::make_shared<const HiddenScorer>(std::move(out));
+}
+
+/// For every share: half the heads give up less of their slots, half more.
+inline std::shared_ptr<const BudgetCurves> curves_for(const ModelConfig& model) {
+  BudgetCurves out{.path = "curves.safetensors", .n_layers = model.n_layers, .n_kv_heads = model.n_kv_heads, .numbers = {}};
+  for (int share = 1; share <= BudgetCurves::kShares; ++share)
+    for (int i = 0; i < model.n_layers * model.n_kv_heads; ++i) out.numbers.push_back(share / 100.0 * (i % 2 ? 0.9 : 1.0));
+  return std::make_shared<const BudgetCurves>(out);
+}
+
 /// A number for every (layer, head) of a tiny model, for the keys of this specification that name a file; a model of its own brings only
 /// the scores of query heads.
 inline GivenFiles given_files(const LaneSpec& spec, const ModelConfig& model) {
@@ -229,6 +264,10 @@ inline GivenFiles given_files(const LaneSpec& spec, const ModelConfig& model) {
       out.maps = maps_for(model);
     else if (file.holds == FileHolds::vectors)
       out.vectors = vectors_for(model);
+    else if (file.holds == FileHolds::scorer)
+      out.scorer = scorer_for(model, file.source.starts_with("its gates"));
+    else if (file.holds == FileHolds::curves)
+      out.curves = curves_for(model);
     else if (!file.may_lack)
       out.heads[file.key] = table;
   }
@@ -263,12 +302,13 @@ class TinyLane {
     for (std::size_t place = 0; place < heads.size(); ++place) {
       TinyHead& head = heads[place];
       const int layer = static_cast<int>(place) / model_.n_kv_heads;
-      std::vector<double> key_norm, probed;
+      std::vector<double> key_norm, probed, learned;
       for (int i = 0; i < n; ++i) {
         head.k.push_back(row());
         head.v.push_back(row());
         key_norm.push_back(std::sqrt(dot(head.k.back(), head.k.back())));
         probed.push_back(std::abs(head.k.back().front()));  // whatever a probe may find
+        learned.push_back(head.v.back().front());           // whatever a network may say
       }
       const StatNeeds& needs = policy->needs(layer);
       HitHistory hits(std::max(1, needs.hits));
@@ -307,6 +347,7 @@ class TinyLane {
                    .hits = &hits,
                    .key_norm = key_norm,
                    .probed = probed,
+                   .learned = learned,
                    .outside = outside / (n * group)});
       views.push_back({&head.slots, nullptr, layer, static_cast<int>(place) % model_.n_kv_heads});
     }
@@ -328,6 +369,7 @@ class TinyLane {
       head.v.push_back(row());
       const StatNeeds& needs = policy->needs(static_cast<int>(h) / model_.n_kv_heads);
       append_slot(head.slots, needs, model_.group(), seen, std::sqrt(dot(head.k.back(), head.k.back())));
+      if (needs.learned) head.slots.learned.back() = head.v.back().front();
       std::vector<double> a, z;
       for (int g = 0; g < model_.group(); ++g) {
         queries[h].push_back(row(2.0));

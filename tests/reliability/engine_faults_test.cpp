@@ -6,14 +6,16 @@
 
 #include "arch/model_files.h"
 #include "core/thread_pool.h"
-#include "io/feature_maps_file.h"
 #include "io/files.h"
 #include "io/gguf_file.h"
 #include "io/head_table_file.h"
-#include "io/head_vectors_file.h"
 #include "io/kept_file_reader.h"
 #include "io/temp_folder.h"
 #include "io/tensor_file.h"
+#include "io/trained/budget_curves_file.h"
+#include "io/trained/feature_maps_file.h"
+#include "io/trained/head_vectors_file.h"
+#include "io/trained/hidden_scorer_file.h"
 #include "paths.h"
 #include "policy/catalog.h"
 #include "reliability/each_fault.h"
@@ -102,6 +104,9 @@ TEST(Readers, GiveUpWithoutMemory) {
   read_again_and_again([&] { read_head_table(tiny + "duo.json"); });
   read_again_and_again([&] { read_head_vectors(tiny + "q_filters.safetensors"); });
   read_again_and_again([&] { read_feature_maps(tiny + "maps.safetensors"); });
+  for (const char* scorer : {"kvzap", "kvzap_linear", "fastkvzip"})
+    read_again_and_again([&] { read_hidden_scorer(tiny + scorer + ".safetensors"); });
+  read_again_and_again([&] { read_budget_curves(tiny + "lukv_curves.safetensors"); });
   const std::string kept = folder.write("kept.json", KeptWriter::text_of(sample_run()));
   read_again_and_again([&] { read_kept_file(kept); });
   const std::string trace = folder.write("trace.json", trace_text(sample_run(), {.detail = Detail::why}));

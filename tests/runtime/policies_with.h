@@ -23,7 +23,7 @@ inline std::vector<std::string> policies_with(const std::string& slots, PromptMo
       if (param.key == "scores") spec += info.name == "headkv" ? ",scores=headkv.json" : ",base=headkv,scores=headkv.json";
       if (param.key == "heads") spec += ",heads=duo.json";
       if (param.key == "maps") spec += ",maps=maps.safetensors";
-      if (param.key == "file") spec += ",file=q_filters.safetensors";
+      if (param.key == "file" && info.name == "qfilter") spec += ",file=q_filters.safetensors";
       if (param.key == "recent" && info.name == "dms") spec += ",recent=4";  // its 128 newest would be more than all of them
       if (param.key == "norm") spec += ",window=4";                          // a question that leaves room in a small budget
     }

@@ -97,6 +97,12 @@ TEST(RunFiles, WhatIsWrongNamesTheKeyAndThePlace) {
   EXPECT_THAT(refusal(files, "qfilter:slots=10"), HasSubstr("file: expected q_filters.safetensors in the model's folder '" + folder.path() +
                                                             "', got none; the authors publish them for some models"));
   EXPECT_THAT(refusal(files, "qfilter:slots=10,file=broken.json"), HasSubstr("file: "));
+  EXPECT_THAT(refusal(files, "kvzap:slots=10"), HasSubstr("file: expected kvzap.safetensors in the model's folder '" + folder.path() +
+                                                          "', got none; its networks are trained for one model, and without them it would "
+                                                          "be another method under its name; the authors publish them for some models "
+                                                          "(nvidia/KVzap-mlp-MODEL, model.safetensors)"));
+  EXPECT_THAT(refusal(files, "fastkvzip:slots=10"), HasSubstr("got none; its gates are trained for one model"));
+  EXPECT_THAT(refusal(files, "lukv:slots=10"), HasSubstr("got none; its curves are measured for one model and one ranking"));
   EXPECT_THAT(refusal(files, "duo:heads=nowhere.json"), HasSubstr("heads: file 'nowhere.json' is neither"));
   const std::string sentence = refusal(files, "headkv:slots=10,scores=broken.json");
   EXPECT_THAT(sentence, HasSubstr("scores: "));

@@ -41,6 +41,7 @@ const std::vector<Case>& cases() {
       {"leverage:slots=20", nullptr},
       {"noncausal:slots=20", [](const Parts& p) { return (p.at("mean of three") - p.at("layer's mean")) / p.at("deviation"); }},
       {"dropkv:slots=20,window=4", nullptr},
+      {"fastkvzip:slots=20,local=0,recent=1", [](const Parts& p) { return p.at("gate"); }},
   };
   return all;
 }

@@ -3,6 +3,7 @@
 #include "policy/catalog/custom.h"
 #include "policy/catalog/geometry_parts.h"
 #include "policy/catalog/keys.h"
+#include "policy/catalog/learned_parts.h"
 #include "policy/catalog/parts.h"
 #include "policy/catalog/probing_parts.h"
 #include "policy/catalog/refit_parts.h"
@@ -97,6 +98,8 @@ PartKey stats() {
                            r.reads_attention = false;
                          }});
   for (PartChoice& c : geometry_rankings()) key.choices.push_back(std::move(c));
+  key.choices.push_back(network_ranking());
+  key.choices.push_back(gate_ranking());
   key.choices.push_back(probe_ranking());
   key.choices.push_back(reference_ranking());
   key.choices.push_back({"score", "your own score", [](PolicyRow& r) { r.ranking = by_expression; }});
@@ -152,6 +155,7 @@ PartKey allocations() {
         [](PolicyRow& r) { r.allocation = streaming_heads; },
         {duo_file(), number("sparsity", "0.5", 0, 1, "share of the heads, lowest scores first, that keep only those slots"), fly()}}}};
   key.choices.push_back(flat_allocation());
+  key.choices.push_back(curve_allocation());
   return key;
 }
 

@@ -53,7 +53,7 @@ constexpr Rule kRules[] = {
     {[](const Parts& p) { return p.is("reweight", "critical") && !p.is("select", "top"); }, "reweight select",
      "it chooses in two stages itself", "leave select out"},
     {[](const Parts& p) {
-       return p.is("reweight", "critical") && p.is_any("stat", "knorm keydiff leverage noncausal compactor rkv tri qfilter");
+       return p.is("reweight", "critical") && p.is_any("stat", "knorm keydiff leverage noncausal compactor rkv tri qfilter kvzap");
      },
      "reweight stat", "it multiplies a score of 0 or more with the value's norm, and this one may be negative",
      "choose another statistic, or leave reweight out"},
@@ -77,7 +77,7 @@ constexpr Rule kRules[] = {
      "select refresh", "a threshold is no size that a cache could exceed by so many tokens",
      "leave refresh out, or take cadence=every_step"},
     // one decision for a layer
-    {[](const Parts& p) { return p.is("unit", "layer") && p.is_any("alloc", "ada head flat"); }, "unit alloc",
+    {[](const Parts& p) { return p.is("unit", "layer") && p.is_any("alloc", "ada head flat curves"); }, "unit alloc",
      "one decision for all heads of a layer gives them the same slots, this split gives them different numbers", "leave out unit or alloc"},
     {[](const Parts& p) { return p.is("unit", "layer") && p.is("merge", "kvmerger"); }, "unit merge",
      "similar neighbours differ from head to head, so the heads cannot decide as one", "leave out unit or merge"},
@@ -88,7 +88,7 @@ constexpr Rule kRules[] = {
      "the heads' shares are counted in best slots, the areas have sizes of their own", "choose another alloc"},
     {[](const Parts& p) { return p.is_any("alloc", "ada flat") && spreads(p); }, "alloc stat spread",
      "the heads' shares leave no room for what spread protects", "leave out alloc or spread"},
-    {[](const Parts& p) { return p.is("stat", "recent") && p.is_any("alloc", "head variance flat"); }, "stat alloc",
+    {[](const Parts& p) { return p.is("stat", "recent") && p.is_any("alloc", "head variance flat curves"); }, "stat alloc",
      "the rows that a layer keeps must be known before the prompt and be the same for all its heads", "take stat=window, or another alloc"},
     // positions and bias
     {[](const Parts& p) { return p.is("positions", "ceiling") && !p.is("stat", "none"); }, "positions stat",

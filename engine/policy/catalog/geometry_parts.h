@@ -19,6 +19,6 @@ inline constexpr std::string_view kRankedNowAndThen = "rkv tri";
 /// Choices of `stat` whose scores are made only when something is removed: the last queries' tokens have none.
 inline constexpr std::string_view kOfWindow = "pooled question rkv dropkv";
 inline constexpr std::string_view kRankedOnce =
-    "pooled question dropkv qfilter lagkv leverage cur noncausal compactor expected probe reference";
+    "pooled question dropkv qfilter kvzap fastkvzip lagkv leverage cur noncausal compactor expected probe reference";
 
 }  // namespace kvscope

@@ -15,9 +15,9 @@ struct Group {
 constexpr Group kGroups[] = {
     {"Baselines and position", "full local random streaming lm_infinite duo best"},
     {"Eviction by keys or attention",
-     "knorm keydiff h2o scissorhands roco tova snapkv lagkv leverage noncausal compactor cur expected qfilter dropkv tri rkv finch chunkkv "
-     "pages kvzip dms criticalkv"},
-    {"Budgets that differ by layer or head", "pyramidinfer pyramidkv adakv headkv"},
+     "knorm keydiff h2o scissorhands roco tova snapkv lagkv leverage noncausal compactor cur expected qfilter kvzap dropkv tri rkv finch chunkkv "
+     "pages kvzip fastkvzip dms criticalkv"},
+    {"Budgets that differ by layer or head", "pyramidinfer pyramidkv adakv headkv lukv"},
     {"Merging", "cam d2o kvmerger weightedkv zeromerge keepkv refit less"},
     {"Every token stays", "kivi turboquant think quest"},
     {"Put together from others", "prefill_decode custom"},

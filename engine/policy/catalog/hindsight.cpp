@@ -18,8 +18,7 @@ std::vector<PolicyRow> hindsight_rows() {
   rows.push_back(
       {.info = {.name = "best",
                 .title = "Best in hindsight",
-                .idea =
-                    "Not a method: it knows what comes, and evicts, one at a time, what the full cache's next queries would miss least.",
+                .idea = "Not a method: it knows what comes, and evicts what the next queries would miss least.",
                 .ranking = "change of the next queries' outputs (none known: the last ones of the prompt), one removal after the other",
                 .merging = std::string(kEvicted),
                 .sees_question_in_prefill = true,

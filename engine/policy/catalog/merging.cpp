@@ -50,14 +50,13 @@ std::vector<PolicyRow> merging_rows() {
              "stat=none,merge=cam", "base m seed", {choice("base", {"streaming", "h2o"}, "whose ranking and protection are used")}));
   rows.back().bases = {"streaming", "h2o"};
   rows.back().own_keys = {"alpha", "refresh"};
-  rows.push_back(
-      preset({.name = "d2o",
-              .title = "D2O",
-              .paper = "D2O: Dynamic Discriminative Operations, arXiv:2406.13035",
-              .idea = "Merges a removed token into the most similar key, if it is as similar as removed tokens of the layer were so far."},
-             "stat=sum,merge=d2o", "sinks recent beta<d2o_beta form alloc",
-             {choice("alloc", {"uniform", "variance"},
-                     "slots of the layers: equal, or by the variance of the prompt's attention (prefill only)")}));
+  rows.push_back(preset({.name = "d2o",
+                         .title = "D2O",
+                         .paper = "D2O: Dynamic Discriminative Operations, arXiv:2406.13035",
+                         .idea = "Merges a removed token into the most similar key, if that is similar enough."},
+                        "stat=sum,merge=d2o", "sinks recent beta<d2o_beta form alloc",
+                        {choice("alloc", {"uniform", "variance"},
+                                "slots of the layers: equal, or by the variance of the prompt's attention (prefill only)")}));
   rows.back().allocation = uniform_or_by_variance;
   rows.push_back(
       preset({.name = "kvmerger",

@@ -44,7 +44,7 @@ std::vector<PolicyRow> observation_rows() {
   rows.push_back(preset({.name = "criticalkv",
                          .title = "CriticalKV",
                          .paper = "Identify Critical KV Cache in LLM Inference from an Output Perturbation Perspective, arXiv:2502.03805",
-                         .idea = "Attention alone does not tell how much an output changes: the size of the projected value counts too.",
+                         .idea = "How much an output changes depends on the size of the projected value, too.",
                          .ranking = "half by attention, the rest by attention times the norm of the projected value"},
                         "stat=pooled,reweight=critical", "base alpha eps first_of",
                         {choice("base", {"snapkv", "adakv", "headkv"}, "whose scores and budgets are used"),

@@ -57,6 +57,9 @@ constexpr std::array kThreshold = {Argument{"threshold", "threshold"}, Argument{
 constexpr std::array kFly = {Argument{"head_compression_ratio", "sparsity"}};
 constexpr std::array kChunk = {Argument{"chunk_length", "chunk"}, Argument{"window_size", "window"}, Argument{"kernel_size", "kernel"}};
 constexpr std::array kFilters = {Argument{"file", "file"}};  // kvpress loads them by the model's name
+constexpr std::array kGates = {Argument{"layerwise", "layerwise"}, Argument{"n_sink", "sinks"}, Argument{"window_ratio", "local"},
+                               Argument{"file", "file"}};
+constexpr std::array kCurves = {Argument{"sink", "sinks"}, Argument{"window", "recent"}, Argument{"file", "file"}};
 constexpr std::array kQuestion = {Argument{"normalize_scores", "norm"}, Argument{"window_size", "window"}};
 constexpr std::array kRemoval = {Argument{"window_size", "window"}, Argument{"kernel_size", "kernel"}, Argument{"epsilon", "eps"}};
 constexpr std::array kChannels = {Argument{"key_channel_compression_ratio", "pruned"}, Argument{"window_size", "window"}};
@@ -88,6 +91,9 @@ constexpr std::array kPresses = {
     Press{"DMSPress(KnormPress)", "", "dms", kThreshold},
     Press{"DuoAttentionPress(on_the_fly_scoring)", "duo_attention_on_the_fly", "duo:fly=1,sinks=128,recent=256", kFly},
     Press{"QFilterPress", "", "qfilter", kFilters},
+    Press{"KVzapPress", "", "kvzap", kFilters},
+    Press{"FastKVzipPress", "", "fastkvzip", kGates},
+    Press{"LUKVPress", "", "lukv", kCurves},
     Press{"FinchPress", "", "finch", kQuestion},
     Press{"DropKVPress", "", "dropkv", kRemoval},
     Press{"ThinKPress", "", "think", kChannels},
@@ -105,6 +111,7 @@ constexpr std::array kSafeStages = {Argument{"alpha_safeguard", "ada_alpha"}, Ar
                                     Argument{"epsilon", "eps"}};
 constexpr std::array kLength = {Argument{"chunk_length", "chunk"}};
 constexpr std::array kOwnThreshold = {Argument{"threshold", "score_threshold"}, Argument{"sliding_window_size", "recent"}};
+constexpr std::array kOwnCurves = {Argument{"sink", "sinks"}, Argument{"window", "recent"}, Argument{"file", "curves"}};
 constexpr std::array kEvery = {Argument{"compression_interval", "every"}, Argument{"target_size", "slots"}};
 constexpr std::array kWrappers = {
     Wrapper{"AdaKVPress", "alloc=ada,ada_alpha=0.2,safeguard=floor", kSafe},
@@ -113,6 +120,7 @@ constexpr std::array kWrappers = {
             kSafeStages},
     Wrapper{"ChunkKVPress", "select=chunks", kLength},
     Wrapper{"DMSPress", "select=threshold,recent=128", kOwnThreshold},
+    Wrapper{"LUKVPress", "alloc=curves,sinks=4,recent=1", kOwnCurves},
     Wrapper{"DecodingPress", "cadence=every,every=512,after_prompt=0,slots=2048", kEvery},
     Wrapper{"KeyRerotationPress", "positions=cache", {}},
 };
@@ -137,10 +145,6 @@ struct Absent {
   std::string_view name, why, instead;
 };
 constexpr Absent kNotHere[] = {
-    {"KVzapPress", "scores by a network over hidden states that is trained for one model", "take kvzip, which it learns from"},
-    {"FastKVzipPress", "scores by gates over hidden states that are trained for one model", "take kvzip, which they learn from"},
-    {"LUKVPress", "divides its budget by figures that are measured for one model and published with it",
-     "take another split: alloc=ada, flat or pyramid"},
     {"KVgradPress", "scores by gradients, and this runtime goes forward only", "take kvzip or dropkv"},
     {"RestoreKVPress", "compresses into tokens that are trained for one model",
      "take refit, which fits what stays to the prompt's queries"},

@@ -53,7 +53,7 @@ std::vector<PolicyRow> position_rows() {
       {.name = "lm_infinite",
        .title = "LM-Infinite",
        .paper = "LM-Infinite: Zero-Shot Extreme Length Generalization for Large Language Models, arXiv:2308.16137",
-       .idea = "Keeps the first and the newest tokens; the first ones are never seen from farther away than the window is long.",
+       .idea = "Keeps the first and the newest tokens, the first never seen from farther away than the window is long.",
        .ranking = "position: the first few and the newest stay"},
       "positions=ceiling", "sinks=10 positions",
       {choice("positions", {"ceiling", "original"}, "distance of the first tokens: at most the window's length (as published), or true")}));

@@ -72,12 +72,12 @@ std::vector<PolicyRow> probing_rows() {
   rows.push_back(preset({.name = "kvzip",
                          .title = "KVzip",
                          .paper = "KVzip: Query-Agnostic KV Cache Compression with Context Reconstruction, arXiv:2505.23416",
-                         .idea = "Lets the model repeat the prompt, and keeps what it looks at for that; all heads share one budget."},
+                         .idea = "Keeps what the model looks at when it repeats the prompt; all heads share one budget."},
                         "stat=probe,alloc=flat", "sinks recent repeat plus layerwise"));
   rows.push_back(preset({.name = "dms",
                          .title = "DMS",
                          .paper = "Inference-Time Hyper-Scaling with KV Cache Compression, arXiv:2506.05345",
-                         .idea = "Removes what scores below a threshold once it is not recent any more: how much stays is an outcome."},
+                         .idea = "Removes what scores below a threshold: how much stays is an outcome."},
                         "stat=knorm,select=threshold", "threshold<score_threshold recent=128 sinks=0"));
   return rows;
 }

@@ -13,6 +13,7 @@ std::vector<PolicyRow> position_rows();     // full cache, and what looks at pos
 std::vector<PolicyRow> hindsight_rows();    // references that look at what comes next
 std::vector<PolicyRow> score_rows();        // one score per token, in every step
 std::vector<PolicyRow> geometry_rows();     // keys, values and the prompt's queries, or whole stretches of text
+std::vector<PolicyRow> learned_rows();      // trained or measured for one model, from a file
 std::vector<PolicyRow> probing_rows();      // a second look at the full cache, and outcomes instead of budgets
 std::vector<PolicyRow> observation_rows();  // scores of the last queries, once after the prompt
 std::vector<PolicyRow> merging_rows();      // what is removed goes into other slots

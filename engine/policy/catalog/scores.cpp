@@ -30,14 +30,12 @@ std::vector<PolicyRow> score_rows() {
                          .idea = "Removes what the current query attends to least; one decision for all heads of a layer.",
                          .ranking = "attention of this step, mean over all query heads of the layer"},
                         "stat=last,unit=layer", "sinks=0 recent=0"));
-  rows.push_back(preset(
-      {.name = "pyramidinfer",
-       .title = "PyramidInfer",
-       .paper = "PyramidInfer: Pyramid KV Cache Compression for High-throughput LLM Inference, arXiv:2405.12532",
-       .idea = "Deeper layers need fewer tokens: budgets fall with the layer, one decision for all heads of a layer. (Cache form: hidden "
-               "states of the prompt are not dropped.)",
-       .ranking = "mean attention of the recent tokens' queries over the whole layer, newer ones count more"},
-      "stat=recent,unit=layer,alloc=decay", "sinks recent=0.2 decay"));
+  rows.push_back(preset({.name = "pyramidinfer",
+                         .title = "PyramidInfer",
+                         .paper = "PyramidInfer: Pyramid KV Cache Compression for High-throughput LLM Inference, arXiv:2405.12532",
+                         .idea = "Deeper layers need fewer tokens: budgets fall with the layer, one decision for all heads of a layer.",
+                         .ranking = "mean attention of the recent tokens' queries over the whole layer, newer ones count more"},
+                        "stat=recent,unit=layer,alloc=decay", "sinks recent=0.2 decay"));
   return rows;
 }
 

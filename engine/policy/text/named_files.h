@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "core/budget_curves.h"
 #include "core/feature_maps.h"
 #include "core/head_table.h"
 #include "core/head_vectors.h"
+#include "core/hidden_scorer.h"
 #include "core/kept_file.h"
 #include "policy/catalog.h"
 
@@ -36,6 +38,8 @@ struct GivenFiles {
   HeadTables heads = {};
   std::shared_ptr<const HeadVectors> vectors = {};
   std::shared_ptr<const FeatureMapsFile> maps = {};
+  std::shared_ptr<const HiddenScorer> scorer = {};
+  std::shared_ptr<const BudgetCurves> curves = {};
   std::shared_ptr<const KeptFile> kept = {};
   bool operator==(const GivenFiles&) const = default;
 };

@@ -69,7 +69,9 @@ void Lane::read_prompt(const PromptRun& prompt, const ProbeRun& probes) {
       const int l = i / config.n_kv_heads, h = i % config.n_kv_heads;
       PromptStats stats = prompt.stats(l, h, policy.needs(l));
       stats.probed = probes.found(policy.needs(), l, h);
-      kvscope::load_prompt(caches_.head(l, h).slots, policy.needs(l), config.group(), stats);
+      HeadCache& cache = caches_.head(l, h);
+      kvscope::load_prompt(cache.slots, policy.needs(l), config.group(), stats);
+      cache.learned.assign(stats.learned.begin(), stats.learned.end());
     });
     policy.after_prompt(views);
     survey_prompt(

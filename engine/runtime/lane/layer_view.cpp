@@ -46,7 +46,9 @@ void fill_caches(Backend& backend, const PromptRun& prompt, int layer, std::span
 void watch_anew(const PromptRun& prompt, int layer, const StatNeeds& needs, std::span<HeadCache> caches) {
   for (std::size_t h = 0; h < caches.size(); ++h) {
     SlotState &left = caches[h].slots, watched;
-    load_prompt(watched, needs, prompt.group(), prompt.stats(layer, static_cast<int>(h), needs));
+    const PromptStats stats = prompt.stats(layer, static_cast<int>(h), needs);
+    load_prompt(watched, needs, prompt.group(), stats);
+    caches[h].learned.assign(stats.learned.begin(), stats.learned.end());
     std::vector<int> gone;
     for (int pos = 0; pos < prompt.size(); ++pos)
       if (!std::ranges::binary_search(left.pos, pos)) gone.push_back(pos);

@@ -6,6 +6,7 @@
 
 #include "measure/perturbation.h"
 #include "policy/apply_plan.h"
+#include "runtime/lane/hidden_scores.h"
 #include "runtime/lane/layer_window.h"
 #include "runtime/lane/page_choice.h"
 #include "runtime/stopwatch.h"
@@ -47,7 +48,12 @@ void StepAttention::read_prompt(const PromptRun& prompt, int layer) {
 }
 
 void StepAttention::before_rotation(const LayerRows& rows, int row) {
-  if (!lane_.policy->needs(rows.layer).key_norm) return;
+  const StatNeeds& needs = lane_.policy->needs(rows.layer);
+  if (needs.learned && lane_.reads_steps()) {
+    const auto dim = static_cast<std::size_t>(lane_.config.dim);
+    lane_.backend.copy(lane_.reserve(layers_[rows.layer].hidden, dim), lane_.at(rows.in, dim, row), lane_.bytes(dim));
+  }
+  if (!needs.key_norm) return;
   const int n = lane_.config.n_kv_heads;
   Buffer& norms = layers_[rows.layer].key_norms;
   if (!norms) norms = lane_.backend.allocate(sizeof(double) * n);
@@ -88,6 +94,7 @@ void StepAttention::prepare(const LayerRows& rows, int row, std::vector<Attentio
   const History* const history = caches_.history(rows.layer);
   if (history) lane_.reserve(layer.o_full, config.q_dim());
   open_slots(rows.layer);
+  read_learned(rows.layer);
   const void* const queries = queries_for(lane_.backend, config, caches_.heads(rows.layer), q, position, layer.q);
   for (int h = 0; h < config.n_kv_heads; ++h) {
     HeadCache& head = caches_.head(rows.layer, h);
@@ -167,6 +174,18 @@ void StepAttention::read_rows(int layer, int h) {
   if (!lane_.reads_logits()) return;
   job.host_z.resize(count);
   lane_.backend.to_double(job.host_z, job.z);
+}
+
+void StepAttention::read_learned(int layer) {
+  const StatNeeds& needs = lane_.policy->needs(layer);
+  if (!needs.learned || !lane_.reads_steps()) return;
+  const std::vector<double> scores = hidden_scores(lane_.backend, *needs.scorer, layer, layers_[layer].hidden.data(), 1);
+  for (int h = 0; h < lane_.config.n_kv_heads; ++h) {
+    HeadCache& head = caches_.head(layer, h);
+    head.slots.learned.back() = scores[h];
+    head.learned.resize(static_cast<std::size_t>(lane_.record->position), kNotAvailable);
+    head.learned.push_back(scores[h]);
+  }
 }
 
 void StepAttention::observe(int layer, int h) {

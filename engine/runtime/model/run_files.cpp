@@ -8,12 +8,14 @@
 #include "arch/model_files.h"
 #include "core/assets.h"
 #include "core/error.h"
-#include "io/feature_maps_file.h"
 #include "io/file_hash.h"
 #include "io/files.h"
 #include "io/head_table_file.h"
-#include "io/head_vectors_file.h"
 #include "io/kept_file_reader.h"
+#include "io/trained/budget_curves_file.h"
+#include "io/trained/feature_maps_file.h"
+#include "io/trained/head_vectors_file.h"
+#include "io/trained/hidden_scorer_file.h"
 #include "policy/text/params.h"
 
 namespace kvscope {
@@ -53,6 +55,12 @@ GivenFiles RunFiles::of(const LaneSpec& spec) {
         case FileHolds::maps:
           out.maps = read(maps_[path], path, read_feature_maps);
           check_weights(*out.maps);
+          break;
+        case FileHolds::scorer:
+          out.scorer = read(scorers_[path], path, read_hidden_scorer);
+          break;
+        case FileHolds::curves:
+          out.curves = read(curves_[path], path, read_budget_curves);
           break;
         case FileHolds::numbers:
           out.heads[file.key] = read(tables_[path], path, read_head_table);

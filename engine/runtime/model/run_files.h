@@ -42,6 +42,8 @@ class RunFiles {
   std::map<std::string, Read<HeadTable>> tables_;  // by path
   std::map<std::string, Read<HeadVectors>> vectors_;
   std::map<std::string, Read<FeatureMapsFile>> maps_;
+  std::map<std::string, Read<HiddenScorer>> scorers_;
+  std::map<std::string, Read<BudgetCurves>> curves_;
   std::map<std::string, Read<KeptFile>> kept_;
   Read<std::string> weights_;  // SHA-256 of the model's
 };

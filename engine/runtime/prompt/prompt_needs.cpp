@@ -18,6 +18,7 @@ void PromptNeeds::add(const StatNeeds& needs) {
   c.rows = std::max(c.rows, needs.prompt_rows());
   c.hits = std::max(c.hits, needs.hits);
   key_norm |= needs.key_norm;
+  if (needs.scorer && std::ranges::find(scorers, needs.scorer) == scorers.end()) scorers.push_back(needs.scorer);
   queries = std::max(queries, needs.prompt_queries ? kAllQueries : needs.coming_queries);
   if (needs.outside && std::ranges::find(outside, *needs.outside) == outside.end()) outside.push_back(*needs.outside);
   z_rows = std::max(z_rows, std::max(needs.z_rows, needs.z_now ? 1 : 0));
@@ -37,7 +38,9 @@ bool PromptNeeds::covers_sums(const PromptNeeds& other) const {
   for (std::size_t i = 0; i < columns.size(); ++i)
     if (!columns[i].covers_sums(other.columns[i])) return false;
   const auto known = [&](const StatNeeds::Outside& o) { return std::ranges::find(outside, o) != outside.end(); };
-  return key_norm >= other.key_norm && value_norms >= other.value_norms && std::ranges::all_of(other.outside, known);
+  const auto scored = [&](const auto& scorer) { return std::ranges::find(scorers, scorer) != scorers.end(); };
+  return key_norm >= other.key_norm && value_norms >= other.value_norms && std::ranges::all_of(other.outside, known) &&
+         std::ranges::all_of(other.scorers, scored);
 }
 
 void PromptNeeds::take_last_rows(const PromptNeeds& other) {

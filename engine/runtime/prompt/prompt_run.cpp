@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/group_reduce.h"
+#include "runtime/lane/hidden_scores.h"
 #include "runtime/lane/key_norms.h"
 #include "runtime/lane/value_l1.h"
 #include "runtime/restart_points.h"
@@ -28,6 +29,8 @@ class PromptRun::Site final : public AttentionSite {
   std::size_t words_of_hits(const ColumnSums& sums) const {
     return static_cast<std::size_t>(run_.config_.n_kv_heads) * static_cast<std::size_t>((sums.hit_rows + 63) / 64);
   }
+  void keep_key_norms(const LayerRows& rows);
+  void keep_learned(const LayerRows& rows);
   void keep_hits(Layer& layer, std::span<const ColumnSums> columns, int n);
   /// p [n_heads, rows, n]: abar of the last rows of the prompt
   void keep_rows(Layer& layer, std::span<const double> p, int rows, int n);
@@ -42,7 +45,22 @@ class PromptRun::Site final : public AttentionSite {
 };
 
 void PromptRun::Site::before_rotation(const LayerRows& rows) {
-  if (!run_.needs_.key_norm) return;
+  if (run_.needs_.key_norm) keep_key_norms(rows);
+  keep_learned(rows);
+}
+
+void PromptRun::Site::keep_learned(const LayerRows& rows) {
+  for (std::size_t s = 0; s < run_.needs_.scorers.size(); ++s) {
+    const std::vector<double> scores = hidden_scores(run_.backend_, *run_.needs_.scorers[s], rows.layer, rows.in, rows.rows);
+    for (int h = 0; h < run_.config_.n_kv_heads; ++h) {
+      std::vector<double>& out = run_.layers_[rows.layer].heads[h].learned[s];
+      out.resize(first_);
+      out.insert(out.end(), scores.begin() + h * rows.rows, scores.begin() + (h + 1) * rows.rows);
+    }
+  }
+}
+
+void PromptRun::Site::keep_key_norms(const LayerRows& rows) {
   const int n_kv_heads = run_.config_.n_kv_heads;
   std::vector<double> norms(static_cast<std::size_t>(rows.rows) * n_kv_heads);
   key_norms(run_.backend_, rows.k, run_.config_.head_dim, norms);
@@ -294,7 +312,11 @@ void PromptRun::restart_at(int n, int n_total, bool has_queries) {
   done_ = n;
   for (Layer& layer : layers_) {
     layer.history.truncate(std::min(n, layer.history.size()));
-    for (Head& head : layer.heads) head.key_norm.resize(std::min(head.key_norm.size(), static_cast<std::size_t>(needs_.key_norm ? n : 0)));
+    for (Head& head : layer.heads) {
+      head.key_norm.resize(std::min(head.key_norm.size(), static_cast<std::size_t>(needs_.key_norm ? n : 0)));
+      head.learned.resize(needs_.scorers.size());
+      for (std::vector<double>& learned : head.learned) learned.resize(std::min(learned.size(), static_cast<std::size_t>(n)));
+    }
     const int n_queries = std::min(needs_.queries, n_total);
     const std::size_t row_bytes = size_of(backend_.dtype()) * config_.q_dim();
     const Buffer before = std::exchange(layer.queries, n_queries > 0 ? backend_.allocate(row_bytes * n_queries) : Buffer());
@@ -329,7 +351,8 @@ void PromptRun::clear(Layer& layer, int n_total) {
 void PromptRun::replay(int layer, const History& history, std::span<const std::shared_ptr<const Buffer>> queries,
                        const PromptNeeds& needs) {
   const int n_total = history.size();
-  KVSCOPE_ASSERT(static_cast<int>(queries.size()) == n_total && !needs.key_norm && !needs.value_norms && needs.queries == 0);
+  KVSCOPE_ASSERT(static_cast<int>(queries.size()) == n_total && !needs.key_norm && needs.scorers.empty() && !needs.value_norms &&
+                 needs.queries == 0);
   needs_ = needs;
   tokens_.assign(n_total, -1);  // nobody's text: update() starts anew
   done_ = 0;
@@ -405,6 +428,10 @@ PromptStats PromptRun::stats(int layer, int kv_head, const StatNeeds& needs) con
   for (std::size_t i = 0; i < sums.size(); ++i) out.sums.push_back({sums[i], of_head(columns.sums[i])});
   if (needs.hits > 0) out.hits = &columns.hits[kv_head];
   if (needs.key_norm) out.key_norm = head.key_norm;
+  if (needs.scorer) {
+    const auto place = std::ranges::find(needs_.scorers, needs.scorer) - needs_.scorers.begin();
+    out.learned = head.learned[static_cast<std::size_t>(place)];
+  }
   if (needs.outside) {
     const auto place = std::ranges::find(needs_.outside, *needs.outside) - needs_.outside.begin();
     out.outside = all.outside[static_cast<std::size_t>(place)][kv_head] / (static_cast<double>(n) * group);

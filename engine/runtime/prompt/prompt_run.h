@@ -33,6 +33,7 @@ struct PromptNeeds {
   bool key_norm = false;
   bool value_norms = false;  // after W_O, per query head
   std::vector<StatNeeds::Outside> outside;
+  std::vector<std::shared_ptr<const HiddenScorer>> scorers;
   std::vector<StatNeeds::Probe> probes;  // which come after the prompt (ProbeRun): nothing of it is run again for them
 
   void add(const StatNeeds& needs);
@@ -62,7 +63,7 @@ class PromptRun {
 
   /// What update() gathers of one layer, from queries, keys and values that are there already: as if their tokens had been a prompt. Only
   /// stats() of this layer may be asked for afterwards. queries: rotated, one [n_heads, head_dim] in backend memory per token of `history`.
-  /// needs.key_norm, value_norms and queries must be off.
+  /// needs.key_norm, scorers, value_norms and queries must be off.
   void replay(int layer, const History& history, std::span<const std::shared_ptr<const Buffer>> queries, const PromptNeeds& needs);
 
   int size() const { return static_cast<int>(tokens_.size()); }
@@ -94,8 +95,9 @@ class PromptRun {
     std::vector<HitHistory> hits;           // [n_kv_heads], of the last rows
   };
   struct Head {
-    std::vector<double> z;         // [z_rows, group, n]
-    std::vector<double> key_norm;  // [n]
+    std::vector<double> z;                     // [z_rows, group, n]
+    std::vector<double> key_norm;              // [n]
+    std::vector<std::vector<double>> learned;  // as needs.scorers lists them, [n]
   };
   struct Layer {
     explicit Layer(History h) : history(std::move(h)) {}

@@ -3,6 +3,7 @@
 
 #include "slots/statistics/decayed.h"
 #include "slots/statistics/key_norm.h"
+#include "slots/statistics/learned.h"
 #include "slots/statistics/probed.h"
 #include "slots/statistics/residual.h"
 #include "slots/statistics/stored.h"
@@ -16,5 +17,6 @@
   X(decayed, Decayed)         \
   X(key_norm, KeyNorm)        \
   X(probed, Probed)           \
+  X(learned, Learned)         \
   X(residual, Residual)       \
   X(stored, Stored)

@@ -17,6 +17,7 @@ struct StatParams {
 struct NewSlot {
   double key_norm = 0;            // L2 norm of the key before rotation; NaN: nobody asked for it
   double probed = kNotAvailable;  // of the prompt's tokens, where there was a probe
+  double learned = kNotAvailable;
 };
 
 /// A sum over the queries r of a prompt of n tokens: sum_r decay^(n - 1 - r) abar_r^power. abar_r: attention of query r to the slot, its

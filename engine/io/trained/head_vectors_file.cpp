@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/head_vectors_file.h"
+#include "io/trained/head_vectors_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/feature_maps_file.h"
+#include "io/trained/feature_maps_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
