@@ -188,6 +188,8 @@ def scores(policy, l, heads, prompt):
     if sel in ("leverage", "compactor"):
         columns = int(par["sketch"])
         sketch = [gauss(policy.seed, l, h, m.d, columns) if columns else None for h in range(len(heads))]
+    if sel == "kvzap":
+        return [(np.array([policy.learned[l][p][h] for p in x.pos]), None) for h, x in enumerate(heads)]
     if sel == "qfilter":
         return [(-x.k @ f, None) for x, f in zip(heads, policy.filters[l])]
     if sel == "leverage":

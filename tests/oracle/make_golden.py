@@ -14,7 +14,7 @@ import numpy as np
 import lanes
 import oracle
 import tracefile
-from make_tiny import make, make_filters, make_maps
+from make_tiny import make, make_filters, make_learned, make_maps
 from model import Model
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
@@ -55,6 +55,7 @@ def main():
                 f.write("\n")
         make_filters(path, np.random.default_rng(200 + i), kw["layers"], kw["kv_heads"], kw["head_dim"])
         make_maps(path, np.random.default_rng(300 + i), kw["layers"], kw["kv_heads"], kw["head_dim"])
+        make_learned(path, np.random.default_rng(400 + i), kw["layers"], kw["heads"], kw["kv_heads"], kw["heads"] * kw["head_dim"])
         model = Model(path)
         ids = [int(x) for x in r.permutation(kw["vocab"])]              # no token twice: no exact ties between equal keys
         for mode, (n, more) in LENGTHS.items():

@@ -15,7 +15,7 @@ import tempfile
 import numpy as np
 
 from catalog import read_catalog, supported
-from make_tiny import make, make_filters, make_maps
+from make_tiny import make, make_filters, make_learned, make_maps
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # (layers, KV heads, query heads per KV head)
@@ -38,6 +38,8 @@ OPTIONS = {
     "rkv": ["every=1", "every=2,window=1,kernel=1,sinks=1", "every=3,window=0.5,similar=0,lambda=1"],
     "tri": ["every=1", "every=2,zscore=0,sinks=1,recent=1"], "finch": ["", "window=1,norm=0", "window=9,refresh=1,positions=original,sinks=2"],
     "qfilter": ["file=q_filters.safetensors", "file=q_filters.safetensors,sinks=1,recent=2,refresh=1"],
+    "kvzap": ["", "file=kvzap_linear.safetensors,sinks=1,recent=2,refresh=1"], "fastkvzip": ["", "local=0.4,sinks=0", "local=1,recent=2"],
+    "lukv": ["future=5", "future=9,sinks=0,recent=0,cov=0,eps=0"],
     "dropkv": ["", "window=1,kernel=1,sinks=2", "window=0.5,kernel=9,refresh=1,eps=0.1"],
     "best": ["", "sinks=0,horizon=1", "sinks=1,recent=2,horizon=100"],
     "cam": ["", "base=h2o,recent=0,m=1"], "d2o": ["", "sinks=0,recent=0,beta=1", "sinks=1,form=code"],
@@ -47,9 +49,9 @@ OPTIONS = {
     "keepkv": ["", "window=1,sinks=0,recent=0,threshold=-1", "base=h2o,threshold=-1", "base=snapkv,window=3,threshold=0,kernel=3",
                "base=pyramidinfer,sinks=1,threshold=-1,predict=window,window=100"],
 }
-# Policies that compare keys or values. Those of one token repeated are equally long, and as near to the one before as to the one after: then the last bit
+# Policies that compare keys, values or hidden states. Those of one token repeated are equally long, and as near to the one before as to the one after: then the last bit
 # of a matrix product decides.
-BY_KEYS = {"d2o", "kvmerger", "zeromerge", "keepkv", "knorm", "criticalkv", "rkv", "tri", "qfilter", "dropkv"}
+BY_KEYS = {"d2o", "kvmerger", "zeromerge", "keepkv", "knorm", "criticalkv", "rkv", "tri", "qfilter", "dropkv", "kvzap", "fastkvzip", "lukv"}
 
 
 def cases(r, share, only):
@@ -97,6 +99,7 @@ def main():
             write(folders[-1], "duo.json", np.round(r.random((layers, kv)), 4).tolist())
             make_filters(folders[-1], r, layers, kv, 8)
             make_maps(folders[-1], r, layers, kv, 8)
+            make_learned(folders[-1], r, layers, kv * group, kv, kv * group * 8)
         for m, (words, prompt, follow), mode, spec in cases(r, o.share, only):
             if not supported(spec, catalog):
                 continue

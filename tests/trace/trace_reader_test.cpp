@@ -185,7 +185,7 @@ TEST(TraceReader, ReadsEveryTraceOfTheOracle) {
     EXPECT_FALSE(t.snapshot.prefill_mode && t.snapshot.lanes[1].steps.size() != 4u) << file.path();
     ++n;
   }
-  EXPECT_EQ(n, 54);
+  EXPECT_EQ(n, 60);
 }
 
 TEST(TraceReader, IgnoresUnknownKeysAndNamesUnknownEvents) {
