@@ -39,8 +39,10 @@ try:
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
     from transformers.models.qwen3 import modeling_qwen3 as qwen3
     from kvpress.attention_patch import attention_patch
-    from kvpress.presses import duo_attention_press, kvzip_press, leverage_press, non_causal_attention_press, snapkv_press
-    from safetensors.torch import save_file
+    from kvpress.presses import duo_attention_press, kvzip_press, leverage_press, lukv_press, non_causal_attention_press, snapkv_press
+    from kvpress.presses.fastkvzip_press import FastKVzipGate
+    from kvpress.presses.kvzap_press import KVzapConfig, KVzapModel
+    from safetensors.torch import load_file, save_file
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
@@ -167,7 +169,7 @@ def load(folder):
     llama.LlamaRotaryEmbedding.forward = qwen3.Qwen3RotaryEmbedding.forward = rope64
     llama.eager_attention_forward = qwen3.eager_attention_forward = attention64
     ALL_ATTENTION_FUNCTIONS["sdpa"] = attention_patch(masking64)
-    leverage_press.torch = non_causal_attention_press.torch = snapkv_press.torch = duo_attention_press.torch = kvzip_press.torch = InDoubles()
+    leverage_press.torch = non_causal_attention_press.torch = snapkv_press.torch = duo_attention_press.torch = kvzip_press.torch = lukv_press.torch = InDoubles()
     duo_attention_press.load_dataset = lambda *args, **kwargs: OneText()
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
     torch.Tensor.float = torch.Tensor.double                           # a press may ask a tensor for it
@@ -220,6 +222,54 @@ def filtering(ratio, filters):
     return press
 
 
+class Learned:
+    """Networks, gates and curves drawn at random, the same every time, in the files that both sides read: kvpress has them by the model's name."""
+
+    def __init__(self, config, folder):
+        state, heads, group = config.hidden_size, config.num_key_value_heads, config.num_attention_heads // config.num_key_value_heads
+        layers, generator = config.num_hidden_layers, torch.Generator().manual_seed(3)
+        draw = lambda *shape: torch.randn(*shape, generator=generator)
+        units, small, sinks = 24, 4, 3
+        linear, mlp, gates = {}, {}, {}
+        for l in range(layers):
+            linear.update({f"layers.{l}.weight": draw(heads, state) / state ** 0.5, f"layers.{l}.bias": draw(heads)})
+            mlp.update({f"layers.{l}.0.weight": draw(units, state) / state ** 0.5, f"layers.{l}.0.bias": draw(units),
+                        f"layers.{l}.2.weight": draw(heads, units), f"layers.{l}.2.bias": draw(heads)})
+            gates.update({f"{l}.q_proj.weight": draw(heads * group * small, state), f"{l}.q_proj.bias": draw(heads * group * small),
+                          f"{l}.k_proj.weight": draw(heads * small, state), f"{l}.q_norm.weight": 1 + draw(small) / 8, f"{l}.k_norm.weight": 1 + draw(small) / 8,
+                          f"{l}.k_base": draw(heads, 1, sinks, small), f"{l}.b": draw(heads, 1, group)})
+        curves = (torch.arange(1, 100) / 100)[:, None, None] ** torch.exp(draw(1, layers, heads) / 3)
+        self.path = {}
+        for name, tensors in (("linear", linear), ("mlp", mlp), ("gates", gates), ("curves", {"budget_curves": curves})):
+            self.path[name] = os.path.join(folder, f"{name}.safetensors")
+            save_file(tensors, self.path[name])
+        self.sizes = (state, heads, group, small, sinks, layers, units)
+
+    def zap(self, kind, ratio=0.0):
+        state, heads, _, _, _, layers, units = self.sizes
+        press = kvpress.KVzapPress(compression_ratio=ratio, model_type=kind)
+        press.kvzap_model = KVzapModel(KVzapConfig(input_dim=state, output_dim=heads, n_modules=layers, hidden_dim=units if kind == "mlp" else None))
+        press.kvzap_model.load_state_dict(load_file(self.path[kind]))
+        press.kvzap_model.double()
+        press.post_init_from_model = lambda model: None
+        return press
+
+    def gated(self, ratio, **keys):
+        state, heads, group, small, sinks, layers, _ = self.sizes
+        press = kvpress.FastKVzipPress(compression_ratio=ratio, **keys)
+        file, press.gates = load_file(self.path["gates"]), []
+        for l in range(layers):
+            gate = FastKVzipGate(l, state, heads, group, torch.float32, small, sinks)
+            gate.load_state_dict({name[len(f"{l}."):]: x for name, x in file.items() if name.startswith(f"{l}.")})
+            press.gates.append(gate.double())
+        return press
+
+    def shared(self, ratio, *inner, **keys):
+        press = lukv_press.LUKVPress(*inner, compression_ratio=ratio, **keys)
+        press._budget_curves = load_file(self.path["curves"])["budget_curves"].numpy()
+        return press
+
+
 class InOrder(kvpress.presses.base_press.BasePress):
     """What a press leaves, in the order of the text: kvpress has it in the order of its scores, and what ranks by neighbours reads that as the text."""
 
@@ -254,7 +304,7 @@ def duo_file(config, folder):
     return scores.numpy(), path
 
 
-def cases(width, filters, path, duo, duo_path, drop_kv):
+def cases(width, filters, path, duo, duo_path, drop_kv, learned):
     """(name, press of a share removed and of the slots left, lane without its budget or with {n} where it stands, or of the share kept with what it has of one). Presses that
     score keys and values get no attention to read; DecodingPress removes nothing of the prompt, but after EVERY further tokens."""
     P = kvpress
@@ -264,6 +314,7 @@ def cases(width, filters, path, duo, duo_path, drop_kv):
     both = lambda first, then: lambda r, n: P.PrefillDecodingPress(first(compression_ratio=r), every(then, n))
     both_in_order = lambda first, then: lambda r, n: P.PrefillDecodingPress(InOrder(first(compression_ratio=r)), every(then, n))
     norms = lambda kept: -5.0 if kept > 0.3 else -2.5                  # other shares, other thresholds
+    zap = lambda kept: 0.5 if kept > 0.3 else 3.0
     ada = lambda press, **keys: lambda r, n: P.AdaKVPress(press(compression_ratio=r, **keys))
     drops = [] if drop_kv is None else [
         ("DropKVPress, proposed", lambda r, n: drop_kv(compression_ratio=r), "dropkv"),
@@ -306,6 +357,19 @@ def cases(width, filters, path, duo, duo_path, drop_kv):
         ("ChunkKVPress(CURPress, 8)", lambda r, n: P.ChunkKVPress(P.CURPress(compression_ratio=r, num_sinks=0), chunk_length=8),
          "custom:stat=cur,select=chunks,chunk=8,sinks=0,recent=0"),
         ("QFilterPress", lambda r, n: filtering(r, filters), f"qfilter:file={path}"),
+        ("KVzapPress", lambda r, n: learned.zap("mlp", r), f"kvzap:file={learned.path['mlp']}"),
+        ("KVzapPress(linear)", lambda r, n: learned.zap("linear", r), f"kvzap:file={learned.path['linear']}"),
+        ("AdaKVPress(KVzapPress)", lambda r, n: P.AdaKVPress(learned.zap("mlp", r)), f"custom:stat=kvzap,kvzap_file={learned.path['mlp']},alloc=ada"),
+        ("DMSPress(KVzapPress)", lambda r, n: P.DMSPress(learned.zap("mlp"), threshold=zap(1 - r), sliding_window_size=24),
+         lambda kept: f"custom:stat=kvzap,kvzap_file={learned.path['mlp']},select=threshold,score_threshold={zap(kept)},recent=24"),
+        ("DMSPress(KVzapPress(linear), decoding=True)", lambda r, n: P.DMSPress(learned.zap("linear"), threshold=zap(1 - r) / 4, sliding_window_size=12, decoding=True),
+         lambda kept: f"custom:stat=kvzap,kvzap_file={learned.path['linear']},select=threshold,cadence=every_step,score_threshold={zap(kept) / 4},recent=12"),
+        ("FastKVzipPress", lambda r, n: learned.gated(r), f"fastkvzip:file={learned.path['gates']}"),
+        ("FastKVzipPress(layerwise, n_sink=2, window_ratio=0.1)", lambda r, n: learned.gated(r, layerwise=True, n_sink=2, window_ratio=0.1),
+         f"fastkvzip:file={learned.path['gates']},layerwise=1,sinks=2,local=0.1"),
+        ("LUKVPress", lambda r, n: learned.shared(r), f"lukv:file={learned.path['curves']}"),
+        ("LUKVPress(KeyDiffPress, sink=2, window=3)", lambda r, n: learned.shared(r, P.KeyDiffPress(), sink=2, window=3),
+         f"custom:stat=keydiff,cadence=once,alloc=curves,curves={learned.path['curves']},sinks=2,recent=3"),
         ("FinchPress", lambda r, n: finch(r), f"finch:window={QUESTION}"),
         ("FinchPress(normalize_scores=False)", lambda r, n: finch(r, False), f"finch:window={QUESTION},norm=0"),
         ("DecodingPress(KnormPress)", lambda r, n: every(P.KnormPress(), n), f"custom:stat=knorm,{whole},sinks=0,recent=0"),
@@ -404,7 +468,7 @@ def recording(press):
     of_steps = getattr(press, "decoding_press", press)
     scorer = getattr(of_steps, "press", getattr(of_steps, "base_press", of_steps))
     scores = {}
-    if isinstance(press, kvpress.KVzipPress):
+    if isinstance(press, (kvpress.KVzipPress, kvpress.FastKVzipPress)):
         plain_end = press.compress_post
 
         def compress_post(model):
@@ -426,7 +490,7 @@ def recording(press):
 
 def kvpress_keeps(model, tokens, more, press):
     """[layer][head] -> set of positions after the prompt and these further tokens, by the rows of keys that are left or by what is masked; and the press's scores."""
-    masks = isinstance(press, (kvpress.KVzipPress, kvpress.DMSPress, kvpress.DuoAttentionPress, kvpress.AdaKVPress, kvpress.CriticalAdaKVPress))
+    masks = isinstance(press, (kvpress.KVzipPress, kvpress.FastKVzipPress, lukv_press.LUKVPress, kvpress.DMSPress, kvpress.DuoAttentionPress, kvpress.AdaKVPress, kvpress.CriticalAdaKVPress))
     model.config._attn_implementation = "sdpa" if masks else "eager"
     if isinstance(press, kvpress.KeyRerotationPress):                  # keys that are turned are no keys of the run before
         return rerotated(model, tokens, press)
@@ -565,16 +629,18 @@ def compare_sets(o, model, words, case, folder):
         for ratio in RATIOS:
             n = int(len(tokens) * ratio)
             removed = 1 - (n + 0.5) / len(tokens)                      # so that kvpress keeps int(n + 0.5)
-            if name.startswith("KVzip"):
+            if name.startswith(("KVzip", "FastKVzip")):
                 removed = 1 - n / len(tokens) + 1e-12                  # it counts what goes, over all heads
+            if name.startswith("LUKV"):
+                removed = 1 - n / len(tokens)                          # it looks for the nearest per cent
             if name.startswith("ChunkKV") or name.endswith("blending as it is"):
                 removed = 1 - n / len(tokens) - 1e-12                  # it counts chunks, or weighs by what goes
             press = press_of(removed if not callable(lane) else 1 - ratio, n)
-            more = tokens[:EVERY] if not callable(lane) and "cadence=every" in lane else []
-            theirs, scores = kvpress_keeps(model, tokens, more, press)
             spec = lane(ratio) if callable(lane) else lane.replace("{n}", str(n)) if "{n}" in lane else f"{lane}{',' if ':' in lane else ':'}slots={n}"
+            more = tokens[:EVERY] if "cadence=every" in spec else []
+            theirs, scores = kvpress_keeps(model, tokens, more, press)
             ours = kvscope_keeps(o.cli, folder, tokens, more, spec)
-            alike = name.startswith("KVzip") and exchanged_alike(scores, ours, theirs)
+            alike = name.startswith(("KVzip", "FastKVzip")) and exchanged_alike(scores, ours, theirs)
             for l, layer in enumerate(theirs):
                 of_layer = name.startswith("AdaKV") and l in scores and exchanged_alike([scores[l]], [ours[l]], [layer])
                 for h, b in enumerate(layer):
@@ -641,7 +707,7 @@ def main():
         model, words = load(folder), Words(o.cli, folder)
         kvzip_press.AutoTokenizer = duo_attention_press.AutoTokenizer = type("", (), {"from_pretrained": staticmethod(lambda name, words=words: words)})
         width = getattr(model.config, "head_dim", None) or model.config.hidden_size // model.config.num_attention_heads
-        for case in [*cases(width, *filter_file(model.config, width, work.name), *duo_file(model.config, work.name), drop_kv), *aliases()]:
+        for case in [*cases(width, *filter_file(model.config, width, work.name), *duo_file(model.config, work.name), drop_kv, Learned(model.config, work.name)), *aliases()]:
             if o.only not in case[0]:
                 continue
             count = compare_sets(o, model, words, case, folder)
@@ -666,7 +732,7 @@ def write_results(path, models, rows, said):
     table = lambda of: head + "\n".join(f"| `{name}` | {cells[0] if cells[0] == 'as it stands' else f'`{cells[0]}`'} | {' | '.join(cells[1:])} |" for name, cells in of.items())
     with open(path, "w", encoding="utf-8") as f:
         f.write("# kvscope beside kvpress 0.5.5\n\nWritten by kvpress.py: sets of positions that each (layer, KV head) keeps after the prompt, both sides in float64,\n"
-                f"where `every` is given after {EVERY} further tokens; filters drawn at random, a question of {QUESTION} tokens;\n"
+                f"where `every` is given after {EVERY} further tokens; filters, networks, gates and curves drawn at random, a question of {QUESTION} tokens;\n"
                 f"prompts {' and '.join(PROMPTS)} (of models without a tokenizer random ids), shares kept {' and '.join(map(str, RATIOS))}. A tie: what was exchanged scores alike, within 1e-9.\n"
                 "`as it stands`: both programs read the same words, `c` the share removed.\n\n" + table(rows) + "\n\n"
                 f"Presses that leave every position and part of its key: largest difference of logits after the prompt and {EVERY} further tokens, over the largest logit.\n\n" + table(said) + "\n")
