@@ -12,6 +12,10 @@
 #include "backend/cuda/kernels/tensor_cores.h"
 #include "backend/device_blocks.h"
 
+#if defined(__CUDACC__) && !defined(KVSCOPE_TENSOR_CORES)
+#pragma nv_diag_suppress 177  // functions of kernels that are empty for an older device
+#endif
+
 namespace kvscope::cuda {
 
 namespace {
@@ -290,7 +294,8 @@ struct ManyRows {
 };
 
 template <class T, DType kType, bool kOne>
-__global__ void __launch_bounds__(kWarps * 32, 2) block_products(Matrices<T, kType> m) {
+__global__ void __launch_bounds__(kWarps * 32, 2) block_products([[maybe_unused]] Matrices<T, kType> m) {
+#if defined(KVSCOPE_TENSOR_CORES)
   __shared__ float of_warp[kWarps][kOut][kRows];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, g = lane / 4, t = lane % 4;
   const int first_row = static_cast<int>(blockIdx.x) * (kOne ? 1 : kRows), first_out = static_cast<int>(blockIdx.y) * kOut;
@@ -326,6 +331,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2) block_products(Matrices<T, kTy
   for (int w = 0; w < kWarps; ++w) total += of_warp[w][out][row];
   T* y = m.y + static_cast<long>(first_row + row) * m.out + first_out + out;
   *y = from_float<T>(m.add ? to_float(*y) + total : total);
+#endif
 }
 
 }  // namespace
