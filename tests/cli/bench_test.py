@@ -18,7 +18,8 @@ class Bench(CliTest):
         self.assertGreater(result["limits"]["copy_GBps"], 0)
         self.assertGreater(result["limits"]["gemm_TFLOPs"], 0)
         rows = [(row["name"], row["lane"], row["batch"], row["context"]) for row in result["rows"]]
-        self.assertEqual(rows, [("decode", "full", 2, 32), ("prefill", "1 run", 1, 32), ("run", "1 run", 1, 32), ("recorded run", "1 run", 1, 32),
+        self.assertEqual(rows, [("decode", "full", 2, 32), ("reading", "none", 1, 32), ("with statistics", "none", 1, 32),
+                                ("prefill", "1 run", 1, 32), ("run", "1 run", 1, 32), ("recorded run", "1 run", 1, 32),
                                 ("prefill", "2 runs", 1, 32), ("run", "2 runs", 2, 32), ("recorded run", "2 runs", 2, 32)])
         for row in result["rows"]:
             self.assertGreater(row["tokens_per_s"], 0, row)
@@ -47,7 +48,7 @@ class Bench(CliTest):
                                           "--json"))
         self.assertGreater(result["limits"]["gemm_TFLOPs"], 0)
         self.assertEqual(result["weights"], "f16, Q8_0, Q4_0, Q5_0, Q4_K, Q5_K, Q6_K, IQ4_NL")
-        self.assertEqual({row["name"] for row in result["rows"]}, {"decode", "prefill", "run", "recorded run"})
+        self.assertEqual({row["name"] for row in result["rows"]}, {"decode", "reading", "with statistics", "prefill", "run", "recorded run"})
 
     def test_contexts_without_positions_are_named_and_steps_end_at_the_last(self):
         result = json.loads(self.succeeds("bench", "--model", TINY, "--context", "4094,8192", "--device", "cpu", "--json"))

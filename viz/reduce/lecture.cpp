@@ -8,7 +8,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "core/known_models.h"
+#include "core/cache_bytes.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/characters.h"

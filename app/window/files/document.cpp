@@ -317,8 +317,7 @@ void Document::sayNotOpened(const QString& why) {
 
 bool Document::save(const QString& path) {
   try {
-    SavedSession s = session();
-    if (s.results.zlib.isEmpty()) s.results = m_kept.resultsOf(s);
+    const SavedSession s = m_kept.completed(session());
     writeSession(path, s);
     keepResults(path, s);
   } catch (const std::exception& error) {  // memory, too
@@ -445,8 +444,7 @@ void Document::keepJournal() {
 void Document::offerRecovery() {
   QString unread;
   const std::optional<LeftSession> left = newestLeft(m_model.options.journalFolder(), &unread);
-  if (!left && !unread.isEmpty()) m.welcome.sayUnread(unread);
-  if (!left) return;
+  if (!left) return unread.isEmpty() ? void() : m.welcome.sayUnread(unread);
   const auto recover = [this, left] {
     m.rows.notices().takeBack(left->words);
     m.welcome.setRecovery({});

@@ -34,9 +34,10 @@ void KeptResults::forget() {
 
 void KeptResults::know(const SavedSession& written) { m_known = written; }
 
-PackedTrace KeptResults::resultsOf(const SavedSession& session) const {
+SavedSession KeptResults::completed(SavedSession session) const {
   const bool same = m_known && m_known->model == session.model && workKey(m_known->request) == workKey(session.request);
-  return same ? m_known->results : PackedTrace();
+  if (same && session.results.zlib.isEmpty()) session.results = m_known->results;
+  return session;
 }
 
 /// A model that is there but does not open, unless the session is another one by then.

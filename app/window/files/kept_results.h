@@ -27,8 +27,8 @@ class KeptResults : public QObject {
   void forget();  // another session, or one without its model
   /// The results that a file has by now.
   void know(const SavedSession& written);
-  /// What is known to be the session's own results, so that saving it anew does not write it without them first; else empty.
-  PackedTrace resultsOf(const SavedSession& session) const;
+  /// With the results that are known to be the session's own, so that saving it anew does not write it without them first.
+  SavedSession completed(SavedSession session) const;
   void takeSnapshot();
 
  Q_SIGNALS:

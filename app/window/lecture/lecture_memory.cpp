@@ -8,7 +8,7 @@
 
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
-#include "core/known_models.h"
+#include "core/cache_bytes.h"
 #include "viz/draw/format.h"
 
 namespace kvscope {

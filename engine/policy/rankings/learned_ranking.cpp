@@ -51,14 +51,13 @@ GateRanking::GateRanking(std::shared_ptr<const HiddenScorer> scorer, const Model
 
 void GateRanking::require(StatNeeds& needs) const { require_scorer(needs, scorer_); }
 
-std::vector<double> GateRanking::score(const HeadView& head) const {
-  std::vector<double> score = statistic(*head.slots);
-  head.note("gate", score);
-  if (score.empty()) return score;
+void GateRanking::score(const HeadView& head, std::vector<double>& out) const {
+  ColumnRanking::score(head, out);
+  head.note("gate", out);
+  if (out.empty()) return;
   const int n = head.slots->pos.back() + 1;
   const int newest = n < kLongText ? std::max(1, static_cast<int>(n * local_)) : kNewestOfLong;
-  for (std::size_t i = score.size(); i-- > 0 && head.slots->pos[i] >= n - newest;) score[i] = 1;
-  return score;
+  for (std::size_t i = out.size(); i-- > 0 && head.slots->pos[i] >= n - newest;) out[i] = 1;
 }
 
 std::string GateRanking::equation() const {

@@ -27,7 +27,7 @@ class GateRanking final : public ColumnRanking<statistics::Learned> {
   /// local: share of the text so far that is newest. Throws UsageError: as above.
   GateRanking(std::shared_ptr<const HiddenScorer> scorer, const ModelConfig& model, double local);
   void require(StatNeeds& needs) const override;
-  std::vector<double> score(const HeadView& head) const override;
+  void score(const HeadView& head, std::vector<double>& out) const override;
   std::string equation() const override;
 
  private:

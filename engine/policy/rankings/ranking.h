@@ -57,7 +57,11 @@ template <class S>
 class ColumnRanking : public Ranking {
  public:
   void require(StatNeeds& needs) const override { needs.*ColumnOf<S>::needs = true; }
-  std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
+  std::vector<double> score(const HeadView& head) const final {  // another score is another score(head, out)
+    std::vector<double> out;
+    score(head, out);
+    return out;
+  }
   void score(const HeadView& head, std::vector<double>& out) const override { scores_of(*head.slots, out); }
   std::string equation() const override { return S::kEquation; }
   std::vector<double> statistic(const SlotState& slots) const override {
