@@ -192,12 +192,19 @@ std::string apart_words(double kl) {
   return kl < kSameNats ? "practically the same (less than 0.001 nats apart)" : format_number(kl) + " nats apart";
 }
 
-/// What follows the text, without the blank before it: one word or number.
+/// What follows the text, without the blank before it: one word or number. A run that is fed the reference's text says what comes behind
+/// its own first different token to another text than its own: that is left out.
 std::string answer_text(const Snapshot& s, const LaneSnapshot& lane) {
   constexpr std::string_view kBlank = "·";  // as token texts are shown
   const std::vector<AnswerToken> answer = lane_metrics(s, lane, -1, kAnswerOfOneWord).answer;
   std::string out;
-  for (std::size_t i = 0; i < first_word(s, answer); ++i) out += text_of_id(s, answer[i].id);
+  const bool fed = s.follow != "self";
+  bool cut = false;
+  for (std::size_t i = 0; i < first_word(s, answer) && !cut; ++i) {
+    out += text_of_id(s, answer[i].id);
+    cut = fed && !answer[i].same && i + 1 < first_word(s, answer);
+  }
+  if (cut) out += "…";
   if (out.starts_with(kBlank)) out.erase(0, kBlank.size());
   return out.empty() ? out : quoted(out);
 }

@@ -41,7 +41,7 @@ LectureBars::LectureBars(Workspace& workspace, const QString& name, const QStrin
   refresh();
 }
 
-QSize LectureBars::minimumSizeHint() const { return {px(*this, 300), px(*this, kHeader + 3 * kBarRow)}; }
+QSize LectureBars::minimumSizeHint() const { return {px(*this, 300), px(*this, kHeader + 2 * kBarRow)}; }
 
 void LectureBars::refresh() {
   const int room = static_cast<int>((height() - px(*this, kHeader)) / std::max(1, px(*this, kBarRow)));

@@ -73,7 +73,7 @@ void LectureHand::refresh() {
   };
   const QString beside = QString("%1 in %2, in a run beside this one; Ctrl+Z takes it back").arg(which, m_hand.scopeWords());
   word(m_evict, "Evict by hand", "E", "Evict " + beside);
-  word(m_restore, "Restore", "R", "Restore " + beside + ". Later steps may take it again: P gives back and keeps");
+  word(m_restore, "Restore", "R", "Restore " + beside + ". It stays from there on");
   word(m_why, "Why?", "W", QString("Why %1 has no slot of its own in this head: below").arg(which));
 }
 

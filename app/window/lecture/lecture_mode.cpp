@@ -260,6 +260,7 @@ void LectureMode::takePage(Page page) {
 void LectureMode::set(bool on) {
   if (on == m_on) return;
   m_on = on;
+  m_model.hand.setRestoredStays(on);
   m_rows.replaceBy(on ? m_row : nullptr);
   m_caption->setVisible(on);
   for (QAction* a : m_actions) a->setEnabled(on);

@@ -128,6 +128,13 @@ void LecturePage::changeEvent(QEvent* event) {
 void LecturePage::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   placeMemory();
+  makeRoomForBars();
+}
+
+/// Captions speak of the second bar, too; the text above can be moved.
+void LecturePage::makeRoomForBars() {
+  const int wanted = m_attention_panel ? m_attention_panel->layout()->totalMinimumSize().height() : 0;
+  m_grid->setRowMinimumHeight(1, std::min(wanted, height() * 2 / 5));
 }
 
 /// Over the whole grid, which is no place in it: an item that spans cells takes their spacing away.
@@ -142,6 +149,7 @@ void LecturePage::applyType() {
   m_grid->setSpacing(px(*this, kGap));
   placeMemory();
   m_applying = false;
+  makeRoomForBars();
 }
 
 void LecturePage::showMemory(bool on) {

@@ -78,6 +78,7 @@ class LecturePage : public QWidget {
  private:
   void refresh();
   void placeMemory();
+  void makeRoomForBars();
   void applyType();
   QString nextFacts() const;
 

@@ -168,7 +168,12 @@ TEST_P(BuiltInLesson, PagedThroughShowsEveryScene) {
       of.lane = lane;
       const std::string row = answer_in_row(window->canvas("compare")->view(), lane);
       const std::string says = viz::lecture_facts(snapshot(), of).at("says").text;
-      EXPECT_EQ(viz::quoted(row.starts_with("·") ? row.substr(2) : row), says) << where;
+      const std::string whole = viz::quoted(row.starts_with("·") ? row.substr(2) : row);
+      // a run that is fed the full cache's text says what comes behind its own first different token to another text
+      if (const std::size_t cut = says.find("…"); cut != std::string::npos)
+        EXPECT_TRUE(whole.starts_with(says.substr(0, cut)) && whole.size() > says.size() - 3) << whole << " " << says << " " << where;
+      else
+        EXPECT_EQ(whole, says) << where;
     }
     if (qEnvironmentVariableIsSet("KVSCOPE_STORY_PICTURES")) std::printf("%s\n", where.c_str());
     picture(QString("%1-%2-%3").arg(name).arg(i + 1).arg(qs(scene.id)));
@@ -502,7 +507,7 @@ TEST_F(LessonTest, NoReasonIsGivenForWhatASceneDoesNotShow) {
   ASSERT_TRUE(arrived());
   press(Qt::Key_E);
   ASSERT_TRUE(waitFor([this] { return window->workspace().lane()->fork_of >= 0 && snapshot().phase == RunPhase::idle; }, 30000));
-  EXPECT_TRUE(said().startsWith("Changed by hand: it says «422».")) << said().toStdString();
+  EXPECT_TRUE(said().startsWith("Changed by hand: it says «42…».")) << said().toStdString();
   EXPECT_FALSE(said().contains("answers")) << said().toStdString();
 }
 

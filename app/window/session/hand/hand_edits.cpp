@@ -101,6 +101,7 @@ WhatIf HandEdits::early(WhatIf::Kind kind) const {
 }
 
 EditsMade HandEdits::made(WhatIf::Kind kind) const {
+  if (kind == WhatIf::Kind::restore && m_restored_stays) kind = WhatIf::Kind::pin;
   WhatIf one = early(kind);
   const bool gone = kind == WhatIf::Kind::pin && !one.positions.empty() && !emptyEdit(one).isEmpty();
   if (!gone || !m_workspace.snapshot().shadow) return {one};

@@ -31,6 +31,8 @@ class HandEdits : public QObject {
 
   Scope scope() const { return m_scope; }
   void setScope(Scope scope);
+  /// For an audience: what is restored is pinned, too, so that no later step takes it again.
+  void setRestoredStays(bool on) { m_restored_stays = on; }
   /// The heads that an edit made now would change, in words: "L2 · H1", "all heads of L2", "all heads".
   QString scopeWords() const;
   /// Why the selection cannot be edited now; empty if it can.
@@ -89,6 +91,7 @@ class HandEdits : public QObject {
   Workspace& m_workspace;
   SessionController& m_controller;
   Scope m_scope = Scope::all;
+  bool m_restored_stays = false;
   std::optional<WhatIf> m_merging;
   std::string m_told;    // specification of the fork that was spoken of last
   std::string m_wanted;  // specification of the fork to be looked at as soon as it is there
