@@ -44,7 +44,8 @@ LectureBars::LectureBars(Workspace& workspace, const QString& name, const QStrin
 QSize LectureBars::minimumSizeHint() const { return {px(*this, 300), px(*this, kHeader + 2 * kBarRow)}; }
 
 void LectureBars::refresh() {
-  const int room = static_cast<int>((height() - px(*this, kHeader)) / std::max(1, px(*this, kBarRow)));
+  const double pitch = std::max(1, px(*this, kBarRow));  // words end above its lower edge
+  const int room = static_cast<int>((height() - px(*this, kHeader)) / pitch + 0.2);
   m_shown = m_rows(m_workspace, std::clamp(room, 1, kMost));
   QStringList words;
   for (const viz::PairRow& row : m_shown) {
