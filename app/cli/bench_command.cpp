@@ -87,12 +87,6 @@ Contexts contexts_of(const Arguments& a, const ModelConfig& c) {
   return out;
 }
 
-std::vector<int> prompt_of(int n, int vocab_size) {
-  std::vector<int> ids;
-  for (int i = 0; i < n; ++i) ids.push_back((1 + i * 7919) % vocab_size);
-  return ids;
-}
-
 std::string name_of_lanes(std::size_t n) { return n == 1 ? "1 run" : fmt::format("{} runs", n); }
 
 /// operations: of its products.
@@ -114,7 +108,7 @@ struct Steps {
 /// of them (attention, statistics, scores, merges; no uncompressed history).
 void measure_run(Session& session, std::vector<LaneSpec> lanes, int context, Steps steps, double limit_tflops, double operations,
                  int vocab_size, const CancelToken& cancel, std::vector<Row>& rows) {
-  RunRequest request{.prompt_ids = prompt_of(context, vocab_size),
+  RunRequest request{.prompt_ids = measured_prompt(context, vocab_size),
                      .lanes = std::move(lanes),
                      .n_generate = 0,
                      .detail = Detail::summary,

@@ -144,6 +144,12 @@ StepSpeed measure_steps(Backend& backend, const Model& model, int batch, int con
   return out;
 }
 
+std::vector<int> measured_prompt(int n, int vocab_size) {
+  std::vector<int> ids(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int>((1 + i * 7919) % static_cast<std::size_t>(vocab_size));
+  return ids;
+}
+
 double measure_reading(Backend& backend, const Model& model, int n, ReadingSums sums, const CancelToken& cancel) {
   PromptNeeds needs;
   if (sums == ReadingSums::of_columns) {
@@ -154,9 +160,7 @@ double measure_reading(Backend& backend, const Model& model, int n, ReadingSums 
   }
   PromptRun prompt(backend, model);
   Forward forward(backend, model);
-  std::vector<int> tokens(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < tokens.size(); ++i)
-    tokens[i] = static_cast<int>((1 + i * 7919) % static_cast<std::size_t>(model.config().vocab_size));
+  std::vector<int> tokens = measured_prompt(n, model.config().vocab_size);
   std::vector<double> ms;
   for (double total = 0; ms.empty() || (total < 1000 && ms.size() < 6);) {  // where it takes long, once says enough
     std::rotate(tokens.begin(), tokens.end() - 1, tokens.end());            // another text

@@ -28,6 +28,9 @@ struct StepSpeed {
 /// batch rows, each with its own cache of `context` slots. Throws Error where they do not fit, Cancelled.
 StepSpeed measure_steps(Backend& backend, const Model& model, int batch, int context, const CancelToken& cancel);
 
+/// Tokens of a prompt that is measured; what they are does not matter for the speed.
+std::vector<int> measured_prompt(int n, int vocab_size);
+
 enum class ReadingSums { none, of_columns };
 /// Milliseconds to read a prompt of n tokens, without runs: with the last token's attention alone, or with sums over all rows of the
 /// attention of each kind that runs may want.

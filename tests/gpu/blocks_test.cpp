@@ -207,11 +207,7 @@ TEST(KernelsOfBlocks, MakeTheSameBitsInWhateverOrderThreadsRun) {
     }
     return all;
   };
-  const Numbers ascending = run();
-  emulator::set_order(emulator::Order::descending);
-  const Numbers descending = run();
-  emulator::set_order(emulator::Order::ascending);
-  EXPECT_EQ(ascending, descending);
+  EXPECT_EQ(emulator::in_order(emulator::Order::ascending, run), emulator::in_order(emulator::Order::descending, run));
 }
 
 }  // namespace

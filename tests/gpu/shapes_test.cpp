@@ -231,11 +231,7 @@ TEST_P(Kernels, MakeTheSameBitsInWhateverOrderThreadsRun) {
     all.insert(all.end(), places.begin(), places.end());
     return all;
   };
-  const Numbers ascending = run();
-  emulator::set_order(emulator::Order::descending);
-  const Numbers descending = run();
-  emulator::set_order(emulator::Order::ascending);
-  EXPECT_EQ(ascending, descending);
+  EXPECT_EQ(emulator::in_order(emulator::Order::ascending, run), emulator::in_order(emulator::Order::descending, run));
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Kernels, testing::Values(DType::f32, DType::bf16),

@@ -2,12 +2,9 @@
 // Maps of queries and keys: what is read, and what is refused in which words.
 #include "io/trained/feature_maps_file.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -40,20 +37,15 @@ std::vector<Tensor> good() {
 
 /// Numbers of F32 count 1, 2, 3, ... through the whole file; other bytes are `filling`.
 std::string file_of(const std::vector<Tensor>& tensors, char filling = '\0') {
-  std::string header = "{", data;
+  std::vector<test::TensorBytes> out;
   float next = 1;
   for (const Tensor& t : tensors) {
     const std::int64_t n = std::accumulate(t.shape.begin(), t.shape.end(), std::int64_t{1}, std::multiplies<>());
-    const std::size_t begin = data.size();
-    for (std::int64_t i = 0; i < n && t.dtype == "F32"; ++i) {
-      const auto bits = std::bit_cast<std::uint32_t>(next++);
-      for (int b = 0; b < 4; ++b) data += static_cast<char>(bits >> (8 * b) & 0xff);
-    }
-    if (t.dtype != "F32") data.append(static_cast<std::size_t>(n) * (t.dtype == "U8" ? 1 : 2), filling);
-    header += fmt::format("{}\"{}\":{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}", header.size() > 1 ? "," : "", t.name,
-                          t.dtype, fmt::join(t.shape, ","), begin, data.size());
+    test::TensorBytes& of = out.emplace_back(test::TensorBytes{t.name, t.dtype, t.shape, {}});
+    for (std::int64_t i = 0; i < n && t.dtype == "F32"; ++i) of.bytes += test::bytes_of_float(next++);
+    if (t.dtype != "F32") of.bytes.append(static_cast<std::size_t>(n) * (t.dtype == "U8" ? 1 : 2), filling);
   }
-  return test::safetensors(header + "}", 0) + data;
+  return test::safetensors(out);
 }
 
 struct FeatureMapsFile_ : testing::Test {

@@ -2,13 +2,10 @@
 // What scores hidden states: what is read, and what is refused in which words.
 #include "io/trained/hidden_scorer_file.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -32,21 +29,14 @@ struct Tensor {
 };
 
 std::string file_of(const std::vector<Tensor>& tensors) {
-  std::string header = "{", data;
+  std::vector<test::TensorBytes> out;
   for (const Tensor& t : tensors) {
+    test::TensorBytes& of = out.emplace_back(test::TensorBytes{t.name, "F32", {t.shape.begin(), t.shape.end()}, {}});
     int n = 1;
     for (const int size : t.shape) n *= size;
-    const std::size_t begin = data.size();
-    for (int i = 0; i < n; ++i) {
-      const float number = t.first + static_cast<float>(i) / 8;
-      char bytes[4];
-      std::memcpy(bytes, &number, 4);
-      data.append(bytes, 4);
-    }
-    header += fmt::format(R"({}"{}":{{"dtype":"F32","shape":[{}],"data_offsets":[{},{}]}})", header.size() > 1 ? "," : "", t.name,
-                          fmt::join(t.shape, ","), begin, data.size());
+    for (int i = 0; i < n; ++i) of.bytes += test::bytes_of_float(t.first + static_cast<float>(i) / 8);
   }
-  return test::safetensors(header + "}", 0) + data;
+  return test::safetensors(out);
 }
 
 /// Two layers for two KV heads and hidden states of three numbers.

@@ -16,12 +16,7 @@ using namespace kvscope::testing;
 const char* const kLane = "best:slots=10,sinks=1,horizon=4";
 
 RunRequest hindsight_request(std::vector<int> ids, PromptMode mode, int n_generate, std::vector<std::string> lanes = {kLane}) {
-  RunRequest request;
-  request.prompt_ids = std::move(ids);
-  request.lanes = parse_lane_specs(lanes);
-  request.mode = mode;
-  request.n_generate = n_generate;
-  return request;
+  return request_of(std::move(ids), lanes, mode, n_generate);
 }
 
 class Hindsight_ : public ::testing::TestWithParam<PromptMode> {};

@@ -14,12 +14,7 @@ using namespace kvscope::testing;
 const std::string kTiny = "less:maps=maps.safetensors,slots=";
 
 RunRequest pooled_request(std::vector<int> ids, const std::vector<std::string>& lanes, PromptMode mode, int n_generate = 6) {
-  RunRequest request;
-  request.prompt_ids = std::move(ids);
-  request.lanes = parse_lane_specs(lanes);
-  request.mode = mode;
-  request.n_generate = n_generate;
-  return request;
+  return request_of(std::move(ids), lanes, mode, n_generate);
 }
 
 TEST(Pooling, RecordsWhatIsInTheSumsAndWhatAttentionTheyGet) {

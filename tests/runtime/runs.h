@@ -7,9 +7,11 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "paths.h"
+#include "policy/catalog.h"
 #include "runtime/session/session.h"
 
 namespace kvscope::testing {
@@ -36,6 +38,15 @@ inline double largest_difference(const std::vector<double>& a, const std::vector
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::isnan(a[i]) ? INFINITY : std::abs(a[i] - b[i]));
   return worst;
+}
+
+inline RunRequest request_of(std::vector<int> ids, const std::vector<std::string>& lanes, PromptMode mode, int n_generate) {
+  RunRequest request;
+  request.prompt_ids = std::move(ids);
+  request.lanes = parse_lane_specs(lanes);
+  request.mode = mode;
+  request.n_generate = n_generate;
+  return request;
 }
 
 inline Snapshot run(Session& session, const RunRequest& request) {

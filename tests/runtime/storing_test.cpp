@@ -17,12 +17,7 @@ const std::vector<std::string> kStoredLanes = {"kivi:bits=2,group_size=4,residua
                                                "custom:storage=rotated,bits=2,slots=12", "quest:page=4,pages=3,whole=1"};
 
 RunRequest stored_request(std::vector<int> ids, const std::vector<std::string>& lanes, PromptMode mode) {
-  RunRequest request;
-  request.prompt_ids = std::move(ids);
-  request.lanes = parse_lane_specs(lanes);
-  request.mode = mode;
-  request.n_generate = 6;
-  return request;
+  return request_of(std::move(ids), lanes, mode, 6);
 }
 
 const LaneSnapshot& lane_of(const Snapshot& snapshot, const std::string& spec) {

@@ -197,14 +197,14 @@ std::string apart_words(double kl) {
 std::string answer_text(const Snapshot& s, const LaneSnapshot& lane) {
   constexpr std::string_view kBlank = "·";  // as token texts are shown
   const std::vector<AnswerToken> answer = lane_metrics(s, lane, -1, kAnswerOfOneWord).answer;
+  const std::size_t n = first_word(s, answer);
   std::string out;
-  const bool fed = s.follow != "self";
-  bool cut = false;
-  for (std::size_t i = 0; i < first_word(s, answer) && !cut; ++i) {
+  for (std::size_t i = 0; i < n; ++i) {
     out += text_of_id(s, answer[i].id);
-    cut = fed && !answer[i].same && i + 1 < first_word(s, answer);
+    if (s.follow == "self" || answer[i].same || i + 1 == n) continue;
+    out += "…";
+    break;
   }
-  if (cut) out += "…";
   if (out.starts_with(kBlank)) out.erase(0, kBlank.size());
   return out.empty() ? out : quoted(out);
 }

@@ -39,10 +39,8 @@ class Device : public std::enable_shared_from_this<Device> {
   int head_dim() const { return head_dim_; }
   std::size_t bytes(std::size_t numbers) const { return numbers * size_of(type_); }
   std::size_t row_bytes() const { return bytes(static_cast<std::size_t>(head_dim_)); }
-  /// Compute capability, 90: 9.0; bytes of shared memory that a block can have.
-  int capability() const { return capability_; }
   bool has_tensor_cores() const { return capability_ >= 80; }  // for 16 bits with sums in f32, bf16 among them
-  std::size_t most_shared() const { return most_shared_; }
+  std::size_t most_shared() const { return most_shared_; }     // bytes that a block can have
   /// Rows of a prompt that fill it: fewer leave matrix products waiting for their weights, and most of a large device idle.
   int prompt_rows() const { return 512 * std::max(1, (processors_ + 16) / 32); }
 
@@ -108,7 +106,7 @@ class Device : public std::enable_shared_from_this<Device> {
   int index_;
   DType type_;
   int head_dim_;
-  int capability_ = 0;
+  int capability_ = 0;  // compute capability, 90: 9.0
   std::size_t most_shared_ = 0;
   int processors_ = 1;
   cudaStream_t stream_ = nullptr;

@@ -109,6 +109,12 @@ ParamInfo file(std::string key, std::string of_model, std::string without, std::
           .file_source = "kvscope-cli heads makes one, or name another file",
           .without_file = std::move(without)};
 }
+ParamInfo needed_file(std::string key, std::string of_model, std::string help, FileHolds holds, std::string source) {
+  ParamInfo out = file(std::move(key), std::move(of_model), "", std::move(help));
+  out.file_holds = holds;
+  out.file_source = std::move(source);
+  return out;
+}
 ParamInfo refresh() {
   return {.key = "refresh",
           .kind = Kind::count,
@@ -147,22 +153,18 @@ ParamInfo retrieval_file() {
               "model's folder");
 }
 ParamInfo filter_file() {
-  ParamInfo out = file("file", "q_filters.safetensors", "",
-                       "directions of the KV heads: safetensors with the tensor q_filters [layers, KV heads, head_dim]; model: "
-                       "q_filters.safetensors in the model's folder");
-  out.file_holds = FileHolds::vectors;
-  out.file_source = "the authors publish them for some models: put it there, or name another file";
-  return out;
+  return needed_file("file", "q_filters.safetensors",
+                     "directions of the KV heads: safetensors with the tensor q_filters [layers, KV heads, head_dim]; model: "
+                     "q_filters.safetensors in the model's folder",
+                     FileHolds::vectors, "the authors publish them for some models: put it there, or name another file");
 }
 ParamInfo maps_file() {
-  ParamInfo out = file("maps", "less_maps.safetensors", "",
-                       "feature maps of the KV heads: safetensors, trained for the model (assets/models/kvmini/train/less.py); model: "
-                       "less_maps.safetensors in the model's folder");
-  out.file_holds = FileHolds::maps;
-  out.file_source =
-      "its feature maps are trained for one model, and without them it would be another method under its name; "
-      "assets/models/kvmini/train/less.py MODEL TOKENS trains them, or name another file";
-  return out;
+  return needed_file("maps", "less_maps.safetensors",
+                     "feature maps of the KV heads: safetensors, trained for the model (assets/models/kvmini/train/less.py); model: "
+                     "less_maps.safetensors in the model's folder",
+                     FileHolds::maps,
+                     "its feature maps are trained for one model, and without them it would be another method under its name; "
+                     "assets/models/kvmini/train/less.py MODEL TOKENS trains them, or name another file");
 }
 ParamInfo duo_file() {
   return file(

@@ -37,6 +37,8 @@ ParamInfo gauss_width();
 /// Name of a file.
 /// of_model: in the model's folder, the default. without: the value that needs no file, where there is one.
 ParamInfo file(std::string key, std::string of_model, std::string without, std::string help);
+/// Of one without which there is no run: what it holds, and where it comes from.
+ParamInfo needed_file(std::string key, std::string of_model, std::string help, FileHolds holds, std::string source);
 /// The files that say which heads look back: scores of HeadKV, heads of DuoAttention.
 ParamInfo retrieval_file();
 ParamInfo duo_file();

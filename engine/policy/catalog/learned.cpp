@@ -19,34 +19,31 @@ std::unique_ptr<Allocation> by_curves(const PartSetup& s) {
 }
 
 ParamInfo network_file() {
-  ParamInfo out = file("kvzap_file", "kvzap.safetensors", "",
-                       "networks of the model's layers: safetensors as KVzap's authors publish it (layers.L.weight, or layers.L.0 and "
-                       "layers.L.2); model: kvzap.safetensors in the model's folder");
-  out.file_holds = FileHolds::scorer;
-  out.file_source =
+  return needed_file(
+      "kvzap_file", "kvzap.safetensors",
+      "networks of the model's layers: safetensors as KVzap's authors publish it (layers.L.weight, or layers.L.0 and "
+      "layers.L.2); model: kvzap.safetensors in the model's folder",
+      FileHolds::scorer,
       "its networks are trained for one model, and without them it would be another method under its name; the authors publish them for "
-      "some models (nvidia/KVzap-mlp-MODEL, model.safetensors): put it there, or name another file";
-  return out;
+      "some models (nvidia/KVzap-mlp-MODEL, model.safetensors): put it there, or name another file");
 }
 ParamInfo gate_file() {
-  ParamInfo out = file("gates_file", "fastkvzip.safetensors", "",
-                       "gates of the model's layers: safetensors with the authors' tensors of gate L behind \"L.\" (POLICIES.md section "
-                       "4.5); model: fastkvzip.safetensors in the model's folder");
-  out.file_holds = FileHolds::scorer;
-  out.file_source =
+  return needed_file(
+      "gates_file", "fastkvzip.safetensors",
+      "gates of the model's layers: safetensors with the authors' tensors of gate L behind \"L.\" (POLICIES.md section "
+      "4.5); model: fastkvzip.safetensors in the model's folder",
+      FileHolds::scorer,
       "its gates are trained for one model, and without them it would be another method under its name; the authors publish them for some "
-      "models (Jang-Hyun/Fast-KVzip) as files of PyTorch: write one as safetensors (POLICIES.md section 4.5), or name another file";
-  return out;
+      "models (Jang-Hyun/Fast-KVzip) as files of PyTorch: write one as safetensors (POLICIES.md section 4.5), or name another file");
 }
 ParamInfo curves_file() {
-  ParamInfo out = file("curves", "lukv_curves.safetensors", "",
-                       "share that every KV head gives up when 1 to 99 % are to go: safetensors with the tensor budget_curves [99, layers, "
-                       "KV heads]; model: lukv_curves.safetensors in the model's folder");
-  out.file_holds = FileHolds::curves;
-  out.file_source =
+  return needed_file(
+      "curves", "lukv_curves.safetensors",
+      "share that every KV head gives up when 1 to 99 % are to go: safetensors with the tensor budget_curves [99, layers, "
+      "KV heads]; model: lukv_curves.safetensors in the model's folder",
+      FileHolds::curves,
       "its curves are measured for one model and one ranking, and without them it would be another method under its name; the authors "
-      "publish one for Llama-3.1-8B as an array of numpy: write it as safetensors (POLICIES.md section 4.5), or name another file";
-  return out;
+      "publish one for Llama-3.1-8B as an array of numpy: write it as safetensors (POLICIES.md section 4.5), or name another file");
 }
 
 }  // namespace

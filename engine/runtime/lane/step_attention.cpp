@@ -48,12 +48,7 @@ void StepAttention::read_prompt(const PromptRun& prompt, int layer) {
 }
 
 void StepAttention::before_rotation(const LayerRows& rows, int row) {
-  const StatNeeds& needs = lane_.policy->needs(rows.layer);
-  if (needs.learned && lane_.reads_steps()) {
-    const auto dim = static_cast<std::size_t>(lane_.config.dim);
-    lane_.backend.copy(lane_.reserve(layers_[rows.layer].hidden, dim), lane_.at(rows.in, dim, row), lane_.bytes(dim));
-  }
-  if (!needs.key_norm) return;
+  if (!lane_.policy->needs(rows.layer).key_norm) return;
   const int n = lane_.config.n_kv_heads;
   Buffer& norms = layers_[rows.layer].key_norms;
   if (!norms) norms = lane_.backend.allocate(sizeof(double) * n);
@@ -94,7 +89,7 @@ void StepAttention::prepare(const LayerRows& rows, int row, std::vector<Attentio
   const History* const history = caches_.history(rows.layer);
   if (history) lane_.reserve(layer.o_full, config.q_dim());
   open_slots(rows.layer);
-  read_learned(rows.layer);
+  read_learned(rows, row);
   const void* const queries = queries_for(lane_.backend, config, caches_.heads(rows.layer), q, position, layer.q);
   for (int h = 0; h < config.n_kv_heads; ++h) {
     HeadCache& head = caches_.head(rows.layer, h);
@@ -176,12 +171,13 @@ void StepAttention::read_rows(int layer, int h) {
   lane_.backend.to_double(job.host_z, job.z);
 }
 
-void StepAttention::read_learned(int layer) {
-  const StatNeeds& needs = lane_.policy->needs(layer);
+void StepAttention::read_learned(const LayerRows& rows, int row) {
+  const StatNeeds& needs = lane_.policy->needs(rows.layer);
   if (!needs.learned || !lane_.reads_steps()) return;
-  const std::vector<double> scores = hidden_scores(lane_.backend, *needs.scorer, layer, layers_[layer].hidden.data(), 1);
+  const void* const hidden = lane_.at(rows.in, lane_.config.dim, row);
+  const std::vector<double> scores = hidden_scores(lane_.backend, *needs.scorer, rows.layer, hidden, 1);
   for (int h = 0; h < lane_.config.n_kv_heads; ++h) {
-    HeadCache& head = caches_.head(layer, h);
+    HeadCache& head = caches_.head(rows.layer, h);
     head.slots.learned.back() = scores[h];
     head.learned.resize(static_cast<std::size_t>(lane_.record->position), kNotAvailable);
     head.learned.push_back(scores[h]);

@@ -34,7 +34,6 @@ class StepAttention {
     Buffer p, z;              // of all heads, [group, slots] each
     Buffer q;                 // [n_heads, head_dim], where caches want their queries rotated otherwise
     Buffer o_full;            // output over the full history
-    Buffer hidden;            // what the layer makes the step's keys of, [dim], where somebody asks
     Buffer key_norms;         // double [n_kv_heads] of the step's keys before rotation, where somebody asks
   };
   StepAttention(LaneContext& lane, LaneCaches& caches);
@@ -56,7 +55,7 @@ class StepAttention {
   void open_slots(int layer);
   void read_key_norms(int layer, int first_head, int n_heads);
   void read_rows(int layer, int kv_head);
-  void read_learned(int layer);
+  void read_learned(const LayerRows& rows, int row);
   void observe(int layer, int kv_head);
   void record(int layer, int kv_head);
 

@@ -91,6 +91,14 @@ void wait_for_copies();
 /// Order in which the threads of a block get their turns: results must not depend on it.
 enum class Order { ascending, descending };
 void set_order(Order order);
+/// What work() gives in that order.
+template <class Work>
+auto in_order(Order order, const Work& work) {
+  set_order(order);
+  auto out = work();
+  set_order(Order::ascending);
+  return out;
+}
 /// The device memory that can be had, bytes; more fails as on a device.
 void set_memory(std::size_t bytes);
 /// Bytes of shared memory that a block can have.
