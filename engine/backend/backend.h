@@ -61,11 +61,11 @@ inline int grown_capacity(int capacity, int n) { return std::max({n, capacity + 
 /// All slots of a cache, until something is done to it.
 inline KvSegment slots_of(const HeadKv& kv) { return {kv.k.data(), kv.v.data(), kv.n_slots, kv.order_in_backend.as<int>()}; }
 
-/// A slot beside those of a cache that is another one for every query head. In host memory.
+/// A slot beside those of a cache that is another one for every query head.
 struct FurtherSlot {
-  std::vector<double> logits;         // [group], bias inside; -inf: nothing is there
-  std::vector<double> values;         // [group, head_dim]
-  std::vector<double> probabilities;  // [group], written
+  std::vector<double> logits;  // [group] host, bias inside; -inf: nothing is there
+  std::vector<double> values;  // [group, head_dim] host
+  Buffer probabilities;        // [group] of dtype() in backend memory, written
 };
 
 /// One query row over the slots of one KV head: softmax(z + bias) v for the `group` query heads that share it, z as LogitRule says.
@@ -80,7 +80,7 @@ struct AttentionJob {
   bool reads_out = false;            // a hint: the host is going to download `out`, as it does probabilities and logits
   LogitRule rule = {};
   int rope = 0;                    // the table that rotate_by_index means
-  FurtherSlot* further = nullptr;  // takes part in the softmax; probabilities and logits are without it. Not every backend knows it
+  FurtherSlot* further = nullptr;  // takes part in the softmax; probabilities and logits are without it
 };
 
 /// Sums over the M query rows of one prompt attention, for every slot j of every KV head. abar_r[j] is row r's probability of slot j, its
@@ -245,8 +245,6 @@ class Backend {
   virtual void add_scaled(void* /*y*/, const void* /*x*/, std::size_t /*n*/, double /*factor*/) { lacks("norms after a sum"); }
 
   // ---- attention
-  /// AttentionJob::further may be given.
-  virtual bool knows_further_slots() const { return false; }
   virtual void attend(std::span<const AttentionJob> jobs) = 0;
   virtual void attend_prompt(const PromptAttentionJob& job) = 0;
   /// What attend_prompt() has left for later.

@@ -32,11 +32,15 @@ void add(Backend& backend, const void* k, const void* v, const HeadMaps& head, i
 
 void pool_evicted(Backend& backend, const HeadKv& kv, const Plan& plan, const HeadMaps& head, PooledTokens& pooled) {
   const std::size_t row = static_cast<std::size_t>(head.maps->head_dim) * size_of(backend.dtype());
+  std::vector<Backend::Area> rows;  // keys and values in turns
   for (const Removal& removal : plan.removals) {
     if (removal.target >= 0) continue;
     const std::size_t at = row * static_cast<std::size_t>(kv.row(removal.slot));
-    add(backend, kv.k.as<std::byte>() + at, kv.v.as<std::byte>() + at, head, 1, pooled);
+    rows.push_back({kv.k.as<std::byte>() + at, row});
+    rows.push_back({kv.v.as<std::byte>() + at, row});
   }
+  backend.expect_downloads(rows);
+  for (std::size_t i = 0; i < rows.size(); i += 2) add(backend, rows[i].data, rows[i + 1].data, head, 1, pooled);
 }
 
 void take_out(Backend& backend, const KvSegment& token, const HeadMaps& head, PooledTokens& pooled) {
@@ -48,7 +52,8 @@ std::optional<FurtherSlot> slot_of(Backend& backend, const PooledTokens& pooled,
   const auto width = static_cast<std::size_t>(head.maps->head_dim), heads = static_cast<std::size_t>(group);
   std::vector<double> q(heads * width);
   backend.to_double(q, queries);
-  FurtherSlot out{.logits = {}, .values = std::vector<double>(q.size()), .probabilities = std::vector<double>(heads)};
+  FurtherSlot out{
+      .logits = {}, .values = std::vector<double>(q.size()), .probabilities = backend.allocate(heads * size_of(backend.dtype()))};
   for (std::size_t g = 0; g < heads; ++g) {
     const std::vector<double> features = head.maps->of_query(head.layer, head.kv_head, std::span(q).subspan(g * width, width));
     double mass = 0;

@@ -34,9 +34,11 @@ RunRequest request_for(std::vector<std::string> lanes, PromptMode mode, int n_pr
 
 /// Every policy that can run on this model in this mode: some look at the whole prompt, some want to be told about heads.
 std::vector<std::string> lanes_for(Session& session, PromptMode mode) {
-  std::vector<std::string> out;
-  for (const PolicyInfo& p : policies()) {
-    const std::string spec = !p.takes_budget ? p.name : p.name + ":slots=12";
+  std::vector<std::string> specs = {"less:slots=12,maps=maps.safetensors", "kvzap:slots=12,file=kvzap.safetensors",
+                                    "fastkvzip:slots=12,file=fastkvzip.safetensors", "qfilter:slots=12,file=q_filters.safetensors"},
+                           out;  // those with files of the model's folder, then all
+  for (const PolicyInfo& p : policies()) specs.push_back(!p.takes_budget ? p.name : p.name + ":slots=12");
+  for (const std::string& spec : specs) {
     try {
       session.run(request_for({spec}, mode, 20, 0), CancelToken());
       out.push_back(spec);

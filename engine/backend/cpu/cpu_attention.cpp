@@ -42,7 +42,7 @@ void CpuBackend<T>::add_further(FurtherSlot& slot, int head, T top, T& sum, T* o
   const T weight = std::exp(static_cast<T>(slot.logits[g]) - top);
   sum += weight;
   for (std::size_t i = 0; i < width; ++i) out[i] += weight * static_cast<T>(slot.values[g * width + i]);
-  slot.probabilities[g] = static_cast<double>(weight / sum);
+  slot.probabilities.as<T>()[g] = weight / sum;
 }
 
 template <class T>

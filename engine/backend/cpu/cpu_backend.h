@@ -33,7 +33,6 @@ class CpuBackend final : public Backend {
   void to_double(std::span<double> host, const void* from) override;
 
   int workers() const override { return pool_.n_threads(); }
-  bool knows_further_slots() const override { return true; }
   int prompt_rows() const override { return 64; }  // activations of a row's layer stay in the caches
   void for_each(int n, const std::function<void(int)>& body) override {
     pool_.parallel_for(n, 1, [&body](int begin, int end) {

@@ -32,11 +32,12 @@ class DecodeBatch {
 
  private:
   struct Place {  // where something of a job begins
-    std::size_t bias = 0, keys = 0;
-    bool has_bias = false, rotates = false;
+    std::size_t bias = 0, further = 0, keys = 0;
+    bool has_bias = false, has_further = false, rotates = false;
   };
   std::size_t width() const { return group_ * static_cast<std::size_t>(device_.head_dim()); }
   void add_bias(const AttentionJob& from, const DecodeJob& job);
+  void add_further(FurtherSlot& slot, DecodeJob& job);
   void add_wanted(const AttentionJob& from, DecodeJob& job);
   /// Slots that are rotated by their index are read where their rotated keys come to be.
   void read_rotated(std::byte* keys);
@@ -48,7 +49,7 @@ class DecodeBatch {
   std::vector<Place> places_;
   std::vector<Segment> segments_;
   std::vector<DecodeItem> items_;
-  std::vector<float> biases_;
+  std::vector<float> biases_;           // and further slots
   std::vector<Mirrors::Piece> wanted_;  // by the host
   std::size_t raw_ = 0, rotated_ = 0;   // numbers: logits kept for probabilities, rotated keys
   int longest_ = 0;                     // of the caches with rotated keys
@@ -68,6 +69,7 @@ void DecodeBatch::add(const AttentionJob& from) {
   for (int c = 0; c < job.n_items; ++c) items_.push_back({static_cast<int>(jobs_.size()), c});
   places_.push_back({.bias = biases_.size(), .keys = rotated_, .has_bias = from.bias != nullptr, .rotates = from.rotate_by_index});
   if (from.bias) add_bias(from, job);
+  if (from.further) add_further(*from.further, job);
   if (from.rotate_by_index) {
     rotated_ += static_cast<std::size_t>(job.n) * static_cast<std::size_t>(device_.head_dim());
     longest_ = std::max(longest_, job.n);
@@ -80,6 +82,15 @@ void DecodeBatch::add_bias(const AttentionJob& from, const DecodeJob& job) {
   const std::size_t begin = biases_.size();
   biases_.insert(biases_.end(), from.bias, from.bias + job.n);
   biases_.resize(begin + static_cast<std::size_t>(job.n_items) * kChunkSlots);  // the same places until there is another chunk
+}
+
+void DecodeBatch::add_further(FurtherSlot& slot, DecodeJob& job) {
+  places_.back().further = biases_.size();
+  places_.back().has_further = true;
+  for (const std::vector<double>* numbers : {&slot.logits, &slot.values}) biases_.insert(biases_.end(), numbers->begin(), numbers->end());
+  job.further_probabilities = slot.probabilities.data();
+  device_.writes(job.further_probabilities, device_.bytes(group_));
+  wanted_.push_back({job.further_probabilities, device_.bytes(group_)});
 }
 
 void DecodeBatch::add_wanted(const AttentionJob& from, DecodeJob& job) {
@@ -137,8 +148,10 @@ void DecodeBatch::start(Rotations& rotations) {
   Upload bias_up(device_);
   const std::size_t at_biases = bias_up.add(biases_);
   if (!biases_.empty()) bias_up.send();
-  for (std::size_t i = 0; i < jobs_.size(); ++i)
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (places_[i].has_bias) jobs_[i].bias = bias_up.at<float>(at_biases) + places_[i].bias;
+    if (places_[i].has_further) jobs_[i].further = bias_up.at<float>(at_biases) + places_[i].further;
+  }
   const std::size_t at_jobs = up.add(jobs_);
   up.send();
   args.jobs = up.at<DecodeJob>(at_jobs);

@@ -89,7 +89,7 @@ std::vector<PolicyRow> merging_rows() {
               .ranking = "as its base",
               .merging = "none: evicted tokens go into the head's state, sums that each query reads like one more slot",
               .statistic = "accumulated attention",
-              .computed = "on the CPU only: the host makes what each query reads of the state"},
+              .computed = "on the host: what each query reads of the state; a device waits for it in every layer"},
              "stat=none", "base maps", {choice("base", {"h2o", "streaming"}, "whose ranking and protection are used"), maps_file()}));
   rows.back().bases = {"h2o", "streaming"};
   rows.back().own_keys = {"positions"};  // the state holds keys as they were rotated

@@ -91,6 +91,10 @@ void StepAttention::prepare(const LayerRows& rows, int row, std::vector<Attentio
   open_slots(rows.layer);
   read_learned(rows, row);
   const void* const queries = queries_for(lane_.backend, config, caches_.heads(rows.layer), q, position, layer.q);
+  if (lane_.policy->maps()) {  // what the heads' further slots are read by
+    const Backend::Area all{queries, lane_.bytes(static_cast<std::size_t>(config.q_dim()))};
+    lane_.backend.expect_downloads(std::span(&all, 1));
+  }
   for (int h = 0; h < config.n_kv_heads; ++h) {
     HeadCache& head = caches_.head(rows.layer, h);
     if (lane_.policy->every_step() && !lane_.finishes_at_the_end()) prefetch(head.slots);
@@ -201,7 +205,11 @@ void StepAttention::record(int layer, int h) {
   job.p_seen = {};
   if (captures) record.attended = caches_.head(layer, h).slots.pos;
   if (captures) record.attention = mean_over_group(job.host_p, group);
-  if (job.further) record.pooled_share = mean(job.further->probabilities);
+  if (job.further) {
+    std::vector<double> shares(static_cast<std::size_t>(group));
+    lane_.backend.to_double(shares, job.further->probabilities.data());
+    record.pooled_share = mean(shares);
+  }
   if (lane_.compares() && job.removed_before) {
     job.host_p_full.resize(static_cast<std::size_t>(group) * (lane_.record->position + 1 - first));
     lane_.backend.to_double(job.host_p_full, job.p_full.data());

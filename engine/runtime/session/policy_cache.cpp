@@ -38,11 +38,6 @@ std::shared_ptr<const Policy> PolicyCache::of(const LaneSpec& spec, const Text& 
                                .seed = text.seed,
                                .files = files,
                                .number_bytes = static_cast<double>(size_of(backend_->dtype()))});
-  if (known.policy->maps() && !backend_->knows_further_slots()) {
-    known.policy.reset();
-    throw UsageError(fmt::format("run {}: expected --device cpu (it is computed {}), got {}", kvscope::quoted(spec.text),
-                                 info_of(spec).computed, backend_->name()));
-  }
   known.files = std::move(files);
   return known.policy;
 }

@@ -154,7 +154,9 @@ __global__ void __launch_bounds__(kMergeColumns* kMergeParts) decode_merge(Decod
   float top = -INFINITY;
   for (int i = t % 32; i < job.n_items; i += 32) top = fmaxf(top, a.tops[place(i)]);
   top = max_over_lanes(top);  // every warp looks at all chunks
-  float sum = 0, out[kMergeWidth] = {};
+  if (job.further) top = fmaxf(top, job.further[head]);
+  const float of_further = job.further ? expf(job.further[head] - top) : 0.0f;
+  float sum = of_further, out[kMergeWidth] = {};
   for (int first = 0; first < job.n_items; first += kMergeChunks) {
     const int n = min(kMergeChunks, job.n_items - first);
     __syncthreads();
@@ -185,12 +187,14 @@ __global__ void __launch_bounds__(kMergeColumns* kMergeParts) decode_merge(Decod
     float total = 0;
 #pragma unroll
     for (int p = 0; p < kMergeParts; ++p) total += of_parts[p][column];
+    if (job.further) total = fmaf(of_further, job.further[group + head * a.d + c], total);
     static_cast<T*>(job.out)[static_cast<long>(head) * a.d + c] = from_float<T>(job.n_items == 0 ? 0.0f : total / sum);
   }
   if (t == 0) {
     const long of_job = static_cast<long>(a.n_items + static_cast<int>(blockIdx.x)) * group + head;
     a.tops[of_job] = top;
     a.sums[of_job] = sum;
+    if (job.further) static_cast<T*>(job.further_probabilities)[head] = from_float<T>(of_further / sum);
   }
 }
 

@@ -105,6 +105,9 @@ struct DecodeJob {
   void* out = nullptr;            // [group, d]
   void* probabilities = nullptr;  // [group, n] or nullptr
   void* logits = nullptr;         // [group, n] or nullptr
+  // a slot beside those, another one for every query head: logits [group], values [group, d]; nullptr: none
+  const float* further = nullptr;
+  void* further_probabilities = nullptr;  // [group]
   int n = 0;
   int first_segment = 0, n_segments = 0;
   int first_item = 0, n_items = 0;  // chunks of slots
