@@ -47,8 +47,7 @@ AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens, const 
     starts_[static_cast<unsigned char>(names[i][0])] = true;
   }
   std::ranges::stable_sort(names_, {}, &Name::text);  // of two tokens of one name the first one is found
-  const auto twice = std::ranges::unique(names_, {}, &Name::text);
-  names_.erase(twice.begin(), twice.end());
+  names_.erase(std::unique(names_.begin(), names_.end(), [](const Name& a, const Name& b) { return a.text == b.text; }), names_.end());
 }
 
 int AddedTokenFinder::longest_at(std::string_view text, std::size_t at, std::size_t& end) const {
@@ -62,8 +61,8 @@ int AddedTokenFinder::longest_at(std::string_view text, std::size_t at, std::siz
     }
     if (at + n == text.size()) break;
     const auto byte = [n](const Name& name) { return static_cast<unsigned char>(name.text[n]); };
-    const auto alike = std::ranges::equal_range(first, last, static_cast<unsigned char>(text[at + n]), {}, byte);
-    first = alike.begin(), last = alike.end();
+    const auto wanted = static_cast<unsigned char>(text[at + n]);
+    first = std::ranges::lower_bound(first, last, wanted, {}, byte), last = std::ranges::upper_bound(first, last, wanted, {}, byte);
   }
   return longest;
 }
