@@ -353,6 +353,7 @@ bool parse_words(CLI::App& app, int argc, const char* const* argv, std::string& 
 
 Arguments parse_arguments(int argc, const char* const* argv) {
   Arguments a;
+  a.words.assign(argv, argv + argc);
   Words w;
   CLI::App app("kvscope without a window: runs a language model with compressed KV caches side by side and says what they do.",
                "kvscope-cli");

@@ -18,7 +18,8 @@ enum class Command { nothing, info, run, trace, sweep, needle, ppl, heads, bench
 /// What the command line says, checked as far as that is possible without files.
 struct Arguments {
   Command command = Command::nothing;
-  std::string message;  // nothing: what was asked for (help, version)
+  std::string message;             // nothing: what was asked for (help, version)
+  std::vector<std::string> words;  // as they were given, the program's name before them
 
   std::string model;            // folder; empty: the embedded model
   std::string device = "auto";  // auto | cpu | cuda

@@ -150,20 +150,16 @@ PolicyWork policy_work(const Snapshot& snapshot, const LaneSnapshot& lane) {
   }
   const bool parted = std::isfinite(lane.prompt_compress_ms);  // else the prompt's work is in the sum, so its step is too
   const int first = parted ? first_counted_step(snapshot, lane) : 0, n = static_cast<int>(lane.steps.size());
-  double ms = 0;
-  std::vector<double> own, shares;
+  std::vector<double> own;
   for (int s = first; s < n; ++s) {
     const StepRecord* step = lane.steps[static_cast<std::size_t>(s)].get();
     if (step == nullptr) continue;
-    ms += step->ms;
     if (std::isnan(step->policy_ms)) continue;
     own.push_back(step->policy_ms);
-    if (step->ms > 0) shares.push_back(step->policy_ms / step->ms);
   }
   // One step that other work on the machine disturbed must not stand for all: the median, where steps have a time of their own.
   const double work = lane.compress_ms - (parted ? lane.prompt_compress_ms : 0);
   if (n > first) out.ms = own.empty() ? work / (n - first) : median(own);
-  if (ms > 0) out.share = shares.empty() ? work / ms : median(shares);
   out.n_steps = static_cast<int>(own.size());
   return out;
 }

@@ -69,7 +69,6 @@ struct PolicyWork {
   int probe_tokens = 0;              // that ran over the full cache only to be observed
   double probe_ms = kNotAvailable;   // of prompt_ms, what they took; not available: there are none, or a file's, which has no times
   double ms = kNotAvailable;         // of a step that counts: the median of n_steps, or the mean where these have no times
-  double share = kNotAvailable;      // of the wall time of these steps
   int n_steps = 0;                   // with a time of their own
 };
 PolicyWork policy_work(const Snapshot& snapshot, const LaneSnapshot& lane);

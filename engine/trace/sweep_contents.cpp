@@ -32,7 +32,7 @@ std::vector<std::size_t> SweepContents::beside() const {
 }
 
 std::string sweep_contents_json(const SweepContents& contents) {
-  Json out{{"schema", kContentsSchema}, {"model", contents.model}};
+  Json out{{"schema", kContentsSchema}, {"model", contents.model}, {"how", contents.how}, {"command", contents.command}};
   out["runs"] = Json::array();
   for (const SweepContents::Run& run : contents.runs)
     out["runs"].push_back({{"policy", run.policy}, {"spec", run.spec}, {"ratio", run.ratio}, {"beside", run.beside}});
@@ -50,6 +50,8 @@ SweepContents read_sweep_contents(std::string_view json, const std::string& name
   if (root.at("schema").view() != kContentsSchema) root.at("schema").fail(std::string(kContentsSchema));
   SweepContents out;
   out.model = root.at("model").text();
+  out.how = root.text_or("how", "");
+  out.command = root.text_or("command", "");
   const auto n_runs = static_cast<int>(runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const JsonCursor run = runs.at(i);

@@ -23,6 +23,7 @@ struct SweepContents {
     double depth = kNotAvailable;  // where in the context its answer stands: 0 first, 1 last; n/a: nowhere, or in several places
   };
   std::string model;
+  std::string how, command;  // what every item had in common, in words; the command that computes them. Empty: it is not known
   std::vector<Run> runs;
   std::vector<Text> texts;
   std::vector<std::uint64_t> seeds;

@@ -38,6 +38,8 @@ SweepResult with(double score, double kl) {
 struct Sweep {
   Sweep() {
     contents.model = "m";
+    contents.how = "compressed once";
+    contents.command = "kvscope-cli sweep --texts 'a b'";
     contents.runs = {{"full", "full", 1, 0}, {"x", "x:ratio=0.1", 0.1, 1}, {"y", "y:ratio=0.1", 0.1, 1}};
     contents.texts = {{1, 0.25}, {4, kNone}};
     contents.seeds = {0, ~std::uint64_t{0}};
@@ -128,6 +130,8 @@ TEST(SweepContentsFile, GivesBackWhatWasSaid) {
   const Sweep sweep;
   const SweepContents got = read_sweep_contents(sweep_contents_json(sweep.contents), "f");
   EXPECT_EQ(got.model, "m");
+  EXPECT_EQ(got.how, sweep.contents.how);
+  EXPECT_EQ(got.command, sweep.contents.command);
   ASSERT_EQ(got.runs.size(), 3u);
   EXPECT_EQ(got.runs[2].spec, "y:ratio=0.1");
   EXPECT_EQ(got.beside(), (std::vector<std::size_t>{0, 1, 1}));

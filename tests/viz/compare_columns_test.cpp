@@ -52,7 +52,7 @@ TEST_F(CompareTest, SaysWhichColumnsFoundNoRoom) {
   ASSERT_NE(canvas.last<HoverAt>(), nullptr);
   EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(0), "No room for: " + hidden->label);
   const Table table = view->table(canvas.frame);
-  EXPECT_EQ(table.columns.size(), static_cast<std::size_t>(all) + 3) << "the table has all of them";
+  EXPECT_EQ(table.columns.size(), static_cast<std::size_t>(all) + 2) << "the table has all of them";
 }
 
 TEST_F(CompareTest, AChoiceOfNumbersBringsHiddenColumnsBack) {

@@ -200,7 +200,7 @@ TEST(MetricColumns, GiveWayInOrderAndKeepTheDivergence) {
   EXPECT_EQ(sorted[1].kind, MetricColumn::Kind::policy);
 }
 
-TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {
+TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStep) {
   Snapshot snapshot = synthetic::make_snapshot();
   LaneSnapshot& lane = snapshot.lanes[1];
   double ms = 0;
@@ -213,7 +213,6 @@ TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {
   lane.compress_ms = 0.5 * static_cast<double>(lane.steps.size());
   const LaneMetrics m = lane_metrics(snapshot, lane, -1, 3);
   EXPECT_DOUBLE_EQ(m.work.ms, 0.5);
-  EXPECT_DOUBLE_EQ(m.work.share, 0.125);
   EXPECT_TRUE(std::isnan(m.work.prompt_ms));
   // one disturbed step is no reason to say otherwise
   LaneSnapshot disturbed = lane;
@@ -224,7 +223,6 @@ TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {
   }
   disturbed.compress_ms += 79.5;
   EXPECT_DOUBLE_EQ(lane_metrics(snapshot, disturbed, -1, 3).work.ms, 0.5);
-  EXPECT_DOUBLE_EQ(lane_metrics(snapshot, disturbed, -1, 3).work.share, 0.125);
   EXPECT_EQ(lane_metrics(snapshot, disturbed, -1, 3).work.n_steps, static_cast<int>(disturbed.steps.size()));
   // a prefill's one compression is no step's
   const double steps = static_cast<double>(lane.steps.size()) - 1;
@@ -232,7 +230,6 @@ TEST(LaneMetricsRow, WhatThePolicyItselfTakesIsPerStepAndAShareOfTheSteps) {
   lane.compress_ms = 7 + 0.5 * steps;
   const LaneMetrics after_prompt = lane_metrics(snapshot, lane, -1, 3);
   EXPECT_DOUBLE_EQ(after_prompt.work.ms, 0.5);
-  EXPECT_DOUBLE_EQ(after_prompt.work.share, 0.125);
   EXPECT_EQ(after_prompt.work.prompt_ms, 7);
   EXPECT_EQ(after_prompt.work.probe_tokens, 0);
   auto probing = std::make_shared<StepRecord>(*lane.steps.front());

@@ -32,6 +32,7 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
   const int decode = common(lanes, [](const LaneMetrics& m) { return m.means.n_steps; });
   const int compared = common(lanes, [](const LaneMetrics& m) { return m.means.compared; });
   const int fed = common(lanes, [](const LaneMetrics& m) { return m.next_token; });
+  const std::string at_step = step >= 0 ? fmt::format("step {}", step) : "this step";
   std::string mean_unit = "no step yet";
   const int first = common(lanes, [](const LaneMetrics& m) { return m.means.first; });
   if (decode > 0) mean_unit = decode == 1 ? fmt::format("step {}", first) : fmt::format("steps {}–{}", first, first + decode - 1);
@@ -46,7 +47,7 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
   std::vector<MetricColumn> all = {
       {Kind::answer, "answer", "top choices", 102},
       {Kind::differs, "first differs", "at token", 80},
-      {Kind::kl, "KL, nats", step >= 0 ? fmt::format("step {}", step) : "this step", 58},
+      {Kind::kl, "KL, nats", at_step, 58},
       {Kind::mean_kl, "mean KL", mean_unit, 78},
       {Kind::top1, "top-1 same",
        compared >= 0 ? fmt::format("of {}", compared)
@@ -54,10 +55,10 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
                      : "of its steps",
        70},
       {Kind::nll, "−ln p", fed_unit, 66},
-      {Kind::attention, "attention lost", ranged ? "range mean" : "mean of heads", 92},
-      {Kind::slots, "slots", "per head", 62},
-      {Kind::bytes, "KV bytes", "of the slots", 76},
-      {Kind::read, "bytes read", step >= 0 ? fmt::format("step {}", step) : "this step", 76},
+      {Kind::attention, "attention lost", ranged ? "range mean" : at_step, 92},
+      {Kind::slots, "slots", at_step, 62},
+      {Kind::bytes, "KV bytes", at_step, 76},
+      {Kind::read, "bytes read", at_step, 76},
       {Kind::policy, "policy work", "ms a step", 76},
   };
   const auto in_set = [&wanted](Kind kind) {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/sweep/sweep_plan.h"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/ranges.h>
 
 #include "arch/model_parts.h"
 #include "core/error.h"
 #include "io/file_hash.h"
+#include "io/shell_line.h"
 #include "policy/catalog.h"
 #include "policy/text/named_files.h"
 #include "policy/text/params.h"
@@ -54,9 +58,37 @@ std::string settings_of(const Arguments& a, const RunRequest& r) {
   return out;
 }
 
+/// For readers of the store; all that fill it say the same.
+std::string how_of(const Arguments& a, const RunRequest& r) {
+  const bool stream = r.mode == PromptMode::stream;
+  std::string out = fmt::format("{} on {}; prompts {}", name_of(a.precision), a.device,
+                                stream ? "streamed token by token" : "compressed once after the prefill");
+  if (!r.given_ids.empty())
+    out += fmt::format("; the question comes {}", stream ? "after the prompt" : "after that, so that it is not known before");
+  out += fmt::format("; then runs follow {}", r.follow == Follow::self ? "their own text" : "the text of the reference");
+  if (r.temperature > 0) out += fmt::format("; temperature {:g}", r.temperature);
+  return out;
+}
+
+/// Without what says only who computes which part of it, and what becomes of the results.
+std::string command_of(const Arguments& a) {
+  constexpr std::array<std::string_view, 7> kAside = {"--shard", "--threads", "--store", "--out", "--quiet", "--table", "--json"};
+  constexpr std::size_t kWithValue = 4;  // of them the first
+  std::vector<std::string> words = {"kvscope-cli"};
+  for (std::size_t i = 1; i < a.words.size(); ++i) {
+    const std::string_view word = a.words[i];
+    const auto aside = std::ranges::find(kAside, word.substr(0, word.find('=')));
+    if (aside == kAside.end()) words.emplace_back(word);
+    if (aside < kAside.begin() + kWithValue && word.find('=') == std::string_view::npos) ++i;
+  }
+  return shell_line(words);
+}
+
 }  // namespace
 
 SweepPlan::SweepPlan(const Arguments& a, const ModelFiles& model, bool with_keys) : runs_(runs_of(a)), texts_(sweep_texts(a, model)) {
+  how_ = how_of(a, texts_[0].request);
+  command_ = command_of(a);
   for (int i = 0; i < a.seeds; ++i) seeds_.push_back(a.seed + static_cast<std::uint64_t>(i));
   if (const int n = texts_[0].n_question; n > 0)
     for (Run& run : runs_)
@@ -81,7 +113,7 @@ SweepPlan::SweepPlan(const Arguments& a, const ModelFiles& model, bool with_keys
 }
 
 SweepContents SweepPlan::contents() const {
-  SweepContents out{.model = items_.front().model, .runs = {}, .texts = {}, .seeds = seeds_, .keys = {}};
+  SweepContents out{.model = items_.front().model, .how = how_, .command = command_, .runs = {}, .texts = {}, .seeds = seeds_, .keys = {}};
   for (const Run& run : runs_) out.runs.push_back({run.lane.name, run.lane.text, run.ratio, run.beside});
   for (const SweepText& text : texts_) out.texts.push_back({text.number, text.depth});
   for (const SweepItem& item : items_) out.keys.push_back(item.key());

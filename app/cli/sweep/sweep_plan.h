@@ -49,6 +49,7 @@ class SweepPlan {
   std::pair<std::size_t, std::size_t> shard(std::size_t part, std::size_t n) const { return {(part - 1) * size() / n, part * size() / n}; }
 
  private:
+  std::string how_, command_;
   std::vector<Run> runs_;
   std::vector<SweepText> texts_;
   std::vector<std::uint64_t> seeds_;

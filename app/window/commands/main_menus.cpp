@@ -109,6 +109,11 @@ void fillFile(MainWindow& w, Commands& commands, QMenu* menu) {
 void fillUndo(MainWindow& w, Commands& commands, QMenu* menu) {
   QUndoGroup& steps = w.model().undo.group();
   QAction* undo = steps.createUndoAction(&w, "&Undo");
+  const auto say_why_not = [undo](const QString& step) {
+    if (step.isEmpty()) undo->setText("&Undo (nothing was changed since this was opened)");
+  };
+  QObject::connect(&steps, &QUndoGroup::undoTextChanged, undo, say_why_not);
+  say_why_not({});
   QAction* redo = steps.createRedoAction(&w, "&Redo");
   undo->setShortcut(QKeySequence::Undo);
   redo->setShortcuts({QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), QKeySequence(Qt::CTRL | Qt::Key_Y)});

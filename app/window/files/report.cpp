@@ -89,9 +89,8 @@ std::string printed(const std::string& cell) {
   return cell.find_first_of(".e") == std::string::npos ? viz::format_count(std::llround(v)) : viz::format_number(v);
 }
 
-/// A number in its groups of three, or with its unit, in one line.
+/// A number in its groups of three, or with its unit, in one line; a line could end behind its point.
 QString unbroken(QString html, bool left) {
-  if (!html.contains(' ') && !html.contains(QChar(0x2009))) return html;
   return QString("<div align=\"%1\" style=\"white-space: nowrap\">%2</div>").arg(left ? "left" : "right", html.replace(' ', "&nbsp;"));
 }
 
@@ -111,10 +110,10 @@ QString tablePart(const viz::Table& table, std::size_t n_left, std::size_t first
   std::vector<std::size_t> shown;
   for (std::size_t c = 0; c < last; ++c)
     if (c < n_left || c >= first) shown.push_back(c);
-  QString out = "<table cellspacing=\"0\" cellpadding=\"4\" width=\"100%\"><tr>";
+  QString out = "<table cellspacing=\"0\" cellpadding=\"4\" width=\"100%\"><thead><tr>";
   for (const std::size_t c : shown)
     out += cell(headingHtml(table.columns[c], c < n_left), c < n_left, true, c < n_left ? roomFor(table, c) : QString());
-  out += "</tr>";
+  out += "</tr></thead>";
   for (const auto& row : table.rows) {
     out += "<tr>";
     for (const std::size_t c : shown) {

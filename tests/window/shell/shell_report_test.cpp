@@ -38,7 +38,7 @@ TEST_F(ReportOnPaperTest, CountsTheRunsThatItShows) {
 
 TEST_F(ReportOnPaperTest, NumbersHaveTheDigitsOfAReader) {
   Report report = window->exports().report();
-  report.runs.columns = {"run", "specification", "answer", "mean KL, nats (steps 1–4)", "KV bytes (of the slots)"};
+  report.runs.columns = {"run", "specification", "answer", "mean KL, nats (steps 1–4)", "KV bytes (step 4)"};
   report.runs.rows = {{"B", "h2o", "0.12345", "0.15233808755874634", "153600"}};
   const QString html = reportHtml(report);
   EXPECT_TRUE(html.contains(">0.152<"));

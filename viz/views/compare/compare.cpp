@@ -86,12 +86,10 @@ Table Compare::table(const Frame& frame) const {
   out.columns = {"run", "specification"};
   const std::vector<MetricColumn> columns = metric_columns(s, metrics, 1e6f, 1);
   for (const MetricColumn& c : columns) out.columns.push_back(metric_title(c));
-  out.columns.push_back("policy work (share of the steps)");
   for (const int lane : sorted_lanes(metrics, order_)) {
     const auto i = static_cast<std::size_t>(lane);
     std::vector<std::string> row = {lane_name(s, lane), s.lanes[i].spec};
     for (const MetricColumn& c : columns) row.push_back(metric_plain(s, metrics[i], c.kind));
-    row.push_back(format_plain(metrics[i].work.share));
     out.rows.push_back(std::move(row));
   }
   out.note = "* beside a token of the answer: the full cache chooses another one";

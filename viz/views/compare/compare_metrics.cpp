@@ -20,12 +20,6 @@ using Kind = MetricColumn::Kind;
 constexpr float kAnswerBox = 25, kAnswerGap = 4, kAnswerInside = 10;
 constexpr float kPlainBox = 13, kPlainGap = 2, kPlainInside = 6;  // of a lecture, where a whole number stands in large type
 
-/// Of a wall time that other work on the machine takes part in: whole percents.
-std::string rough_percent(double share) {
-  if (std::isnan(share)) return std::string(kNotAvailableText);
-  return share > 0 && share < 0.005 ? "<1 %" : fmt::format("{:.0f} %", 100 * share);
-}
-
 }  // namespace
 
 std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const LaneMetrics& m, const MetricColumn& column) {
@@ -103,7 +97,6 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
             fmt::format("a probe ran {} over the full cache{}", count_of(m.work.probe_tokens, "token", "tokens"),
                         std::isfinite(m.work.probe_ms) ? fmt::format(", {} of the prompt's time", format_ms(m.work.probe_ms)) : ""));
       out.push_back("measured on this machine in this run: the next one differs by as much as other work disturbs it");
-      out.push_back(fmt::format("{} of the wall time of its steps, in which other runs may take part", rough_percent(m.work.share)));
       break;
   }
   return out;
@@ -122,6 +115,8 @@ std::string metric_title(const MetricColumn& column) {
       return fmt::format("−ln p, nats ({})", column.unit);
     case Kind::attention:
       return fmt::format("attention lost, share ({})", column.unit);
+    case Kind::slots:
+      return fmt::format("slots per head ({})", column.unit);
     default:
       return fmt::format("{} ({})", column.title, column.unit);
   }
@@ -260,9 +255,6 @@ void draw_metrics(Painter& p, float right, float y, float row, const std::vector
              Align::right);
       if (c.kind == Kind::slots && asked >= 0 && std::isfinite(metrics.slots) && std::abs(metrics.slots - asked) >= 0.05 && below) {
         p.text({end, y + p.px(14)}, fmt::format("asked {}", format_count(asked)), Face::caption, t.disabled, Align::right);
-      }
-      if (c.kind == Kind::policy && std::isfinite(metrics.work.share) && below) {
-        p.text({end, y + p.px(14)}, rough_percent(metrics.work.share), Face::caption, t.disabled, Align::right);
       }
       p.mark("metric", fmt::format("lane {} {}", lane, c.title), {x, y - 9, end, y + 9}, text);
     }

@@ -221,7 +221,14 @@ viz::Table StoreData::table() const {
   for (const StoreCurve& curve : m_curves)
     for (const StoreMark& mark : curve.marks) add(curve.title, mark);
   out.note = (QStringList{over()} + state()).join("; ").toStdString() +
-             "; the answers found where a run has them, else KL, decide which is better";
+             "; the answers found where a run has them, else KL, decide which is better" + made();
+  return out;
+}
+
+std::string StoreData::made() const {
+  std::string out;
+  if (!m_contents.how.empty()) out += "; " + m_contents.how;
+  if (!m_contents.command.empty()) out += "; to compute it again: " + m_contents.command;
   return out;
 }
 
@@ -243,7 +250,8 @@ viz::Table StoreData::headTable(StoreMoment moment) const {
   for (const StoreCurve& curve : m_curves)
     for (const StoreMark& mark : curve.marks) add(curve.title, mark);
   out.note = (QStringList{"answers " + momentWords(moment), over()} + state()).join("; ").toStdString() +
-             "; kept: all tokens of the answer have their slots; merged: some stand only in another's; evicted: one at least is gone";
+             "; kept: all tokens of the answer have their slots; merged: some stand only in another's; evicted: one at least is gone" +
+             made();
   return out;
 }
 

@@ -93,6 +93,8 @@ class StoreData {
   viz::Table table() const;
   /// A row per run, layer and KV head: in how many items the answer was kept, merged, evicted.
   viz::Table headTable(StoreMoment moment) const;
+  /// "; compressed once ...": what the notes of both end with.
+  std::string made() const;
 
  private:
   SweepContents m_contents;

@@ -184,7 +184,7 @@ std::vector<QWidget*> StorePanel::controls() const { return {m_measure, m_look};
 
 void StorePanel::refresh() {
   m_title->setText(m_folder.isEmpty() ? QString("No store is open") : QDir(m_folder).dirName());
-  m_title->setToolTip(m_folder);
+  m_title->setToolTip(m_folder + qs(m_data.made()));
   m_state->setText(!m_lost.isEmpty() ? m_lost
                    : m_data.empty()  ? QString("A folder that kvscope-cli sweep --store fills, opened while it grows or when it is whole.")
                                     : QStringList(QStringList({m_data.over(), qs(m_data.contents().model)}) + m_data.state()).join(" · "));

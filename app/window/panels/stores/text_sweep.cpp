@@ -6,7 +6,6 @@
 #include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
-#include <QRegularExpression>
 #include <QStandardPaths>
 
 #include "app/window/session/run_estimate.h"
@@ -14,6 +13,7 @@
 #include "core/assets.h"
 #include "core/error.h"
 #include "io/files.h"
+#include "io/shell_line.h"
 #include "policy/catalog.h"
 
 namespace kvscope {
@@ -28,13 +28,6 @@ QString depthsOf(int n) {
   QStringList out;
   for (int i = 0; i < n; ++i) out << QString::number(n == 1 ? 0.5 : static_cast<double>(i) / (n - 1), 'g', 3);
   return out.join(',');
-}
-
-QString asWord(const QString& text) {
-  static const QRegularExpression kPlain("\\A[A-Za-z0-9_@%+=:,./-]+\\z");
-  if (kPlain.match(text).hasMatch()) return text;
-  QString inside = text;
-  return "'" + inside.replace("'", "'\\''") + "'";
 }
 
 }  // namespace
@@ -60,9 +53,9 @@ QStringList argumentsOf(const TextSweep& sweep) {
 }
 
 QString shellLine(const QString& program, const QStringList& arguments) {
-  QStringList words = {asWord(program)};
-  for (const QString& argument : arguments) words << asWord(argument);
-  return words.join(' ');
+  std::vector<std::string> words = {program.toStdString()};
+  for (const QString& argument : arguments) words.push_back(argument.toStdString());
+  return qs(shell_line(words));
 }
 
 QString sweepProgram() {
