@@ -247,6 +247,8 @@ void keepHeadings(QTextDocument& document) {
     QTextBlockFormat format = block.blockFormat();
     format.setPageBreakPolicy(QTextFormat::PageBreak_AlwaysBefore);
     QTextCursor(block).setBlockFormat(format);
+    // All is laid out anew: after a change here and there the layout loses blocks and heights of pictures.
+    document.markContentsDirty(0, document.characterCount());
   }
 }
 
@@ -298,8 +300,6 @@ std::unique_ptr<QTextDocument> reportOnPaper(const Report& report, const QSizeF&
   auto document = documentOf(report, 0, Target::sheets);
   document->setPageSize(paper);
   keepHeadings(*document);
-  // Laid out anew as a whole: after changes here and there the layout does not find all blocks again, and pages stay empty.
-  document->markContentsDirty(0, document->characterCount());
   return document;
 }
 

@@ -83,6 +83,33 @@ TEST_F(ReportOnPaperTest, NoHeadingStandsAloneAtTheFootOfAPage) {
   EXPECT_LT(n_moved, 15) << "and it is moved only where it has to be";
 }
 
+TEST_F(ReportOnPaperTest, ALongTableHasItsNamesOnEveryPageAndNoNumberInTwoLines) {
+  Report report = withLines(40);
+  report.sweep.columns = {"policy", "run"};
+  for (int i = 0; i < 12; ++i) report.sweep.columns.push_back("tokens per second (on the machine that computed the item), mean");
+  std::vector<std::string> row(14, "0.000123456");
+  row[0] = "SnapKV", row[1] = "snapkv:ratio=0.2";
+  report.sweep.rows.assign(40, row);
+  const auto document = reportOnPaper(report, {kWidth, kHeight});
+  int n_numbers = 0;
+  for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {
+    const QTextTable* table = QTextCursor(block).currentTable();
+    if (block.text() == "Budget sweep") {
+      const QTextTable* of_sweep = QTextCursor(block.next()).currentTable();
+      ASSERT_NE(of_sweep, nullptr);
+      EXPECT_EQ(of_sweep->format().toTableFormat().headerRowCount(), 1);
+      const auto page_of = [&](const QTextBlock& b) {
+        return std::floor(document->documentLayout()->blockBoundingRect(b).top() / kHeight);
+      };
+      EXPECT_EQ(page_of(block), page_of(of_sweep->cellAt(1, 0).firstCursorPosition().block()));
+    }
+    if (!table || !block.text().startsWith("0.000123")) continue;
+    ++n_numbers;
+    EXPECT_EQ(block.layout()->lineCount(), 1) << block.text().toStdString();
+  }
+  EXPECT_EQ(n_numbers, 40 * 12);
+}
+
 int pagesOf(const QString& path) {
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) return -1;
