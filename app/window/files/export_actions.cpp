@@ -78,15 +78,12 @@ void ExportActions::savePicture() {
                 window = "PNG picture of the whole window (*.png)";
   QStringList filters, kinds = {".png"};
   const auto png = [&](int scale) { return QString("PNG picture of %1, %2 px a point (*.png)").arg(name).arg(scale); };
-  if (chosen) filters << svg << png(1) << png(2) << png(4), kinds << ".svg";
-  if (chosen || sweep) filters << csv, kinds << ".csv";
+  if (chosen) filters << svg, kinds << ".svg";
+  if (chosen || sweep) filters << png(1) << png(2) << png(4) << csv, kinds << ".csv";
   filters << window;
   // Taken before the dialog covers or moves anything.
   const QPixmap whole = picture();
-  const QString folder = QStandardPaths::writableLocation(QStandardPaths::PicturesLocation);
-  QString filter;
-  QString path =
-      QFileDialog::getSaveFileName(&m.window, "Export view", folder + "/" + name.toLower().replace(' ', '-'), filters.join(";;"), &filter);
+  QString filter, path = pathFor("Export view", name.toLower().replace(' ', '-'), filters.join(";;"), &filter);
   if (path.isEmpty()) return;
   QString ending = filter == svg ? ".svg" : filter == csv ? ".csv" : ".png";
   // Who writes an ending means it, whatever the list of kinds stands on; one that cannot be here gives way to the chosen kind.
@@ -95,25 +92,41 @@ void ExportActions::savePicture() {
   } else {
     path = path.chopped(typed.size()) + ending;
   }
-  const bool of_view = chosen && (ending != ".png" || filter != window);
-  const QString why = write(path, ending, of_view ? chosen : nullptr, filter == png(4) ? 4 : filter == png(2) ? 2 : 1, whole);
+  const bool of_view = ending != ".png" || filter != window;
+  const int scale = filter == png(4) ? 4 : filter == png(2) ? 2 : 1;
+  QString why;
+  if (!of_view)
+    writePng(path, whole.toImage(), &why);
+  else if (chosen)
+    exportCanvas(*chosen, m.window, m.model.workspace, path, scale, &why);
+  else
+    why = writeSweep(path, ending, scale);
   if (!why.isEmpty()) return m.rows.messages().show(why, why);
   m.rows.say("Exported to " + path);
 }
 
-QString ExportActions::write(const QString& path, const QString& ending, CanvasWidget* of, double scale, const QPixmap& whole) const {
+QString ExportActions::writeSweep(const QString& path, const QString& ending, double scale) const {
+  if (!m.sweep.measured())
+    return path + (m.sweep.showsStore() ? " was not written: no item of a store is there yet; open another store or wait"
+                                        : " was not written: nothing is measured yet; choose policies and budgets and press Measure");
   QString why;
-  if (ending == ".csv" && ofSweep(of)) {
-    if (!m.sweep.measured())
-      return path + (m.sweep.showsStore() ? " was not written: no item of a store is there yet; open another store or wait"
-                                          : " was not written: nothing is measured yet; choose policies and budgets and press Measure");
+  if (ending == ".csv")
     writeFile(path, viz::to_csv(m.sweep.table()), &why);
-  } else if (of) {
-    exportCanvas(*of, m.window, m.model.workspace, path, scale, &why);
-  } else {
-    writePng(path, whole.toImage(), &why);
-  }
+  else
+    writePng(path, m.sweep.picture(m.sweep.size(), scale, m.model.workspace.theme()), &why);
   return why;
+}
+
+QString ExportActions::pathFor(const QString& title, const QString& name, const QString& kinds, QString* kind) {
+  if (m_folder.isEmpty()) {
+    const auto usual = {QStandardPaths::DocumentsLocation, QStandardPaths::HomeLocation};
+    for (const auto place : usual)
+      if (m_folder.isEmpty() && QFileInfo(QStandardPaths::writableLocation(place)).isDir())
+        m_folder = QStandardPaths::writableLocation(place);
+  }
+  const QString path = QFileDialog::getSaveFileName(&m.window, title, m_folder + "/" + name, kinds, kind);
+  if (!path.isEmpty()) m_folder = QFileInfo(path).path();
+  return path;
 }
 
 void ExportActions::copyPicture() {
@@ -197,8 +210,7 @@ Report ExportActions::report() const {
 
 void ExportActions::shareAsPage() {
   const SnapshotPtr snapshot = m.model.workspace.snapshotPtr();
-  const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
-  QString path = QFileDialog::getSaveFileName(&m.window, "Share as web page", folder + "/run.html", "Web page (*.html)");
+  QString path = pathFor("Share as web page", "run.html", "Web page (*.html)");
   if (path.isEmpty()) return;
   if (QFileInfo(path).suffix().isEmpty()) path += ".html";
   const QString told = QString::fromStdString(share::what_a_page_tells(*snapshot, QFileInfo(path).fileName().toStdString()));
@@ -211,16 +223,14 @@ void ExportActions::shareAsPage() {
 }
 
 void ExportActions::writeReportAs() {
-  const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
   const QString html = "Web page (*.html)", pdf = "PDF, one page (*.pdf)", sheets = "PDF, A4 sheets (*.pdf)";
-  QString filter;
-  QString path =
-      QFileDialog::getSaveFileName(&m.window, "Write report", folder + "/kvscope-report", html + ";;" + pdf + ";;" + sheets, &filter);
+  QString filter, path = pathFor("Write report", "kvscope-report", html + ";;" + pdf + ";;" + sheets, &filter);
   if (path.isEmpty()) return;
   if (QFileInfo(path).suffix().isEmpty()) path += filter == html ? ".html" : ".pdf";
   QString why;
   if (!writeReport(report(), path, filter == sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &why))
-    m.rows.notices().show(why, why);
+    return m.rows.notices().show(why, why);
+  m.rows.say("Report written to " + path);
 }
 
 }  // namespace kvscope

@@ -62,11 +62,14 @@ class ExportActions : public QObject {
   void writeReportAs();
   void shareAsPage();
   /// Why it was not; empty: it was.
-  QString write(const QString& path, const QString& ending, CanvasWidget* of, double scale, const QPixmap& whole) const;
+  QString writeSweep(const QString& path, const QString& ending, double scale) const;
+  /// Asks for it, in the folder of the last one; empty: none.
+  QString pathFor(const QString& title, const QString& name, const QString& kinds, QString* kind = nullptr);
   bool ofSweep(const CanvasWidget* chosen) const;
 
   Parts m;
   SharePage m_page;
+  QString m_folder;  // of the last file that was written; empty: none yet
   std::vector<QAction*> m_of_view;
 };
 

@@ -81,6 +81,7 @@ TEST_F(ExportTest, ASweepIsWrittenAsNumbersOnceSomethingIsMeasured) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(exported("sweep", "Numbers"), "sweep.csv " + window->runActions().sweep().data().table().columns[0].substr(0, 5));
   EXPECT_EQ(exported("sweep.csv", "whole window").substr(0, 9), "sweep.csv");
+  EXPECT_EQ(exported("chart", "PNG picture of Quality and budget, 2 px").substr(0, 14), "chart.png \x89PNG");
   for (QAction* a : window->findChildren<QAction*>())
     if (a->text().remove('&') == "Copy the numbers of the view") a->trigger();
   EXPECT_EQ(QApplication::clipboard()->text().toStdString(), viz::to_csv(window->runActions().sweep().data().table()));
