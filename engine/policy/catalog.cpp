@@ -108,6 +108,8 @@ std::string given_spec(const std::string& file, const std::string& run) {
   return join_lane_spec(spec);
 }
 
+std::string own_score_spec(int slots) { return parse_lane_spec(fmt::format("custom:slots={},stat=score", slots)).text; }
+
 const std::string& reference_policy() {
   static const std::string name = [] {
     const auto unlimited_row = std::ranges::find_if(policy_rows(), [](const PolicyRow& row) { return row.listed && !row.has_budget; });

@@ -60,6 +60,8 @@ std::span<const PolicyInfo> policies();
 /// The one that comes with a file instead (core/kept_file.h), and its run of this name in a file.
 const PolicyInfo& given_policy();
 std::string given_spec(const std::string& file, const std::string& run);
+/// A run that ranks by a formula of the user's own, until one is written by its default, with room for so many slots a head.
+std::string own_score_spec(int slots);
 /// Throws UsageError listing the known names.
 const PolicyInfo& find_policy(std::string_view name);
 

@@ -125,9 +125,12 @@ std::vector<std::string> lane_params(const LaneSnapshot& lane) {
   std::vector<std::string> out;
   const auto in_full = [](const LaneWarning& w) { return w.kind == LaneWarning::Kind::as_if_stored && w.asked > 0 && w.got == w.asked; };
   if (std::ranges::any_of(lane.warnings, in_full)) out.push_back("all still in full");  // or few bits would seem to be had for nothing
-  for (const ParamText& param : lane.params) {
-    if (param.key != "slots" && param.key != "ratio") out.push_back(param.key + " " + param.value);
-  }
+  const auto named = [&lane](const std::string& key) {  // what somebody wrote tells more than what is always there
+    return lane.spec.find(':' + key + '=') != std::string::npos || lane.spec.find(',' + key + '=') != std::string::npos;
+  };
+  for (const bool written : {true, false})
+    for (const ParamText& param : lane.params)
+      if (param.key != "slots" && param.key != "ratio" && named(param.key) == written) out.push_back(param.key + " " + param.value);
   return out;
 }
 

@@ -249,11 +249,24 @@ void RunActions::addByPages() {
   }
 }
 
+void RunActions::addOwnScore() {
+  const LaneSnapshot* lane = m_model.workspace.lane();
+  const int n_prompt = m_model.workspace.snapshot().n_prompt;
+  const int slots = lane && lane->slots_asked > 0 ? lane->slots_asked : std::max(1, n_prompt / 5);
+  addRun(qs(own_score_spec(slots)));
+  Q_EMIT parametersRequested();
+}
+
 void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
   commands.add(menu, {{"&Add runs…",
                        {Qt::CTRL | Qt::Key_R},
                        [this] { add(); },
                        "Policies × budgets × seeds, with what they will cost; they run one after the other"},
+                      {"Run by &your own score…",
+                       {},
+                       [this] { addOwnScore(); },
+                       "A run beside the others whose slots are ranked by a formula: write it under Parameters, at score",
+                       {"Own formula", "Custom policy"}},
                       {"S&weep over texts…",
                        {},
                        [this] { sweepTexts(); },
@@ -280,6 +293,15 @@ void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
     commands.add(look, {QString("Run &%1").arg(QChar('A' + i)), {Qt::CTRL | Qt::Key(Qt::Key_1 + i)}, [this, i] {
                           if (i < static_cast<int>(m_model.workspace.snapshot().lanes.size())) lookAt(i);
                         }});
+  connect(look, &QMenu::aboutToShow, this, [this, look] {
+    const std::vector<LaneSnapshot>& lanes = m_model.workspace.snapshot().lanes;
+    for (qsizetype i = 0; i < look->actions().size(); ++i) {
+      QAction& action = *look->actions()[i];
+      const bool there = i < static_cast<qsizetype>(lanes.size());
+      const QString name = QString("Run &%1").arg(QChar('A' + static_cast<int>(i)));
+      action.setText(there ? name + " · " + qs(lanes[static_cast<std::size_t>(i)].title).replace('&', "&&") : name + " (there is none)");
+    }
+  });
 }
 
 }  // namespace kvscope

@@ -63,6 +63,7 @@ class RunActions : public QObject {
 
  Q_SIGNALS:
   void jobsRequested();
+  void parametersRequested();
 
  private:
   struct Choice {
@@ -72,6 +73,7 @@ class RunActions : public QObject {
   void fillChoices(Commands& commands, QMenu* menu, const std::vector<Choice>& choices, const std::function<int()>& current);
   void fillTogetherMenu(Commands& commands, QMenu* menu);
   void addByPages();
+  void addOwnScore();
   void wantRun(const QString& spec);
   void sayTwins();
   void sayRefusals();
