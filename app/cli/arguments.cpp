@@ -125,12 +125,12 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
   add_lanes(app, a.lane_texts);
   app.add_option(
          "--budget", w.budgets,
-         "budget of single heads of a run, beside its policy: lane=1,layers=2,heads=1,slots=40 or factor=0.5; may be given several times")
+         "budget of single heads of a run, beside its policy: run=1,layers=2,heads=1,slots=40 or factor=0.5; may be given several times")
       ->type_name("EDIT")
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--what-if", w.what_ifs,
-                 "a fork of a run with tokens changed by hand: lane=1,step=12,layers=2,heads=1,evict=17,23 (pin, evict, merge with into=N, "
+                 "a fork of a run with tokens changed by hand: run=1,step=12,layers=2,heads=1,evict=17,23 (pin, evict, merge with into=N, "
                  "restore); may be given several times, all of a run make one fork")
       ->type_name("EDIT")
       ->take_all()

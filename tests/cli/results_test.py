@@ -30,6 +30,10 @@ class Help(CliTest):
                        "--seed", "--session", "--out", "--detail"):
             self.assertIn(option, text)
 
+    def test_what_people_read_calls_a_run_a_run(self):
+        for command in ("", "info", "run", "trace", "share", "sweep", "needle", "ppl", "heads", "bench", "tokens", "models", "serve"):
+            self.assertNotRegex(self.succeeds(*command.split(), "--help"), r"(?i)(?<!--)\blanes?\b", command)
+
     def test_the_examples_of_the_help_run(self):
         text = self.succeeds("run", "--help") + self.succeeds("--help")
         examples = [x.strip() for x in text.splitlines() if x.strip().startswith("kvscope-cli ") and "Examples" not in x and "question.txt" not in x]
@@ -127,6 +131,7 @@ class EditsByHand(CliTest):
         events = lanes[2]["steps"][1]["heads"][1]["events"]
         self.assertEqual([e["pos"] for e in events if e.get("by") == "hand"], [9, 10])
         self.assertEqual([s["heads"][0].get("pinned") for s in lanes[2]["steps"]], [None, [3], [3], [3], [3]])
+        self.assertEqual(self.trace("--what-if", "run=1,step=1,layers=0,heads=1,evict=9,10", "--what-if", "pin=3,step=1"), lanes)
         same = self.trace("--lane", "h2o:slots=6@evict=9,10,step=1,layers=0,heads=1@pin=3,step=1")
         self.assertEqual(same, lanes)
 
