@@ -65,9 +65,9 @@ class Replay {
   }
 
   void remember(int token, int step) {
-    const PastLife life{token, step, {fates_.left(token), fates_.into(token), fates_.lost(token)}};
-    const auto place = std::ranges::upper_bound(write_.past(), token, {}, &PastLife::token);
-    write_.past().insert(place, life);
+    const EarlierFate earlier{token, step, {fates_.left(token), fates_.into(token), fates_.lost(token)}};
+    const auto place = std::ranges::upper_bound(write_.past(), token, {}, &EarlierFate::token);
+    write_.past().insert(place, earlier);
   }
 
   // The token has a slot of its own again. What had been merged into it stays where it is: with the slot it went into, or lost.
@@ -137,9 +137,9 @@ HeadFates::Chunk& FateWriter::own(int token) {
 
 Fate fate_at(const HeadFates& fates, int token, int step) {
   if (!fates.past.empty()) {
-    for (auto life = std::ranges::lower_bound(fates.past, token, {}, &PastLife::token); life != fates.past.end() && life->token == token;
-         ++life)
-      if (step < life->until) return life->fate;
+    for (auto earlier = std::ranges::lower_bound(fates.past, token, {}, &EarlierFate::token);
+         earlier != fates.past.end() && earlier->token == token; ++earlier)
+      if (step < earlier->until) return earlier->fate;
   }
   return {fates.left(token), fates.into(token), fates.lost(token)};
 }
@@ -207,10 +207,10 @@ std::vector<Category> categories(const LaneFates& fates, const StepRecord& step,
     for (int k = 0; k < n; ++k) out[k] = left[k] > step.step ? Category::kept : lost[k] > step.step ? Category::merged : Category::evicted;
     t += n;
   }
-  for (const PastLife& life : f.past) {  // they were read as they are now
-    if (life.token < first || life.token >= end) continue;
-    const Fate fate = fate_at(f, life.token, step.step);
-    at(life.token) = fate.left > step.step ? Category::kept : fate.lost > step.step ? Category::merged : Category::evicted;
+  for (const EarlierFate& earlier : f.past) {  // they were read as they are now
+    if (earlier.token < first || earlier.token >= end) continue;
+    const Fate fate = fate_at(f, earlier.token, step.step);
+    at(earlier.token) = fate.left > step.step ? Category::kept : fate.lost > step.step ? Category::merged : Category::evicted;
   }
   const auto protect = [&](int from, int until, Category as) {
     for (int t = std::max(from, first); t < std::min(until, end); ++t)

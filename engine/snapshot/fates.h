@@ -26,7 +26,7 @@ struct Fate {
 };
 
 /// What was true of a token in the steps before `until`, when it, or the slot it had been merged into, came back by hand.
-struct PastLife {
+struct EarlierFate {
   int token = 0;
   int until = 0;
   Fate fate;
@@ -60,7 +60,7 @@ class HeadFates {
   /// Chunks that are not those of `other`: what a copy costs beside it.
   int n_chunks_apart_from(const HeadFates& other) const;
 
-  std::vector<PastLife> past = {};  // by token, then by `until`; empty unless a what-if brought tokens back
+  std::vector<EarlierFate> past = {};  // by token, then by `until`; empty unless a what-if brought tokens back
 
  private:
   friend class FateWriter;
@@ -78,7 +78,7 @@ class FateWriter {
   FateWriter(HeadFates& fates, int n_tokens);
   int n_tokens() const { return fates_.n_tokens_; }
   const HeadFates& fates() const { return fates_; }
-  std::vector<PastLife>& past() { return fates_.past; }
+  std::vector<EarlierFate>& past() { return fates_.past; }
   int& left(int token) { return own(token).left[HeadFates::at(token)]; }
   int& into(int token) { return own(token).into[HeadFates::at(token)]; }
   int& lost(int token) { return own(token).lost[HeadFates::at(token)]; }

@@ -129,8 +129,8 @@ void fill_columns(const Snapshot& snapshot, const HeadPick& pick, const Departur
   out.pinned = head.pinned;
   if (pick.run->fates != nullptr && pick.head < static_cast<int>(pick.run->fates->heads.size())) {
     out.category = categories(*pick.run->fates, *pick.record, pick.head, pick.run->sinks, snapshot.prefill_mode && pick.step == 0);
-    for (const PastLife& life : pick.run->fates->heads[static_cast<std::size_t>(pick.head)].past)
-      if (life.until <= pick.step) out.past.push_back(life);
+    for (const EarlierFate& earlier : pick.run->fates->heads[static_cast<std::size_t>(pick.head)].past)
+      if (earlier.until <= pick.step) out.past.push_back(earlier);
   }
   out.category.resize(count, Category::unseen);
   out.votes.assign(count, 0);

@@ -53,7 +53,7 @@ struct HeadColumns {
   std::vector<double> lost;       // what the reference pays to a token without a slot of its own; NaN where it has one
   std::vector<double> agreement;  // query heads of the group that rank the token inside the budget, by the reference; empty: not measured
   std::vector<Removal> removal;   // of the token's own slot
-  std::vector<PastLife> past;     // of tokens that were brought back by hand, as far as the step; by token, then by step
+  std::vector<EarlierFate> past;  // of tokens that were brought back by hand, as far as the step; by token, then by step
   std::vector<int> pinned;        // by hand, ascending
 
   int size() const { return static_cast<int>(category.size()); }

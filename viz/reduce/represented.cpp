@@ -209,8 +209,8 @@ void Represented::count_all(const LaneSnapshot& lane) {
     std::transform(others.begin(), others.end(), heads_per_token_.begin(), heads_per_token_.begin(), std::plus<>());
   for (int h = 0; h < n_heads_; ++h) {
     const HeadFates& fates = lane.fates->heads[static_cast<std::size_t>(h)];
-    for (const PastLife& life : fates.past)  // they were counted as they are now
-      if (life.token < n_tokens_) set(h, life.token / kWordTokens, bit_of(life.token), represented(fates, life.token, step_));
+    for (const EarlierFate& earlier : fates.past)  // they were counted as they are now
+      if (earlier.token < n_tokens_) set(h, earlier.token / kWordTokens, bit_of(earlier.token), represented(fates, earlier.token, step_));
   }
 }
 

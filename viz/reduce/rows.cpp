@@ -13,15 +13,15 @@ namespace {
 constexpr std::size_t kChangesAhead = 12;  // changes
 }  // namespace
 
-void RepresentedRows::count(const Represented& shown, std::span<const Row> rows, const Bins& bins, bool spread) {
-  const bool same = version_ != 0 && bins == bins_ && spread == spread_ && std::ranges::equal(rows, rows_);
+void RepresentedRows::count(const Represented& shown, std::span<const Row> rows, const Bins& bins, bool range) {
+  const bool same = version_ != 0 && bins == bins_ && range == range_ && std::ranges::equal(rows, rows_);
   if (same && version_ == shown.version()) return;
   if (same && version_ == shown.changed_from()) {
     follow(shown);
   } else {
     rows_.assign(rows.begin(), rows.end());
     bins_ = bins;
-    spread_ = spread;
+    range_ = range;
     count_all(shown);
   }
   version_ = shown.version();
@@ -31,7 +31,7 @@ void RepresentedRows::count_all(const Represented& shown) {
   KVSCOPE_ASSERT(bins_.bin >= 1 && std::has_single_bit(static_cast<unsigned>(bins_.bin)) && bins_.count >= 0);
   const auto n = static_cast<std::size_t>(bins_.count);
   sums_.assign(rows_.size() * n, 0);
-  lows_.assign(spread_ ? sums_.size() : 0, static_cast<std::uint32_t>(bins_.bin));
+  lows_.assign(range_ ? sums_.size() : 0, static_cast<std::uint32_t>(bins_.bin));
   highs_.assign(lows_.size(), 0);
   heads_.clear();
   row_of_.assign(static_cast<std::size_t>(shown.n_heads()), -1);
@@ -42,7 +42,7 @@ void RepresentedRows::count_all(const Represented& shown) {
       row_of_[static_cast<std::size_t>(h)] = static_cast<int>(r);
       shown.bins(h, bins_.bin, bins_.first, here);
       add_counts(sum, here);
-      if (spread_) bound_counts({lows_.data() + r * n, n}, {highs_.data() + r * n, n}, here);
+      if (range_) bound_counts({lows_.data() + r * n, n}, {highs_.data() + r * n, n}, here);
     }
   }
 }
@@ -67,7 +67,7 @@ void RepresentedRows::keep_heads(const Represented& shown) {
 }
 
 void RepresentedRows::follow(const Represented& shown) {
-  if (spread_ && heads_.empty() && !sums_.empty()) {  // not before: most windows show one step only
+  if (range_ && heads_.empty() && !sums_.empty()) {  // not before: most windows show one step only
     count_all(shown);
     keep_heads(shown);
     return;
@@ -92,13 +92,13 @@ void RepresentedRows::follow(const Represented& shown) {
     if (!at.shown) return;
     const auto by = static_cast<std::uint32_t>(change.by * tokens);  // modulo 2^32, as the sums
     sums_[at.row * n + at.bin] += by;
-    if (!spread_) return;
+    if (!range_) return;
     count_of(at, change.head) += by;
     if (touched.empty() || touched.back() != std::pair(at.row, at.bin)) touched.emplace_back(at.row, at.bin);
   };
   const std::span<const Represented::Change> changes = shown.changes();
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (spread_ &&
+    if (range_ &&
         i + kChangesAhead < changes.size()) {  // the counts of all heads are many: where the next ones will change is fetched before
       const Represented::Change& next = changes[i + kChangesAhead];
       if (const Place at = place_of(next.head, next.first); at.shown) __builtin_prefetch(&count_of(at, next.head), 1);

@@ -24,12 +24,12 @@ class RepresentedRows {
     bool operator==(const Bins&) const = default;
   };
 
-  /// Takes over what it knows where `shown` has moved on from what was asked for last. `spread`: lows() and highs() are wanted, too.
-  void count(const Represented& shown, std::span<const Row> rows, const Bins& bins, bool spread = false);
+  /// Takes over what it knows where `shown` has moved on from what was asked for last. `range`: lows() and highs() are wanted, too.
+  void count(const Represented& shown, std::span<const Row> rows, const Bins& bins, bool range = false);
 
   /// [rows, bins] token-heads.
   std::span<const std::uint32_t> sums() const { return sums_; }
-  /// [rows, bins] tokens in the row's head with the fewest and the most of them; empty without `spread`.
+  /// [rows, bins] tokens in the row's head with the fewest and the most of them; empty without `range`.
   std::span<const std::uint32_t> lows() const { return lows_; }
   std::span<const std::uint32_t> highs() const { return highs_; }
 
@@ -41,7 +41,7 @@ class RepresentedRows {
   std::uint64_t version_ = 0;  // of what was counted; 0: nothing
   std::vector<Row> rows_;
   Bins bins_;
-  bool spread_ = false;
+  bool range_ = false;
   std::vector<std::uint32_t> sums_, lows_, highs_;
   // For lows and highs, from the first step that is followed on: [row][bin][head of the row], where they begin by row.
   std::vector<std::uint32_t> heads_;

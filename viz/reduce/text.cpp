@@ -75,10 +75,10 @@ std::string head_facts(const HeadPick& pick) {
                      pooled_text(head));
 }
 
-std::string restored_text(std::span<const PastLife> past, int token, int step) {
-  const PastLife* last = nullptr;
-  for (const PastLife& life : past)
-    if (life.token == token && life.until <= step) last = &life;
+std::string restored_text(std::span<const EarlierFate> past, int token, int step) {
+  const EarlierFate* last = nullptr;
+  for (const EarlierFate& earlier : past)
+    if (earlier.token == token && earlier.until <= step) last = &earlier;
   if (last == nullptr) return {};
   const Fate& before = last->fate;
   const bool merged = before.into >= 0 && before.left < before.lost;

@@ -27,8 +27,8 @@ const char* category_word(const LaneSnapshot& lane, Category category);
 
 /// What became of a token in a head: "evicted at step 0", "merged into slot 58 at step 101", "sink, protected", ...
 std::string fate_text(const HeadColumns& columns, int token);
-/// "restored by hand at step 1, evicted at step 0": the last of the past lives of the token that ended by `step`; empty: there is none.
-std::string restored_text(std::span<const PastLife> past, int token, int step);
+/// "restored by hand at step 1, evicted at step 0": the last of the earlier fates of the token that ended by `step`; empty: there is none.
+std::string restored_text(std::span<const EarlierFate> past, int token, int step);
 
 /// Tooltip of one token of one head: what, values, ranks, context. At most 12 lines.
 std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& pick, const HeadColumns& columns, int token);

@@ -57,16 +57,17 @@ void count_from_fates(const LaneFates& fates, std::vector<double>& left, std::ve
     }
     // Until a token came back by hand, its earlier fate counted; what follows it begins then.
     for (std::size_t i = 0; i < f.past.size(); ++i) {
-      const PastLife& life = f.past[i];
-      const bool again = i + 1 < f.past.size() && f.past[i + 1].token == life.token;
-      const Fate next = again ? f.past[i + 1].fate : Fate{f.left(life.token), -1, f.lost(life.token)};
+      const EarlierFate& earlier = f.past[i];
+      const bool again = i + 1 < f.past.size() && f.past[i + 1].token == earlier.token;
+      const Fate next = again ? f.past[i + 1].fate : Fate{f.left(earlier.token), -1, f.lost(earlier.token)};
       const auto count = [&](std::vector<double>& of, int before, int after) {
-        if (before <= life.until && before != after && static_cast<std::size_t>(before) < n_steps) ++of[static_cast<std::size_t>(before)];
-        if (before <= life.until && before != after && static_cast<std::size_t>(life.until) < n_steps)
-          --of[static_cast<std::size_t>(life.until)];
+        if (before <= earlier.until && before != after && static_cast<std::size_t>(before) < n_steps)
+          ++of[static_cast<std::size_t>(before)];
+        if (before <= earlier.until && before != after && static_cast<std::size_t>(earlier.until) < n_steps)
+          --of[static_cast<std::size_t>(earlier.until)];
       };
-      count(left, life.fate.left, next.left);
-      count(lost, life.fate.lost, next.lost);
+      count(left, earlier.fate.left, next.left);
+      count(lost, earlier.fate.lost, next.lost);
     }
   }
 }

@@ -123,7 +123,7 @@ void draw_atlas_legend(Painter& p, const AtlasScene& s) {
   } else if (s.binned) {
     std::string unit = s.bin > 1 ? fmt::format("mean of {} tokens", format_count(s.bin)) : std::string();
     if (s.axis.px < 1) unit = fmt::format("1 px = {} tokens, {}", format_mean(1.0 / static_cast<double>(s.axis.px)), unit);
-    const std::string name = s.rows.by_layer ? "rows: tokens represented, below it the spread of the heads" : "rows: tokens represented";
+    const std::string name = s.rows.by_layer ? "rows: tokens represented, below it the range over the heads" : "rows: tokens represented";
     RampLegend rows{name, t.sequential, "0", "100 %", false, false, unit, 72};
     if (legend_width(p, rows) + x + 12 > p.canvas().x1) rows.name = "represented";
     if (legend_width(p, rows) + x + 12 > p.canvas().x1) rows.note.clear();

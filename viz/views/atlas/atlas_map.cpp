@@ -48,7 +48,7 @@ void AtlasMap::fill_categories(const Frame& frame, const AtlasScene& s) {
 
 void AtlasMap::fill_fractions(const Frame& frame, const AtlasScene& s, const Represented& represented) {
   const int first_bin = s.axis.first_visible() / s.bin, last_bin = s.axis.last_visible() / s.bin;
-  const int lines = s.lines;  // mean, spread
+  const int lines = s.lines;  // mean, range
   if (!cells_.begin(s.version, last_bin - first_bin + 1, lines * static_cast<int>(s.rows.rows.size()))) return;
   const auto width = static_cast<std::size_t>(cells_.width);
   std::vector<RepresentedRows::Row> rows;
@@ -67,8 +67,8 @@ void AtlasMap::fill_fractions(const Frame& frame, const AtlasScene& s, const Rep
     const std::size_t full = std::min(width, static_cast<std::size_t>(std::max(0, s.seen / s.bin - first_bin)));
     const RampTexels& shares = ramps_.of(frame.theme->sequential, bin * n_heads);
     for (std::size_t i = 0; i < full; ++i) out[i] = shares[sum[i]];
-    const RampTexels& spreads = ramps_.of(frame.theme->sequential, bin);
-    for (std::size_t i = 0; lines == 2 && i < full; ++i) out[width + i] = spreads[high[i] - low[i]];
+    const RampTexels& ranges = ramps_.of(frame.theme->sequential, bin);
+    for (std::size_t i = 0; lines == 2 && i < full; ++i) out[width + i] = ranges[high[i] - low[i]];
     if (const int rest = s.seen - (first_bin + static_cast<int>(full)) * s.bin; full < width && rest > 0) {
       out[full] = colour(ramp(frame.theme->sequential, sum[full] / (static_cast<double>(rest) * static_cast<double>(n_heads))));
       if (lines == 2) out[width + full] = colour(ramp(frame.theme->sequential, (high[full] - low[full]) / static_cast<double>(rest)));

@@ -39,7 +39,7 @@ struct AtlasScene {
   AtlasRows rows;
   int bin = 1;                // tokens per texel
   bool binned = false;        // texels stand for several tokens
-  int lines = 1;              // texel rows of a row: the layers' second one is the spread of their heads
+  int lines = 1;              // texel rows of a row: the layers' second one is the range over their heads
   std::uint64_t version = 0;  // another one for other texels
 
   bool by_score() const { return colour != AtlasColour::fate; }

@@ -10,7 +10,7 @@
 
 namespace kvscope::viz {
 
-/// FNV-1a over 64-bit words, then spread.
+/// FNV-1a over 64-bit words, then mixed.
 inline std::uint64_t combine(std::uint64_t seed, std::uint64_t v) {
   seed = (seed ^ v) * 0x100000001B3ull;
   return seed ^ (seed >> 29);

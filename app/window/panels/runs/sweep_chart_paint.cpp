@@ -183,17 +183,17 @@ void SweepChart::paintCurve(QPainter& painter, const Layout& shown, std::size_t 
   if (faint) colour = mix(colour, toColor(theme.panel), 0.55);
   const std::vector<Place>& row = shown.places[series];
   QPolygonF line, band_top, band_bottom;
-  bool spread = false;
+  bool apart = false;
   for (const Place& p : row) {
     if (!p.measured) continue;
     line << p.at;
     const auto y = [&](double v) { return shown.plot.bottom() - shown.y.at(v) * shown.plot.height(); };
     band_top << QPointF(p.at.x(), y(p.mark->most(m_metric)));
     band_bottom.prepend(QPointF(p.at.x(), y(p.mark->least(m_metric))));
-    spread = spread || p.mark->most(m_metric) > p.mark->least(m_metric);
+    apart = apart || p.mark->most(m_metric) > p.mark->least(m_metric);
   }
   const int run = shown.looks[series].marker();
-  if (spread) paintBand(painter, band_top, band_bottom, colour, 0.18f);
+  if (apart) paintBand(painter, band_top, band_bottom, colour, 0.18f);
   paintCurveLine(painter, line, run, colour);
   for (const Place& p : row) {
     const bool refused = !p.measured && !p.mark->points.front()->failure.isEmpty();
