@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
+#include <span>
 
 #include "viz/draw/format.h"
 #include "viz/headless.h"
@@ -359,12 +361,27 @@ TEST(AtlasEmpty, TinyPanelsAndSelectionsOutOfRangeAreHarmless) {
   canvas.frame.selection.tokens = TokenRange{5000, 6000};
   canvas.frame.selection.step = 5000;
   canvas.frame.hover = {99, 99, 99999, 99, 99};
+  const auto draw = [&] {
+    const ImDrawData* drawn = canvas.draw(*view);
+    for (const ImDrawList* list : std::span(drawn->CmdLists, static_cast<std::size_t>(drawn->CmdListsCount)))
+      for (const ImDrawVert& v : list->VtxBuffer) ASSERT_TRUE(std::isfinite(v.pos.x) && std::isfinite(v.pos.y));
+  };
   for (ImVec2 size : {ImVec2(1, 1), ImVec2(60, 40), ImVec2(100, 90), ImVec2(200, 120), ImVec2(3000, 2000)}) {
     canvas.frame.size = size;
-    canvas.draw(*view);
+    draw();
     canvas.wheel(*view, {size.x / 2, size.y / 2}, 3);
+    draw();
+    canvas.intents.clear();
     canvas.click(*view, {size.x / 2, size.y / 2});
+    for (const Intent& intent : canvas.intents) {
+      const auto* const select = std::get_if<Select>(&intent);
+      if (!select || !select->selection.tokens) continue;
+      EXPECT_LT(select->selection.tokens->last, static_cast<int>(snapshot.tokens.size())) << size.x;
+      EXPECT_LT(select->selection.layer.value_or(0), snapshot.model.n_layers) << size.x;
+    }
+    draw();
   }
+  EXPECT_GT(canvas.textures.texels(), 0u) << "where there is room the cache is drawn";
 }
 
 }  // namespace

@@ -164,9 +164,14 @@ TEST_F(ControllerTest, LeavesWhileComputing) {
   request.n_generate = 900;
   other->replaceRequest(request);
   other->loadModel(kModel);
-  QTest::qWait(100);
+  ASSERT_TRUE(waitFor([&] { return own->snapshot().phase == RunPhase::computing && !own->snapshot().lanes.empty(); }, 60000));
   other.reset();  // joins the engine's thread; wake-ups that are under way go nowhere
+  const Snapshot* const last = &own->snapshot();
+  const std::size_t n_steps = last->lanes[0].steps.size();
+  EXPECT_LT(n_steps, 901u) << "it had come to its end before";
   QTest::qWait(50);
+  EXPECT_EQ(&own->snapshot(), last);
+  EXPECT_EQ(own->snapshot().lanes[0].steps.size(), n_steps);
 }
 
 }  // namespace
