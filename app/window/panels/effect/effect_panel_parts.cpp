@@ -341,10 +341,13 @@ void EffectFooter::paintEvent(QPaintEvent*) {
   const int lane_index = m_workspace.selection().lane;
   if (lane_index > 0) {
     QString words = qs(lane->title);
-    // What it holds after this step, as the toolbar says; what was asked for is the slider's.
+    // What was asked for, as the run is called everywhere, and what it holds after this step where that is something else.
     const double n_slots = run_figures(snapshot, *lane, step->step, step->step).slots;
-    if (lane->slots_asked >= 0 && !std::isnan(n_slots))
-      words = fitting(metrics, width() - x - u(15), {words + QString(", %1 slots").arg(qs(viz::format_mean(n_slots))), words});
+    if (lane->slots_asked >= 0 && !std::isnan(n_slots)) {
+      const QString asked = words + ", " + counted(lane->slots_asked, "slot", "slots"), held = qs(viz::format_mean(n_slots));
+      const bool same = held == qs(viz::format_mean(lane->slots_asked));
+      words = fitting(metrics, width() - x - u(15), {same ? asked : asked + ", holds " + held, asked, words});
+    }
     entry(std::max(x, std::min(width() * 45 / 100, width() - u(15) - painter.fontMetrics().horizontalAdvance(words))), lane_index, words);
   }
   paintHorizontalLine(painter, theme, 0, width(), u(28));
