@@ -23,7 +23,7 @@ int tokens(const Arguments& arguments);
 int models(const Arguments& arguments);
 int serve(const Arguments& arguments);
 
-/// A file that a command writes; an empty path is none, nor is - of --out, which is standard output.
+/// A file that a command writes; an empty path is no file, nor is - of --out, which is standard output.
 struct Target {
   const char* option;
   const std::string& path;

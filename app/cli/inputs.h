@@ -32,7 +32,7 @@ struct ChatInput {
   std::vector<TextRange> typed;  // what a person wrote of it; none where names of special tokens are tokens everywhere
   std::string arguments;         // that the template was given, an object of JSON
 };
-/// Throws UsageError where there is no template, or an argument is none.
+/// Throws UsageError where there is no template, or an argument cannot be read.
 ChatInput as_chat(const Arguments& arguments, const std::string& folder, const std::string& text);
 
 /// Folder or file of the model that --model names, else of the session's, else of the embedded one. `session`: what --session holds.

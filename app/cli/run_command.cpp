@@ -38,7 +38,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Where the file `path` has its room; empty: it is none that takes any (a pipe, a device).
+/// Where the file `path` has its room; empty: it takes no room (a pipe, a device).
 std::string folder_of(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -47,7 +47,7 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder.string();
 }
 
-/// A count is written as one; a mean of counts that is none stays what it is.
+/// A count is written as one; a mean of counts that is not whole keeps its fraction.
 Json count(double value) {
   return std::isfinite(value) && value == std::floor(value) && std::abs(value) < 0x1p53 ? Json(static_cast<std::int64_t>(value))
          : std::isfinite(value)                                                         ? Json(value)

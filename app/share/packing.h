@@ -14,7 +14,7 @@ std::string inflated(std::string_view packed, std::size_t n_bytes, const std::st
 
 /// RFC 4648 with '+', '/' and '='.
 std::string base64(std::string_view bytes);
-/// Throws Error, which begins with `name`, where it is none.
+/// Throws Error, which begins with `name`, where the text is not of that form.
 std::string from_base64(std::string_view text, const std::string& name);
 
 }  // namespace kvscope::share

@@ -79,12 +79,12 @@ std::string lesson_page(const std::vector<PagePart>& parts, const PageLesson& le
 
 std::string what_a_page_tells(const Snapshot& snapshot, const std::string& file) {
   return fmt::format(
-      "{} will hold the text of the prompt ({} tokens), what {} {} made of it and how it was computed: whoever has the file can read it",
+      "{} will hold the text of the prompt ({} tokens), what {} {} made of it and how it was computed: anyone with the file can read it",
       file, format_count(snapshot.n_prompt), snapshot.lanes.size(), snapshot.lanes.size() == 1 ? "run" : "runs");
 }
 
 std::string what_a_lesson_page_tells(const PageLesson& lesson, const std::string& file) {
-  return fmt::format("{} will hold {} {} of \"{}\" with notes, texts and results: whoever has the file can read it", file,
+  return fmt::format("{} will hold {} {} of \"{}\" with notes, texts and results: anyone with the file can read it", file,
                      lesson.scenes.size(), lesson.scenes.size() == 1 ? "scene" : "scenes", lesson.name);
 }
 

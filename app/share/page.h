@@ -55,7 +55,7 @@ std::string lesson_page(const std::vector<PagePart>& parts, const PageLesson& le
 /// Where a page opens: at the first step in which a run's choice is not the full cache's, in the head that explains it.
 viz::Selection opening_of(const Snapshot& snapshot);
 
-/// Said before a page is written: "run.html will hold the text of the prompt (167 tokens) ...: whoever has the file can read it".
+/// Said before a page is written: "run.html will hold the text of the prompt (167 tokens) ...: anyone with the file can read it".
 std::string what_a_page_tells(const Snapshot& snapshot, const std::string& file);
 std::string what_a_lesson_page_tells(const PageLesson& lesson, const std::string& file);
 

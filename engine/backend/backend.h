@@ -29,7 +29,7 @@ struct Weight {
 };
 
 /// Keys and values of one (lane, layer, KV head): backend memory, `dtype()` of the backend, one row of head_dim per slot.
-/// A plain value: whoever owns it hands it to Backend's kv functions.
+/// A plain value: its owner hands it to Backend's kv functions.
 struct HeadKv {
   Buffer k;  // [capacity, head_dim]
   Buffer v;  // [capacity, head_dim]
@@ -255,7 +255,7 @@ class Backend {
   /// The same slots in memory of their own, which has room for `capacity` slots, if not for more; rows are in order.
   virtual HeadKv copy_kv(const HeadKv& kv, int capacity) = 0;
   HeadKv clone_kv(const HeadKv& kv) { return copy_kv(kv, kv.n_slots); }
-  /// Until slots go the next time, slot i is row i: for whoever reads or writes rows of k and v himself.
+  /// Until slots go the next time, slot i is row i: for callers that read or write rows of k and v themselves.
   void in_order(HeadKv& kv) {
     if (!kv.order.empty()) kv = copy_kv(kv, kv.capacity);
   }

@@ -7,7 +7,7 @@
 
 namespace kvscope {
 
-/// Asked at layer boundaries. Owned by whoever may cancel; outlives the work.
+/// Asked at layer boundaries. Owned by the caller that may cancel; outlives the work.
 class CancelToken {
  public:
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }

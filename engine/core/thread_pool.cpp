@@ -56,7 +56,7 @@ bool spin_until(const Predicate& done) {
 }  // namespace
 
 /// One loop at a time. `state` is (number of the loop << 32) | chunks not yet taken; a chunk is taken by lowering it with compare-exchange.
-/// The description of the loop changes only while no chunk is left to take, so whoever takes one has read the right description, and a
+/// The description of the loop changes only while no chunk is left to take, so whichever thread takes one has read the right one, and a
 /// worker that wakes up late finds nothing and touches nothing.
 struct ThreadPool::Team {
   std::vector<std::thread> workers;

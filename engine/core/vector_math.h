@@ -63,7 +63,7 @@ double sum_of(std::span<const double> x);
 void keep_most(std::span<double> most, const double* x, double scale);
 /// x[i] = the nearest of the ascending levels, of two that are as near the lower; the lowest in place of NaN.
 void round_to_levels(std::span<double> x, std::span<const double> levels);
-/// out[i] = sqrt(max(sum_sq[i] / n[i] - (sum[i] / n[i])^2, 0)), NaN where that is none.
+/// out[i] = sqrt(max(sum_sq[i] / n[i] - (sum[i] / n[i])^2, 0)), NaN where that is not a number.
 void standard_deviations(std::span<const double> sum, std::span<const double> sum_sq, std::span<const int> n, std::span<double> out);
 
 }  // namespace kvscope

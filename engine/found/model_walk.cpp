@@ -42,7 +42,7 @@ bool holds_weights(const std::string& name) {
          (name.starts_with("pytorch_model") && name.ends_with(".bin")) || name.ends_with(".pth");
 }
 
-/// The projector of a model that sees pictures lies beside it and is none itself.
+/// The projector of a model that sees pictures lies beside it and is not a model itself.
 bool is_projector(const std::string& name) { return lower(name).find("mmproj") != std::string::npos; }
 
 /// NAME-00002-of-00003.gguf

@@ -31,7 +31,7 @@ class ModelWalk {
   };
   enum class Expected {
     maybe,  // a folder among others
-    model,  // somebody says that it is one
+    model,  // a list or setting names it
   };
 
   /// Sorted by name. Says why where a folder cannot be read.

@@ -54,7 +54,7 @@ class Leftover {
   bool kept_ = false;
 };
 
-/// Of a name that an unfinished file of the target has, `TARGET.PID-N.part`: the process; 0: it is none.
+/// Of a name that an unfinished file of the target has, `TARGET.PID-N.part`: the process; 0: it is not such a name.
 int writer_of(std::string_view name, std::string_view target) {
   constexpr std::string_view kEnd = ".part";
   if (name.size() < target.size() + 1 + kEnd.size() || !name.starts_with(target) || name[target.size()] != '.' || !name.ends_with(kEnd))

@@ -25,7 +25,7 @@ class JsonCursor {
   JsonCursor at(std::size_t i) const;
   /// Number of elements; throws if this is not a list, or longer than max.
   std::size_t size(std::size_t max = std::numeric_limits<int>::max()) const;
-  /// Members of an object, by name; throws if this is none. A name that is given twice counts with its last value.
+  /// Members of an object, by name; throws if this is no object. A name that is given twice counts with its last value.
   std::size_t n_members() const;
   std::string_view member_name(std::size_t i) const;
   JsonCursor member(std::size_t i) const;

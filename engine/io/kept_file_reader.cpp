@@ -168,7 +168,8 @@ class Reader {
     tensors.check();
   }
 
-  /// Numbers [n_layers, n_kv_heads, tokens] of F32 or F64, of which those of the kept positions count; what is not finite is none.
+  /// Numbers [n_layers, n_kv_heads, tokens] of F32 or F64, of which those of the kept positions count; what is not finite counts as
+  /// missing.
   void read_score_tensor(const JsonCursor& from, KeptFile::Step& step) {
     const TensorFile& tensors = file_of(from);
     const std::string name = from.at("tensor").text(kMaxNameBytes), where = where_of(from);

@@ -11,7 +11,7 @@
 namespace kvscope {
 
 /// A file mapped read-only into memory. Move-only. Where another program cuts the file short or its disk fails, reading gives zeros from
-/// the first page on that cannot be had (the process lives), and check() says so: whoever copied bytes asks it before he uses them.
+/// the first page on that cannot be had (the process lives), and check() says so: ask it after bytes were copied and before they are used.
 class MappedFile {
  public:
   /// Throws Error if the path is not a readable regular file. An empty file gives an empty span.

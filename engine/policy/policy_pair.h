@@ -13,7 +13,7 @@ struct PolicyPair {
   LaneSpec prefill, decode;
 };
 
-/// nullopt: the policy of the specification is no pair. Throws UsageError: one of the two is none.
+/// nullopt: the policy of the specification is no pair. Throws UsageError: one of the two is not a policy.
 std::optional<PolicyPair> pair_of(const LaneSpec& spec);
 
 }  // namespace kvscope

@@ -7,7 +7,7 @@ namespace kvscope::remote {
 
 /// What views rely on, in a record from elsewhere. All throw Error.
 
-/// Heads divide, tables and layers are as many as they are said to be. A model of no layers is none.
+/// Heads divide, tables and layers are as many as they are said to be. A model without layers is refused.
 void check_model(const ModelConfig& model);
 void check_characters(const HeadCharacters& characters, const ModelConfig& model);
 /// Every token says where it stands in the text.

@@ -10,7 +10,7 @@ struct ServeOptions {
   std::string own_model;  // folder of the model that comes with it
 };
 
-/// An engine for whoever is at the other ends of two descriptors, until `in` ends. What runs then is cancelled. Throws Error: another
+/// An engine for the program at the other ends of two descriptors, until `in` ends. What runs then is cancelled. Throws Error: another
 /// version is there, or what comes is no command; the line is broken.
 void serve(int in, int out, const ServeOptions& options);
 

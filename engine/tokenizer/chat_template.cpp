@@ -43,7 +43,7 @@ ChatTemplate::ChatTemplate(const std::string& source, const std::string& name, s
 }
 
 std::string ChatTemplate::render(const std::vector<ChatMessage>& messages, bool answer_follows, const std::string& variables) const {
-  // A template is a program of whoever made the model: it may make texts without end, divide by zero, call itself for ever.
+  // A template is a program of the model's makers: it may make texts without end, divide by zero, call itself for ever.
   Confinement limits;
   for (const ChatMessage& message : messages) limits.memory_mib += kCopies * message.content.size() >> 20;
   try {

@@ -55,7 +55,7 @@ std::vector<TextRange> typed_in(const ChatTemplate& chat, std::string_view text,
 /// What a template writes around the words, in order: three parts with a system's message, two without; none: it leaves words out. Throws
 /// Error as render() does.
 std::vector<std::string> chat_frame(const ChatTemplate& chat, bool system, const std::string& variables = "{}");
-/// What every text of the template begins with, whoever speaks first; may be empty.
+/// What every text of the template begins with, whichever role speaks first; may be empty.
 std::string chat_opening(const ChatTemplate& chat);
 
 }  // namespace kvscope

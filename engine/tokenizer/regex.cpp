@@ -43,7 +43,7 @@ struct Workspace {
   throw Error(fmt::format("{}: regular expression {}: {}", where, quote_name(pattern), why));
 }
 
-// The property White_Space: PCRE2's \s has U+180E as well, which is none since Unicode 6.3.
+// The property White_Space: PCRE2's \s has U+180E as well, which has not had it since Unicode 6.3.
 constexpr std::string_view kWhiteSpace = R"(\x09-\x0d\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 
 // Word characters of the library that the files are written for: PCRE2's \w has no marks, and other numbers.

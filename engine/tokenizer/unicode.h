@@ -19,7 +19,7 @@ char32_t lower_case(char32_t c);
 
 /// Byte-level vocabularies write each byte as a visible letter. Letter of a byte, as UTF-8.
 std::string_view letter_of_byte(unsigned char byte);
-/// Byte of a letter; -1: it is none.
+/// Byte of a letter; -1: it stands for no byte.
 int byte_of_letter(char32_t letter);
 
 }  // namespace kvscope

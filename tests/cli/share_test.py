@@ -15,7 +15,7 @@ NEEDLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "a
 LESSONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "lessons")
 LESSON = os.path.join(LESSONS, "1-small-cache.json")
 TOLD = "will hold the text of the prompt"
-SCENES_TOLD = "with notes, texts and results: whoever has the file can read it"
+SCENES_TOLD = "with notes, texts and results: anyone with the file can read it"
 
 
 def lesson_of(page):

@@ -13,7 +13,7 @@ def of_run(run):
         page = run.page()
     except Error as error:
         return f"<p>{escape(repr(run))}</p><p>No replay page here: {escape(str(error))}</p>{run.steps()._repr_html_()}"
-    told = f"Holds the text of the prompt ({run.n_prompt} tokens): whoever has this notebook can read it."
+    told = f"Holds the text of the prompt ({run.n_prompt} tokens): anyone with this notebook can read it."
     inside = page.replace("&", "&amp;").replace('"', "&quot;")         # all that ends an attribute; a notebook keeps what is written here
     return (f'<iframe sandbox="allow-scripts" srcdoc="{inside}" title="{escape(repr(run), quote=True)}" '
             f'style="width:100%;height:{HEIGHT}px;border:1px solid #d5dbe2"></iframe><p><small>{told}</small></p>')

@@ -46,7 +46,7 @@ std::optional<Written> written(const QString& text) {
   return power < 0 ? Written{number} : Written{number * std::exp2(10.0 * static_cast<double>(power + 1)), Written::Of::memory};
 }
 
-/// Why it is none.
+/// Why it is not a budget.
 QString whyNot(const QString& text) {
   const QString what = withoutUnit(text);
   static const QRegularExpression percent(R"(^\d[\d.,]*\s*%$)");

@@ -49,7 +49,7 @@ bool sameZoom(const viz::TokenWindow& a, const viz::TokenWindow& b) {
 
 }  // namespace
 
-/// A click takes away what it says only on its cross: beside it, it would be lost to whoever wants to see what it is.
+/// A click takes away what it says only on its cross: beside it, it would be lost to those who want to see what it is.
 class Chip final : public QPushButton {
  public:
   using QPushButton::QPushButton;
@@ -70,7 +70,7 @@ class CrumbSentence final : public ElidedLabel {
     QPushButton* of;
     QString full, brief;
   };
-  /// A question and its answer stand in one place of one width: whoever goes from one to the next must not miss it.
+  /// A question and its answer stand in one place of one width: a pointer that goes from one to the next must not miss it.
   struct Question {
     QPushButton* of;
     QStringList says;         // the first is the whole; each of the others has fewer words
@@ -79,7 +79,7 @@ class CrumbSentence final : public ElidedLabel {
   std::vector<ShownChip> chips;
   std::vector<Question> questions;
   QWidget* dispensable = nullptr;  // what a key and the chips' own crosses do as well: it goes when all others have few words
-  QString heard;                   // by whoever cannot see it, or could be
+  QString heard;                   // by a screen reader, in full
   int heard_of = -1;               // run
   QColor accent;                   // of the ring around it
   bool wanted = true;              // where there is room

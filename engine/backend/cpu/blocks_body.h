@@ -185,7 +185,7 @@ struct BlockRows {
   long place(int row, int first) const { return (row * ldw + first) / Q::kNumbers * Q::kBytes; }
 };
 
-/// f(Q{}) with the block of a quantised type; false: it is none.
+/// f(Q{}) with the block of a quantised type; false: the type is not quantised.
 template <class Function>
 [[gnu::always_inline]] inline bool with_block(DType type, const Function& f) {
   switch (type) {

@@ -219,7 +219,7 @@ void CpuBackend<T>::linear(const void* x, const Weight& w, int rows, void* y, bo
   });
 }
 
-/// linear() of a type that kernels take in whole numbers; false: it is none.
+/// linear() of a type that kernels take in whole numbers; false: it is of another type.
 template <class T>
 bool CpuBackend<T>::linear_in_whole_numbers(const void* x, const Weight& w, int rows, void* y, bool add) {
   if (!kernels_.is_whole(w.dtype)) return false;

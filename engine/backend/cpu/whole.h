@@ -13,7 +13,7 @@ struct WholeScale {
   float scale;
   float inverse;  // 1 / scale
 
-  /// `most`: the bits of the largest of the numbers without their signs. Is it no finite number, the scale is none, so that it is seen.
+  /// `most`: the bits of the largest of the numbers without their signs. If it is not finite, neither is the scale, so that it shows.
   WholeScale(std::int32_t most, int bits) {
     constexpr int kMantissa = 23, kNotFinite = 0xff, kBias = 127;
     constexpr std::int32_t kRoom = 1 << 17;                     // X is at most 127/128 of a power of two: digits of 8 bits end before it

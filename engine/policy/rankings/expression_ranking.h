@@ -20,7 +20,7 @@ struct QuantityInfo {
 /// In the order of Quantity.
 std::span<const QuantityInfo> quantities();
 
-/// A score that a user wrote over these quantities. Throws UsageError where the text is none.
+/// A score that a user wrote over these quantities. Throws UsageError where the text is not an expression.
 class ScoreExpression {
  public:
   explicit ScoreExpression(std::string_view text);

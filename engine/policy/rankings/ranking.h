@@ -100,7 +100,7 @@ class MeanRanking final : public Ranking {
   std::vector<double> statistic(const SlotState& slots) const override;
 };
 
-/// No order at all: whoever selects, draws.
+/// No order at all: the selection draws.
 class NoRanking final : public Ranking {
  public:
   std::vector<double> score(const HeadView&) const override { return {}; }

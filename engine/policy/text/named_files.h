@@ -16,7 +16,7 @@
 
 namespace kvscope {
 
-/// A file that a key of a run names. Policies are handed what is in it; whoever makes them reads it (runtime/model/run_files.h).
+/// A file that a key of a run names. Policies are handed what is in it; it is read where they are made (runtime/model/run_files.h).
 struct NamedFile {
   std::string key;
   std::string name;         // as given, or the model's own

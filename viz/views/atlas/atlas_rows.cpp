@@ -15,7 +15,7 @@ struct Pitch {
 };
 
 constexpr float kLargestCell = 40;  // px at 100 %: large screens are filled, too
-constexpr float kLeastCell = 3;     // px: a row in less is none
+constexpr float kLeastCell = 3;     // px: less is no row
 
 Pitch pitch_of(float cell) { return {cell, cell >= 6 ? 1.0f : 0.0f, cell >= 9 ? 4.0f : cell >= 6 ? 3.0f : 2.0f}; }
 

@@ -22,7 +22,7 @@ struct Preset {
 
 QString builtInPresets();  // path of the list that is shipped
 /// "name: specification" a line, # begins a comment. Throws Error: a file that cannot be read, a line without a name or with a
-/// specification that is none.
+/// specification that cannot be read.
 QList<Preset> readPresets(const QString& path);
 
 /// Runs that are worth being seen beside each other.

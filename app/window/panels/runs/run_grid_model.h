@@ -23,7 +23,7 @@ struct GridBudget {
 };
 
 /// Budgets from words like "12.5 %, 25 % bytes, 64": with a percent sign of the prompt's tokens, or of the bytes of their keys and values;
-/// else slots per head. `wrong`: the first word that is none.
+/// else slots per head. `wrong`: the first word that is no budget.
 std::vector<GridBudget> parseBudgets(const QString& text, QString* wrong);
 /// Seeds from words like "0, 1, 7" or "0-4".
 std::vector<int> parseSeeds(const QString& text, QString* wrong);

@@ -39,7 +39,7 @@ QString sweepProgram();
 /// Runs as policies: without their budgets and what was done to them by hand, each once; the full cache is in every sweep anyway.
 std::vector<std::string> policiesOf(const std::vector<LaneSpec>& lanes);
 /// Policies from a text with commas between them, as the command line takes them: what follows a comma and is `key=value` belongs to the
-/// policy before. `wrong`: what is wrong with the first that is none.
+/// policy before. `wrong`: what is wrong with the first that is not one.
 std::vector<std::string> parsePolicies(const QString& text, QString* wrong);
 /// Texts in a file, one in each line that is not empty. Throws Error: it cannot be read, or is too large to count them.
 int countTexts(const QString& file);
