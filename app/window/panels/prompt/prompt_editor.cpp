@@ -112,6 +112,7 @@ void PromptEditor::setClickSelects(bool on) {
   m_click_selects = on;
   if (on) m_colours.setAudience();
   setReadOnly(on);
+  placeLeads();
 }
 
 void PromptEditor::beginWriting() {
@@ -128,6 +129,7 @@ void PromptEditor::applyType() {
   m_layout->setPitch(px(*this, m_pitch));
   setTabStopDistance(4 * QFontMetricsF(font).horizontalAdvance(' '));
   setCursorWidth(std::max(1, px(*this, 1.5)));
+  placeLeads();
   keepWholeLines();
 }
 
@@ -166,9 +168,15 @@ void PromptEditor::recolour() {
   if (m_spans_of != m_workspace.snapshotPtr()) {
     m_spans_of = m_workspace.snapshotPtr();
     m_spans.setTokens(*m_spans_of, exactText());
+    placeLeads();
   }
   m_colours.update(m_workspace);
   viewport()->update();
+}
+
+void PromptEditor::placeLeads() {
+  if (m_click_selects && m_spans_of) m_leads.update(*m_spans_of, typeFont(*this, Type::text), px(*this, 4));
+  m_layout->setIndent(m_click_selects ? px(*this, 2) : 0, m_leads.all().empty() ? 0 : m_leads.width() + px(*this, 2));
 }
 
 // ---- selection and hover
@@ -185,6 +193,7 @@ void PromptEditor::publishSelection() {
 /// The tokens of the word that a token is of, or is a part of: vocabularies cut many words.
 std::pair<int, int> PromptEditor::wordOf(int token) const {
   const std::pair alone(token, token);
+  if (m_leads.holds(token)) return alone;
   const QTextBlock block = document()->findBlock(m_spans.positionOf(token));
   const QString text = block.text();
   auto at = static_cast<qsizetype>(m_spans.positionOf(token) - block.position());
@@ -221,6 +230,11 @@ void PromptEditor::showSelection() {
   if (lane != nullptr && !m_click_selects) bringIntoSight(viz::finding_of(m_workspace.snapshot(), *lane, m_workspace.step()).loss.token);
 }
 
+void PromptEditor::showAnew() {
+  verticalScrollBar()->setValue(0);
+  showSelection();
+}
+
 void PromptEditor::showEmphasis() {
   if (!m_workspace.emphasis() || hasFocus()) return;
   const int n = m_workspace.snapshot().n_prompt;
@@ -229,13 +243,13 @@ void PromptEditor::showEmphasis() {
     if (m_colours.category(token) != *m_workspace.emphasis()) continue;
     for (const QRectF& rect : rectsOf(token))
       if (rect.top() >= 0 && rect.bottom() <= viewport()->height()) return;
-    if (first < 0 && m_spans.positionOf(token) >= 0) first = token;  // the mark of the beginning has no text
+    if (first < 0 && placeOf(token) >= 0) first = token;
   }
   if (first >= 0) bringIntoSight(first);
 }
 
 void PromptEditor::bringIntoSight(int token) {
-  const int position = m_spans.positionOf(token);
+  const int position = placeOf(token);
   if (position < 0) return;
   QTextCursor place(document());
   place.setPosition(std::min(position, document()->characterCount() - 1));

@@ -8,6 +8,7 @@
 #include <QPlainTextEdit>
 
 #include "app/window/panels/prompt/prompt_editor_colours.h"
+#include "app/window/panels/prompt/prompt_editor_leads.h"
 #include "app/window/panels/prompt/prompt_editor_spans.h"
 
 namespace kvscope {
@@ -34,11 +35,14 @@ class PromptEditor : public QPlainTextEdit {
   /// From line to line, px at 14 px text.
   void setLinePitch(double pitch);
   /// For an audience: a click on a word selects its tokens, one beside the text selects none, and letters stay keys of the window until
-  /// writing begins, by a double click, Enter or beginWriting(). It ends with the focus.
+  /// writing begins, by a double click, Enter or beginWriting(). It ends with the focus. What the model reads before the text stands there,
+  /// too.
   void setClickSelects(bool on);
   void beginWriting();
   /// The last lines: where a question stands.
   void showEnd();
+  /// From the beginning on, the selected tokens in sight: the same whatever was shown before.
+  void showAnew();
   /// The first token of the category that is spoken of, where none of them is to be seen.
   void showEmphasis();
   /// Letters are letters here, and no keys of the window.
@@ -86,6 +90,9 @@ class PromptEditor : public QPlainTextEdit {
   void applyType();
   void keepWholeLines();
   void recolour();
+  void placeLeads();
+  /// Where a token begins in the text; what stands before the text is at its beginning. -1: nowhere.
+  int placeOf(int token) const { return m_leads.holds(token) ? 0 : m_spans.positionOf(token); }
   void publishSelection();
   void selectWordAt(const QPoint& point);
   std::pair<int, int> wordOf(int token) const;
@@ -104,6 +111,7 @@ class PromptEditor : public QPlainTextEdit {
   double m_pitch = 25;
   TokenSpans m_spans;
   TokenColours m_colours;
+  LeadTokens m_leads;
   SnapshotPtr m_spans_of;                             // the snapshot m_spans was read from
   bool m_selecting = false, m_click_selects = false;  // the user selects text right now; for an audience
   std::optional<QPoint> m_pressed;                    // where the left button went down; nothing once it was moved away, or pressed twice

@@ -85,10 +85,38 @@ void SpacedTextLayout::setPitch(int pitch) {
   requestUpdate();
 }
 
+void SpacedTextLayout::setIndent(double all, double first) {
+  if (all == m_indent && first == m_first_indent) return;
+  const int changed = all == m_indent ? document()->firstBlock().length() : document()->characterCount();
+  m_indent = all;
+  m_first_indent = first;
+  QPlainTextDocumentLayout::documentChanged(0, 0, changed);  // lines are broken anew
+  requestUpdate();
+}
+
+/// Qt breaks all lines of plain text to one width, from its margin on: they are broken once more.
+void SpacedTextLayout::indent(const QTextBlock& block) const {
+  QTextLayout& layout = *block.layout();
+  const double left = document()->documentMargin() + m_indent, first = block == document()->firstBlock() ? m_first_indent : 0;
+  if (layout.lineCount() == 0 || layout.lineAt(0).x() == left + first) return;
+  const double width = layout.lineAt(0).width() - m_indent;
+  layout.beginLayout();
+  for (bool begins = true;; begins = false) {
+    QTextLine line = layout.createLine();
+    if (!line.isValid()) break;
+    line.setLeadingIncluded(true);
+    line.setLineWidth(begins ? width - first : width);
+    line.setPosition({begins ? left + first : left, 0});
+  }
+  layout.endLayout();
+  QTextBlock(block).setLineCount(layout.lineCount());
+}
+
 QRectF SpacedTextLayout::blockBoundingRect(const QTextBlock& block) const {
   QRectF rect = QPlainTextDocumentLayout::blockBoundingRect(block);
   if (!block.isValid() || !block.isVisible()) return rect;
   const QTextLayout& layout = *block.layout();
+  if (m_indent > 0 || m_first_indent > 0) indent(block);
   const int n_lines = layout.lineCount();
   if (n_lines == 0) return rect;
   for (int i = 0; i < n_lines; ++i) {

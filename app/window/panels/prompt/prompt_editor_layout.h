@@ -22,6 +22,8 @@ class SpacedTextLayout : public QPlainTextDocumentLayout {
 
   int pitch() const { return m_pitch; }
   void setPitch(int pitch);
+  /// px that stay free before every line, for a letter that reaches beyond its left edge, and besides before the first line of the text.
+  void setIndent(double all, double first);
   QRectF blockBoundingRect(const QTextBlock& block) const override;
   /// Some emoji are drawn as boxes.
   bool hasBoxes() const;
@@ -33,7 +35,10 @@ class SpacedTextLayout : public QPlainTextDocumentLayout {
   /// True: it was laid out anew, in another way.
   bool breaksOtherwise(int from, int added);
 
+  void indent(const QTextBlock& block) const;
+
   int m_pitch;
+  double m_indent = 0, m_first_indent = 0;
 };
 
 }  // namespace kvscope

@@ -74,6 +74,12 @@ std::vector<PromptEditor::Piece> PromptEditor::pieces(const QTextBlock& block, c
   // One paragraph may be the whole prompt: only its visible lines count.
   const int first_line = std::clamp(static_cast<int>(-offset.y() / pitch), 0, n_lines - 1);
   const int last_line = std::clamp(static_cast<int>((viewport()->height() - offset.y()) / pitch), 0, n_lines - 1);
+  if (first_line == 0 && block == document()->firstBlock()) {
+    for (int token = 0; m_leads.holds(token); ++token) {
+      const LeadTokens::Lead& lead = m_leads.all()[static_cast<std::size_t>(token)];
+      found.push_back({token, QRectF(std::round(offset.x() + lead.left), offset.y() + 1, lead.width, pitch - 3)});
+    }
+  }
   const int first_char = std::max(0, layout.lineAt(first_line).textStart() - static_cast<int>(layout.preeditAreaText().size()));
   const int last_char = std::min(n, layout.lineAt(last_line).textStart() + layout.lineAt(last_line).textLength());
   for (TokenSpans::Span span : m_spans.in(start + first_char, start + std::max(first_char + 1, last_char))) {
@@ -235,6 +241,13 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
     painter.setPen(ink);
     layout.draw(&painter, offset, washes, QRectF(viewport()->rect()));
     painter.restore();
+  }
+
+  for (const Piece& piece : all) {
+    if (!m_leads.holds(piece.token)) continue;
+    painter.setPen(m_colours.paint(piece.token).text);
+    painter.setFont(document()->defaultFont());
+    painter.drawText(piece.rect, Qt::AlignCenter, m_leads.all()[static_cast<std::size_t>(piece.token)].text);
   }
 
   if (block.next().isValid() && n >= 0) {  // the line break is a character of the text, too

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/prompt/prompt_editor_leads.h"
+
+#include <cmath>
+
+#include <QFontMetricsF>
+
+#include "app/window/shell/panel_paint.h"
+#include "snapshot/snapshot.h"
+#include "viz/draw/draw.h"
+
+namespace kvscope {
+
+namespace {
+bool hasNoText(const TokenInfo& token) { return token.text_end <= token.text_begin; }
+}  // namespace
+
+void LeadTokens::update(const Snapshot& snapshot, const QFont& font, double padding) {
+  m_all.clear();
+  const QFontMetricsF metrics(font);
+  for (int t = 0; t < snapshot.n_prompt && hasNoText(snapshot.tokens[static_cast<std::size_t>(t)]); ++t) {
+    const QString text = qs(viz::token_text(snapshot, t));
+    m_all.push_back({text, width(), std::ceil(metrics.horizontalAdvance(text) + 2 * padding)});
+  }
+  if (static_cast<int>(m_all.size()) == snapshot.n_prompt) m_all.clear();  // no text whose beginning it were
+}
+
+}  // namespace kvscope
