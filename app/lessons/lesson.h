@@ -28,7 +28,7 @@ RunRequest staged(const RunRequest& from, const Stage& stage);
 /// One thought of the lecture: what is on stage, what is emphasised, where to look, and what is said.
 struct Scene {
   /// Which head and token. loss: where the run misses most; changed: what explains the first answer that differs; merging: the head
-  /// that merged most; sink: the head that pays most to the first tokens; reads: the head that pays most to a token far back which it has;
+  /// that merged most; sink: the head that pays most to the first tokens; reads: the head that pays most to a word far back which it has;
   /// habit: the head in which `habit` is strongest.
   enum class Look { stay, loss, changed, merging, sink, reads, habit };
   struct Variant {

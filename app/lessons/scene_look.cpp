@@ -2,6 +2,7 @@
 #include "app/lessons/scene_look.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "viz/draw/draw.h"
@@ -100,23 +101,34 @@ struct Paid {
   float share = 0;
 };
 
-/// The token among [first, last] to which the head pays most.
-Paid most_paid(const HeadRecord& head, int first, int last) {
+/// The token among [first, last] to which the head pays most. `meant`: which count at all.
+template <typename Meant>
+Paid most_paid(const HeadRecord& head, int first, int last, Meant&& meant) {
   Paid out;
   for (std::size_t i = 0; i < head.attended.size() && i < head.attention.size(); ++i)
-    if (const int token = head.attended[i]; token >= first && token <= last && head.attention[i] > out.share)
+    if (const int token = head.attended[i]; token >= first && token <= last && head.attention[i] > out.share && meant(token))
       out = {token, head.attention[i]};
   return out;
 }
 
-/// The head that pays most to one token of the text which it holds, the first and the newest tokens aside: what it fetches from far back.
+bool any_token(int) { return true; }
+
+/// A frame around a comma or a space tells an audience nothing.
+bool is_word(const TokenInfo& token) {
+  return std::ranges::any_of(token.bytes,
+                             [](char c) { return static_cast<unsigned char>(c) >= 0x80 || std::isalnum(static_cast<unsigned char>(c)); });
+}
+
+/// The head that pays most to one word or number of the text which it holds, the first and the newest tokens aside: what it fetches from
+/// far back.
 bool to_read(viz::Selection& at, const Snapshot& snapshot) {
   constexpr int kNewest = 32;
   const viz::HeadPick pick = viz::pick_head(snapshot, at);
   if (pick.record == nullptr) return false;
   float most = 0;
   for (const HeadRecord& head : pick.record->heads) {
-    const Paid paid = most_paid(head, kFirst, pick.record->position - kNewest);
+    const Paid paid = most_paid(head, kFirst, pick.record->position - kNewest,
+                                [&snapshot](int token) { return is_word(snapshot.tokens[static_cast<std::size_t>(token)]); });
     if (!(paid.share > most)) continue;
     most = paid.share;
     at.layer = head.layer;
@@ -140,7 +152,7 @@ bool to_habit(viz::Selection& at, const Snapshot& snapshot, viz::Habit habit) {
   if (!(most > 0)) return false;
   const viz::HeadPick pick = viz::pick_head(snapshot, at);
   if (pick.values == nullptr) return true;
-  const Paid paid = most_paid(*pick.values, habit == viz::Habit::sink ? 0 : kFirst, pick.record->position);
+  const Paid paid = most_paid(*pick.values, habit == viz::Habit::sink ? 0 : kFirst, pick.record->position, any_token);
   if (paid.token >= 0) at.select({paid.token, paid.token});
   return true;
 }

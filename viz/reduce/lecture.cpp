@@ -503,7 +503,8 @@ MergedSlot telling_merge(const Snapshot& s, const HeadPick& pick) {
     const bool alike = token_text(s, t) == token_text(s, slot);
     of.slot = slot;
     of.votes = static_cast<int>(columns.votes[static_cast<std::size_t>(slot)]);
-    if (of.member < 0 || (alike && of.alike == 0)) of.member = t;
+    const bool nearer = std::abs(t - slot) < std::abs(of.member - slot);  // both are to be seen at once
+    if (of.member < 0 || (alike && of.alike == 0) || (nearer && alike == (of.alike > 0))) of.member = t;
     of.alike += alike ? 1 : 0;
   }
   const auto most = std::ranges::max_element(slots, {}, [](const MergedSlot& m) { return std::pair(m.alike, m.votes); });

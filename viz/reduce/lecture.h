@@ -66,7 +66,7 @@ std::vector<PairRow> next_token_pairs(const Snapshot& snapshot, const StepRecord
 /// first token tells least of why.
 struct MergedSlot {
   int slot = -1;    // -1: nothing is merged
-  int member = -1;  // a token that lives on in it, of the same text where there is one
+  int member = -1;  // the nearest token that lives on in it, of the same text where there is one
   int votes = 0;
   int alike = 0;     // tokens of its own text
   int n_merged = 0;  // of the head: tokens that live on in any slot

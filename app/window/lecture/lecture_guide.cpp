@@ -9,6 +9,7 @@
 #include "app/window/lecture/lesson_stage.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
+#include "snapshot/figures.h"
 #include "viz/reduce/why/why_kept.h"
 
 namespace kvscope {
@@ -43,13 +44,33 @@ std::optional<Caption> caption_of_something_else(const Scene& scene, const Works
   return std::nullopt;
 }
 
-viz::Reason reason_of(const Workspace& workspace) {
+/// The same head of the run that went farthest among those that have lost the token; of the first run where all have it.
+viz::HeadPick run_that_lost(const Snapshot& snapshot, viz::Selection at, int token) {
+  viz::HeadPick out;
+  double farthest = -1;
+  for (at.lane = 1; at.lane < static_cast<int>(snapshot.lanes.size()); ++at.lane) {
+    const viz::HeadPick pick = viz::pick_head(snapshot, at);
+    if (pick.values == nullptr) continue;
+    const double apart = run_figures(snapshot, *pick.run, false).kl.mean();
+    const bool lost = viz::slot_facts(pick, token).pos != token && apart > farthest;
+    if (lost) farthest = apart;
+    if (lost || out.values == nullptr) out = pick;
+  }
+  return out;
+}
+
+/// `compared`: over all runs. What the full cache keeps is no news there, and whose reason it is has to be said.
+viz::Reason reason_of(const Workspace& workspace, bool compared) {
   const viz::Selection& at = workspace.selection();
-  const viz::HeadPick pick = viz::pick_head(workspace.snapshot(), at);
+  const Snapshot& snapshot = workspace.snapshot();
+  viz::HeadPick pick = viz::pick_head(snapshot, at);
   if (!at.tokens || pick.values == nullptr) return {};
   // Of a word the token that was clicked.
   const bool clicked = at.slot && at.tokens->first <= *at.slot && *at.slot <= at.tokens->last;
-  return viz::why_sentence(workspace.snapshot(), pick, clicked ? *at.slot : at.tokens->first);
+  const int token = clicked ? *at.slot : at.tokens->first;
+  if (!compared) return viz::why_sentence(snapshot, pick, token);
+  if (const viz::HeadPick other = pick.lane == 0 ? run_that_lost(snapshot, at, token) : pick; other.values != nullptr) pick = other;
+  return viz::why_sentence(snapshot, pick, token, pick.run->title);
 }
 
 }  // namespace
@@ -87,7 +108,7 @@ Caption LectureGuide::caption() const {
   if (m_running && !m_arrived && m_workspace.snapshot().phase == RunPhase::failed)
     return {at(m_scene).name + ": not here.", "What this scene brings cannot be computed; the words above say why."};
   if (m_asked && *m_asked == m_workspace.selection()) {
-    const viz::Reason why = reason_of(m_workspace);
+    const viz::Reason why = reason_of(m_workspace, at(m_scene).compare);
     if (!why.question.empty()) return {why.question, why.answer};
   }
   const viz::Facts facts = viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection());
@@ -121,7 +142,7 @@ std::optional<viz::Selection> LectureGuide::headBefore() const {
 bool LectureGuide::askWhy() {
   const bool asked = m_asked && *m_asked == m_workspace.selection();
   m_asked.reset();
-  if (!asked && reason_of(m_workspace).question.empty()) return false;
+  if (!asked && reason_of(m_workspace, at(m_scene).compare).question.empty()) return false;
   if (!asked) m_asked = m_workspace.selection();
   Q_EMIT captionChanged();
   return true;

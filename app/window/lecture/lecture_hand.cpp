@@ -19,7 +19,7 @@ LectureHand::LectureHand(Workspace& workspace, HandEdits& hand, PromptEditor& ed
     : QWidget(parent), m_workspace(workspace), m_hand(hand), m_editor(editor), m_evict(nullptr), m_why(nullptr), m_restore(nullptr) {
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
-  row->addWidget(m_evict = button("Evict by hand"));
+  row->addWidget(m_evict = button("Evict"));
   row->addWidget(m_why = button("Why?"));
   row->addWidget(m_restore = button("Restore"));
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, this, [this] { refresh(); });
@@ -72,9 +72,15 @@ void LectureHand::refresh() {
     b->setAccessibleName(b->text() + ": " + help);
   };
   const QString beside = QString("%1 in %2, in a run beside this one; Ctrl+Z takes it back").arg(which, m_hand.scopeWords());
-  word(m_evict, "Evict by hand", "E", "Evict " + beside);
-  word(m_restore, "Restore", "R", "Restore " + beside + ". It stays from there on");
+  const QString where = " in " + qs(m_workspace.editScope());  // more heads than the one that is looked at: nobody reads a tooltip then
   word(m_why, "Why?", "W", QString("Why %1 has no slot of its own in this head: below").arg(which));
+  const int room = parentWidget()->width() * 11 / 20 - (away ? m_why->sizeHint().width() : 0);  // the title has the rest
+  const auto words = [&](const QPushButton& b, const QString& verb) {
+    const int around = b.sizeHint().width() - b.fontMetrics().horizontalAdvance(b.text()) + b.fontMetrics().horizontalAdvance(" (Esc, R)");
+    return fitting(b.fontMetrics(), room - around, {verb + where, QString(verb + where).remove(" heads"), verb});
+  };
+  word(m_evict, words(*m_evict, "Evict"), "E", "Evict " + beside);
+  word(m_restore, words(*m_restore, "Restore"), "R", "Restore " + beside + ". It stays from there on");
 }
 
 }  // namespace kvscope

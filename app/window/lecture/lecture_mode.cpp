@@ -200,6 +200,7 @@ void LectureMode::connectGuide() {
   // Where no token is meant, the words that are answered are, and the category that is spoken of: a long text hides them beyond its edge.
   connect(m_guide, &LectureGuide::arrived, this, [this] {
     PromptEditor& editor = m_page->prompt().editor();
+    editor.showAnew();
     if (m_model.workspace.selection().tokens) return;
     if (m_guide->at(m_guide->scene()).answer) editor.showEnd();
     editor.showEmphasis();

@@ -182,8 +182,7 @@ void LecturePage::refresh() {
                                                         : QString("mean of its %1 query heads").arg(group));
   QStringList framed;
   if (head && m_head_before)
-    framed << QString("%1 (before: %2)")
-                  .arg(qs(viz::head_name(*s.layer, *s.kv_head)), qs(viz::head_name(*m_head_before->layer, *m_head_before->kv_head)));
+    framed << "moved here from " + qs(viz::head_name(*m_head_before->layer, *m_head_before->kv_head)).remove(" ·");
   else if (head)
     framed << "this head";
   const viz::HeadPick pick = viz::pick_head(snapshot, s);

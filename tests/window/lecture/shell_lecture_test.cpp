@@ -297,14 +297,14 @@ TEST_F(LectureTest, AClickOnAWordSelectsItsTokensAndEvictsThemByHand) {
   EXPECT_FALSE(editor.textCursor().hasSelection()) << "it is still a click that places the caret";
   QPushButton* evict = buttonOf(*window, "Evict");
   ASSERT_NE(evict, nullptr);
-  EXPECT_EQ(evict->text(), "Evict by hand (E)") << "a click does not begin to write";
+  EXPECT_EQ(evict->text(), "Evict in all heads (E)") << "a click does not begin to write";
   QTest::mouseDClick(editor.viewport(), Qt::LeftButton, {}, editor.rectsOf(first).front().center().toPoint());
   EXPECT_EQ(QApplication::focusWidget(), &editor);
-  EXPECT_EQ(evict->text(), "Evict by hand (Esc, E)") << "E is a letter here";
+  EXPECT_EQ(evict->text(), "Evict in all heads (Esc, E)") << "E is a letter here";
   const QString before = editor.exactText();
   press(Qt::Key_Escape);
   EXPECT_NE(QApplication::focusWidget(), &editor);
-  EXPECT_EQ(evict->text(), "Evict by hand (E)");
+  EXPECT_EQ(evict->text(), "Evict in all heads (E)");
   const auto forked = [this] {
     return snapshot().lanes.size() == 5 && snapshot().phase == RunPhase::idle && window->workspace().lane()->fork_of >= 0;
   };

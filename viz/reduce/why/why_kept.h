@@ -49,6 +49,7 @@ std::string verdict_text(const HeadPick& pick, int token);
 struct Reason {
   std::string question, answer;
 };
-Reason why_sentence(const Snapshot& snapshot, const HeadPick& pick, int token);
+/// `run`: its name, where several are looked at.
+Reason why_sentence(const Snapshot& snapshot, const HeadPick& pick, int token, const std::string& run = {});
 
 }  // namespace kvscope::viz

@@ -26,6 +26,8 @@ std::string gone_because(const Why& why) {
 
 std::string kept_because(const HeadPick& pick, int token) {
   if (pick.lane == 0 && pick.values->budget < 0) return "the full cache keeps every token";
+  if (const int back = restored_before(*pick.run, pick.step + 1, pick.head, token); back >= 0)  // whatever keeps it since
+    return fmt::format("it was put back by hand after step {}: without that it would still be gone", back);
   const WhyKept kept = why_kept(pick, token);
   if (kept.step < 0) return "nothing had to go yet";
   if (kept.newer) return fmt::format("it came after the last selection, that of step {}", kept.step);
@@ -36,18 +38,21 @@ std::string kept_because(const HeadPick& pick, int token) {
 
 }  // namespace
 
-Reason why_sentence(const Snapshot& snapshot, const HeadPick& pick, int token) {
+Reason why_sentence(const Snapshot& snapshot, const HeadPick& pick, int token, const std::string& run) {
   const SlotFacts slot = slot_facts(pick, token);
   if (slot.token < 0) return {};
   const std::string who = quoted(token_text(snapshot, token));
   const std::string where = fmt::format("layer {}, head {}", pick.values->layer, pick.values->kv_head);
-  if (slot.pos == token) return {fmt::format("Why is {} still there?", who), fmt::format("In {} {}.", where, kept_because(pick, token))};
+  const std::string gone = fmt::format("Why is {} gone{}?", who, run.empty() ? run : " from " + run);
+  if (slot.pos == token)
+    return {fmt::format("Why is {} still there{}?", who, run.empty() ? run : " in " + run),
+            fmt::format("In {} {}.", where, kept_because(pick, token))};
   const Why why = why_of(pick, token);
-  if (why.step < 0 || why.event.pos != token) return {fmt::format("Why is {} gone?", who), "What happened to it is not known."};
+  if (why.step < 0 || why.event.pos != token) return {gone, "What happened to it is not known."};
   const std::string how = why.event.kind == Event::Kind::merge ? fmt::format("It was merged into {} in step {} of {}",
                                                                              quoted(token_text(snapshot, why.event.into)), why.step, where)
                                                                : fmt::format("It left {} in step {}", where, why.step);
-  return {fmt::format("Why is {} gone?", who), fmt::format("{}: {}.", how, gone_because(why))};
+  return {gone, fmt::format("{}: {}.", how, gone_because(why))};
 }
 
 }  // namespace kvscope::viz

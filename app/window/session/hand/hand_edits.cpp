@@ -101,9 +101,10 @@ WhatIf HandEdits::early(WhatIf::Kind kind) const {
 }
 
 EditsMade HandEdits::made(WhatIf::Kind kind) const {
-  if (kind == WhatIf::Kind::restore && m_restored_stays) kind = WhatIf::Kind::pin;
+  const bool brings_back = kind == WhatIf::Kind::restore && m_restored_stays;  // where it is gone, though other heads may have it
+  if (brings_back) kind = WhatIf::Kind::pin;
   WhatIf one = early(kind);
-  const bool gone = kind == WhatIf::Kind::pin && !one.positions.empty() && !emptyEdit(one).isEmpty();
+  const bool gone = kind == WhatIf::Kind::pin && !one.positions.empty() && (brings_back || !emptyEdit(one).isEmpty());
   if (!gone || !m_workspace.snapshot().shadow) return {one};
   WhatIf back = early(WhatIf::Kind::restore);
   one.step = back.step;

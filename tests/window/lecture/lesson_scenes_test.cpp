@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the captions of the built-in lessons name is to be seen without touching anything.
+#include <QRegularExpression>
+
+#include "app/window/lecture/lecture_caption.h"
+#include "app/window/panels/prompt/prompt_editor.h"
+#include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/shell/panel_paint.h"
+#include "viz/draw/format.h"
+#include "window/lecture/lesson_fixture.h"
+#include "window/support/patience.h"
+
+namespace kvscope {
+namespace {
+
+class LessonScene : public LessonTest, public ::testing::WithParamInterface<int> {
+ protected:
+  /// Stands in the part of the text that one sees.
+  bool seen(int token) {
+    const PromptEditor& editor = mode().page().prompt().editor();
+    return std::ranges::any_of(editor.rectsOf(token),
+                               [&](const QRectF& r) { return editor.viewport()->rect().contains(r.center().toPoint()); });
+  }
+  /// Tokens that the caption quotes and the text does not show as meant. Words of the answers stand below the text.
+  std::string unmarked(const viz::Facts& facts) {
+    static const QRegularExpression quote("(«[^»]*»)(?: #([0-9]+))?");
+    const QString words = mode().caption().text();
+    std::string out;
+    for (auto it = quote.globalMatch(words); it.hasNext();) {
+      const QRegularExpressionMatch match = it.next();
+      const std::string text = match.captured(1).toStdString();
+      if (std::ranges::any_of(std::array{"says", "reference_says", "choice", "reference_choice"},
+                              [&](const char* name) { return facts.at(name).text == text; }))
+        continue;
+      const int place = match.captured(2).isEmpty() ? -1 : match.captured(2).toInt();
+      bool marked = false;
+      for (int token = 0; token < snapshot().n_prompt && !marked; ++token)
+        marked = (place < 0 || token == place) && viz::quoted(viz::token_text(snapshot(), token)) == text &&
+                 viz::has_token(selection(), token) && seen(token);
+      if (!marked) out += match.captured().toStdString() + " ";
+    }
+    return out;
+  }
+};
+
+TEST_P(LessonScene, WhatItsCaptionNamesIsMarkedInTheText) {
+  window->resize(1280, 800);
+  ASSERT_TRUE(settle());
+  open(builtInLesson(static_cast<std::size_t>(GetParam())));
+  for (int i = 0; i < guide().nScenes(); ++i) {
+    guide().goTo(i);
+    ASSERT_TRUE(arrived());
+    const Scene& scene = guide().at(i);
+    const std::string where = guide().lesson().name + " " + scene.id + ": " + mode().caption().text().toStdString();
+    if (scene.look == Scene::Look::reads) {
+      ASSERT_TRUE(selection().tokens) << where;
+      const QString text = qs(viz::token_text(snapshot(), selection().tokens->first));
+      EXPECT_TRUE(std::ranges::any_of(text, [](QChar c) { return c.isLetterOrNumber(); })) << text.toStdString() << " " << where;
+    }
+    if (scene.compare || scene.memory) continue;
+    const viz::Facts facts = viz::lecture_facts(snapshot(), selection());
+    EXPECT_EQ(unmarked(facts), "") << where;
+    const auto names = [&](const std::string& fact) {
+      return std::ranges::any_of(scene.variants,
+                                 [&](const Scene::Variant& v) { return (v.message + v.text).find("{" + fact) != std::string::npos; });
+    };
+    EXPECT_TRUE(!names("first_attention") || seen(0)) << where;
+    if (!names("sinks")) continue;
+    const PromptEditor& editor = mode().page().prompt().editor();
+    int n = 0;
+    for (int token = 0; token < snapshot().n_prompt; ++token)
+      n += editor.colours().category(token) == Category::sink && seen(token) ? 1 : 0;
+    EXPECT_EQ(n, static_cast<int>(facts.at("sinks").number)) << where;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LessonScene, ::testing::Range(1, 10));
+
+/// The full cache, which the page of the comparison selects, has lost nothing.
+TEST_F(LessonTest, AskedWhyOverAComparisonTheRunThatLostTheTokenAnswers) {
+  open(builtInLesson(5));
+  guide().goTo(QString("compare"));
+  ASSERT_TRUE(arrived());
+  press(Qt::Key_W);
+  EXPECT_TRUE(mode().caption().text().startsWith("Why is «4» gone from SnapKV? It left layer 4, head 3 in step 0: "))
+      << mode().caption().text().toStdString();
+  EXPECT_LE(mode().caption().lines(), 2);
+  press(Qt::Key_W);
+  EXPECT_FALSE(mode().caption().text().startsWith("Why"));
+}
+
+}  // namespace
+}  // namespace kvscope
