@@ -145,6 +145,7 @@ TEST_F(ReadingPictures, BeginWithTheTextWhereNothingOfTheModelWasShown) {
   const std::vector<Snapshot> shown = pictures(Reading::Screen::nothing, {.show = 1e9});
   ASSERT_EQ(shown.size(), 1u);
   EXPECT_TRUE(shown[0].lanes.empty());
+  EXPECT_EQ(shown[0].progress, 0) << "nothing of it is done";
 }
 
 TEST_F(ReadingPictures, AreLeftOutWhereTheTextIsSoonRead) {

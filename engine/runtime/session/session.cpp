@@ -241,6 +241,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   started = published = Clock::now();
   n_logits = request.n_logits;
   progress_ = progress;
+  told_share = 0;
   publish_ = publish;
   notice = device_notice;
   decode_ms = decode_rows = 0;
@@ -585,12 +586,14 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
 Snapshot Session::Impl::partial(const RunRequest& request, int n_steps) {
   Snapshot out = snapshot(request, n_steps);
   out.phase = RunPhase::computing;
+  out.progress = told_share;
   for (LaneSnapshot& lane : out.lanes)  // their steps are still to come
     std::erase_if(lane.warnings, [](const LaneWarning& w) { return w.kind == LaneWarning::Kind::edits_idle; });
   return out;
 }
 
 void Session::Impl::report(const std::string& activity, double fraction) {
+  told_share = fraction;
   if (progress_) progress_(activity, fraction);
 }
 

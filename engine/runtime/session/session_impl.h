@@ -119,6 +119,7 @@ struct Session::Impl {
   Reading::Screen screen = Reading::Screen::nothing;
   bool handed_out = false;  // the records of the state above are somewhere else
   Progress progress_;
+  double told_share = 0;  // of the request's work, as progress was told last
   Publish publish_;
 };
 

@@ -182,7 +182,7 @@ class Strip {
       }
     }
     p_.unclip();
-    if (!all) rows_.row_label(at_.text.y0 + p_.px(8), "most attended", "+: zoom in");
+    if (!all) rows_.row_label(at_.text.y0 + p_.px(8), "most attended", p_.frame().alone ? "" : "+: zoom in");  // paper has no keys
   }
 
   void draw_selection() {
