@@ -84,8 +84,9 @@ std::string what_a_page_tells(const Snapshot& snapshot, const std::string& file)
 }
 
 std::string what_a_lesson_page_tells(const PageLesson& lesson, const std::string& file) {
-  return fmt::format("{} will hold {} {} of \"{}\" with notes, texts and results: anyone with the file can read it", file,
-                     lesson.scenes.size(), lesson.scenes.size() == 1 ? "scene" : "scenes", lesson.name);
+  const bool notes = std::ranges::any_of(lesson.scenes, [](const PageScene& scene) { return !scene.notes.empty(); });
+  return fmt::format("{} will hold {} {} of \"{}\" with {}texts and results: anyone with the file can read it", file, lesson.scenes.size(),
+                     lesson.scenes.size() == 1 ? "scene" : "scenes", lesson.name, notes ? "notes, " : "");
 }
 
 }  // namespace kvscope::share

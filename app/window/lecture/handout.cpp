@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/lecture/handout.h"
 
+#include <algorithm>
+
 #include <QBuffer>
 #include <QPainter>
 #include <QPdfWriter>
@@ -19,13 +21,17 @@ namespace {
 constexpr int kLookMs = 120, kScenesOnSheet = 2, kDots = 150;  // dots an inch
 constexpr double kPictureShare = 0.58;                         // of a scene's part of the sheet, at most
 
-QString scenesText(const share::PageScene& scene, int number) {
-  return QString(
-             "<p style='margin:0 0 4px 0;color:#666666'>%1 · %2</p><p style='margin:0 0 4px 0;color:#000000'><b>%3</b> %4</p>"
-             "<p style='margin:0;color:#000000'>%5</p>")
+QString sceneText(const share::PageScene& scene, int number) {
+  return QString("<p style='margin:0 0 4px 0;color:#666666'>%1 · %2</p><p style='margin:0 0 4px 0;color:#000000'><b>%3</b> %4</p>")
       .arg(number)
-      .arg(qs(scene.name).toHtmlEscaped(), qs(scene.message).toHtmlEscaped(), qs(scene.text).toHtmlEscaped(),
-           qs(scene.notes).toHtmlEscaped());
+      .arg(qs(scene.name).toHtmlEscaped(), qs(scene.message).toHtmlEscaped(), qs(scene.text).toHtmlEscaped());
+}
+
+void beginSheets(QPdfWriter& pdf, const QString& title) {
+  pdf.setTitle(title);
+  pdf.setCreator("kvscope " KVSCOPE_VERSION);
+  pdf.setResolution(kDots);
+  pdf.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Portrait, QMarginsF(15, 15, 15, 15), QPageLayout::Millimeter));
 }
 
 }  // namespace
@@ -36,10 +42,7 @@ bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes
   buffer.open(QIODevice::WriteOnly);
   {
     QPdfWriter pdf(&buffer);
-    pdf.setTitle(lesson);
-    pdf.setCreator("kvscope " KVSCOPE_VERSION);
-    pdf.setResolution(kDots);
-    pdf.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Portrait, QMarginsF(15, 15, 15, 15), QPageLayout::Millimeter));
+    beginSheets(pdf, lesson);
     QPainter painter(&pdf);
     const double width = pdf.width(), title = 0.3 * kDots, part = (pdf.height() - title) / kScenesOnSheet;
     for (std::size_t i = 0; i < scenes.size(); ++i) {
@@ -57,13 +60,31 @@ bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes
       QTextDocument words;
       words.setDefaultFont(uiFont(kDots * 13 / 96));
       words.setDocumentMargin(0);
-      words.setHtml(scenesText(scenes[i].scene, static_cast<int>(i) + 1));
+      words.setHtml(sceneText(scenes[i].scene, static_cast<int>(i) + 1));
       words.setTextWidth(width);
       painter.save();
       painter.translate(0, top + size.height() + 0.1 * kDots);
       words.drawContents(&painter, QRectF(0, 0, width, part - size.height() - 0.2 * kDots));
       painter.restore();
     }
+  }
+  return writeFile(path, bytes.toStdString(), error);
+}
+
+bool writeNotes(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error) {
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  buffer.open(QIODevice::WriteOnly);
+  {
+    QPdfWriter pdf(&buffer);
+    beginSheets(pdf, lesson + ": speaker notes");
+    QString all = QString("<p>%1: speaker notes</p>").arg(lesson.toHtmlEscaped());
+    for (std::size_t i = 0; i < scenes.size(); ++i)
+      all += sceneText(scenes[i].scene, static_cast<int>(i) + 1) + QString("<p>%1</p><hr>").arg(qs(scenes[i].scene.notes).toHtmlEscaped());
+    QTextDocument words;
+    words.setDefaultFont(uiFont(14));
+    words.setHtml(all);
+    words.print(&pdf);
   }
   return writeFile(path, bytes.toStdString(), error);
 }
@@ -129,8 +150,17 @@ void Handout::finish() {
   m_timer.stop();
   m_guide.goTo(m_before);
   Q_EMIT ended();
-  if (m_path.endsWith(".html", Qt::CaseInsensitive)) return writePage();
   QString why;
+  m_notes.clear();
+  if (std::ranges::any_of(m_scenes, [](const HandoutScene& s) { return !s.scene.notes.empty(); })) {
+    m_notes = m_path.left(m_path.lastIndexOf('.')) + "-notes.pdf";
+    writeNotes(qs(m_guide.lesson().name), m_scenes, m_notes, &why);
+  }
+  if (!why.isEmpty()) {
+    m_scenes.clear();
+    return void(Q_EMIT failed(why));
+  }
+  if (m_path.endsWith(".html", Qt::CaseInsensitive)) return writePage();
   if (writeHandout(qs(m_guide.lesson().name), m_scenes, m_path, &why))
     Q_EMIT written(m_path, static_cast<int>(m_scenes.size()), m_left_out);
   else
@@ -140,7 +170,10 @@ void Handout::finish() {
 
 void Handout::writePage() {
   share::PageLesson lesson{m_guide.lesson().name, {}, {}};
-  for (const HandoutScene& scene : m_scenes) lesson.scenes.push_back(scene.scene);
+  for (const HandoutScene& scene : m_scenes) {
+    lesson.scenes.push_back(scene.scene);
+    lesson.scenes.back().notes.clear();
+  }
   m_page.write(
       [lesson = std::move(lesson), shown = ShownFacts(m_model.controller, *m_parts.front().snapshot),
        parts = std::move(m_parts)]() mutable {

@@ -22,8 +22,10 @@ struct HandoutScene {
   QImage picture;
 };
 
-/// A4 sheets of a lesson, two scenes each: picture, caption, notes. False: `error` says why and what to do.
+/// A4 sheets of a lesson, two scenes each: picture and caption. False: `error` says why and what to do.
 bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error);
+/// What the speaker wants to say to each scene, which is for nobody else.
+bool writeNotes(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error);
 
 /// Goes through the scenes as paging does, takes a picture of each as it stands and what it is of, and writes them: on A4 sheets, or as a
 /// web page with the results of every scene. The guide is where it was afterwards. UI thread only.
@@ -36,6 +38,8 @@ class Handout : public QObject {
   /// path: .html is a page, whatever else sheets.
   void write(const QString& path);
   bool running() const { return m_timer.isActive(); }
+  /// The file beside the last handout that has the speaker's notes; empty: the lesson has none.
+  const QString& notes() const { return m_notes; }
   /// Nothing is written; the guide goes back to where it was.
   void cancel();
 
@@ -57,7 +61,7 @@ class Handout : public QObject {
   WindowModel& m_model;
   std::function<QImage()> m_picture;
   QTimer m_timer;
-  QString m_path, m_left_out;
+  QString m_path, m_notes, m_left_out;
   std::vector<HandoutScene> m_scenes;
   std::vector<share::PagePart> m_parts;
   SharePage m_page;

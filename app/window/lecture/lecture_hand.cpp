@@ -55,12 +55,17 @@ bool LectureHand::gone() const {
   return true;
 }
 
+void LectureHand::setOnPaper(bool on) {
+  m_on_paper = on;
+  refresh();
+}
+
 void LectureHand::refresh() {
   const bool away = gone();
   m_evict->setVisible(!away && m_hand.obstacleOf(WhatIf::Kind::evict).isEmpty());
   m_why->setVisible(away);
   m_restore->setVisible(away && !m_editor.writing() && m_hand.obstacleOf(WhatIf::Kind::restore).isEmpty());
-  setVisible(!m_evict->isHidden() || away);
+  setVisible(!m_on_paper && (!m_evict->isHidden() || away));
   if (isHidden()) return;
   const bool writing = m_editor.writing();
   const viz::TokenRange& range = *m_workspace.selection().tokens;
@@ -76,7 +81,8 @@ void LectureHand::refresh() {
   word(m_why, "Why?", "W", QString("Why %1 has no slot of its own in this head: below").arg(which));
   const int room = parentWidget()->width() * 11 / 20 - (away ? m_why->sizeHint().width() : 0);  // the title has the rest
   const auto words = [&](const QPushButton& b, const QString& verb) {
-    const int around = b.sizeHint().width() - b.fontMetrics().horizontalAdvance(b.text()) + b.fontMetrics().horizontalAdvance(" (Esc, R)");
+    const int around = b.sizeHint().width() - b.fontMetrics().horizontalAdvance(b.text()) +
+                       b.fontMetrics().horizontalAdvance(writing ? " (Esc, E)" : " (R)");
     return fitting(b.fontMetrics(), room - around, {verb + where, QString(verb + where).remove(" heads"), verb});
   };
   word(m_evict, words(*m_evict, "Evict"), "E", "Evict " + beside);

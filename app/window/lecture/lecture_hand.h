@@ -20,6 +20,9 @@ class LectureHand : public QWidget {
  public:
   LectureHand(Workspace& workspace, HandEdits& hand, PromptEditor& editor, QWidget* parent = nullptr);
 
+  /// For a picture: hidden.
+  void setOnPaper(bool on);
+
  Q_SIGNALS:
   /// Why the token is gone, or still there.
   void whyAsked();
@@ -35,6 +38,7 @@ class LectureHand : public QWidget {
   HandEdits& m_hand;
   PromptEditor& m_editor;
   QPushButton *m_evict, *m_why, *m_restore;
+  bool m_on_paper = false;
 };
 
 }  // namespace kvscope

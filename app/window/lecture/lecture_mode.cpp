@@ -61,6 +61,7 @@ constexpr double kLectureScale = 1.6;  // of all type, at the size that the desi
 constexpr QSize kLectureSize{1600, 1000};
 constexpr double kCanvasType = 14.0 / 12;  // numbers of a whole page's canvas are as large as those of the four panels
 constexpr double kPassingType = 16.0 / 13;
+constexpr int kLeastTip = 22;  // px of tooltips: all that an audience reads is as large
 constexpr double kLeastScale = 1.0, kMostScale = 3.2;
 
 double fitOf(const QSize& size) {
@@ -114,7 +115,7 @@ LectureMode::LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvase
       m_place(place),
       m_stage(new LessonStage(model.workspace, model.controller, this)),
       m_guide(new LectureGuide(model.workspace, *m_stage, this)),
-      m_files(new LessonFiles(*m_guide, model.workspace, this)),
+      m_files(new LessonFiles(*m_guide, model.workspace, model.settings.get(), this)),
       m_dialogs(new LectureDialogs(this)),
       m_handout(new Handout(
           *m_guide, model, [this] { return picture(); }, this)) {
@@ -135,7 +136,7 @@ void LectureMode::build() {
   m_atlas->setAccessibleName("All heads");
   m_page = new LecturePage(m_model.workspace, m_model.controller, m_atlas, &m_rows.pages());
   m_pages.add(Page::lecture, m_page, {"lecture", m_atlas, "&Lecture", "Alt+5"});
-  auto* hand = new LectureHand(m_model.workspace, m_model.hand, m_page->prompt().editor(), m_page);
+  auto* hand = m_hand = new LectureHand(m_model.workspace, m_model.hand, m_page->prompt().editor(), m_page);
   m_page->textPanel().addControl(hand);
   QWidget::setTabOrder(&m_page->prompt().editor(), hand);
   connect(hand, &LectureHand::edited, m_atlas, [this] { m_atlas->setFocus(); });  // where Ctrl+Z is about the edit
@@ -222,6 +223,8 @@ void LectureMode::followHandout() {
   connect(m_handout, &Handout::begun, this, [this] {  // paper is light
     m_theme_before = &m_model.workspace.theme();
     m_model.workspace.setTheme(viz::light_theme());
+    m_row->setOnPaper(true);
+    m_hand->setOnPaper(true);
     m_writing = new QProgressDialog("Writing the handout: every scene is shown once …", "Cancel", 0, m_guide->nScenes(),
                                     m_rows.central()->window());
     m_writing->setWindowTitle("Write handout");
@@ -231,12 +234,15 @@ void LectureMode::followHandout() {
   });
   connect(m_handout, &Handout::ended, this, [this] {
     m_model.workspace.setTheme(*m_theme_before);
+    m_row->setOnPaper(false);
+    m_hand->setOnPaper(false);
     std::exchange(m_writing, nullptr)->deleteLater();
   });
   connect(m_handout, &Handout::reached, this, [this](int scene) { m_writing->setValue(scene); });
   connect(m_handout, &Handout::failed, this, [this](const QString& why) { m_rows.notices().show(why, why); });
   connect(m_handout, &Handout::written, this, [this](const QString& path, int n, const QString& left_out) {
-    const QString words = QString("%1 scenes written to %2").arg(n).arg(path);
+    const QString notes = m_handout->notes();
+    const QString words = QString("%1 scenes written to %2").arg(n).arg(path) + (notes.isEmpty() ? notes : ", your notes to " + notes);
     if (left_out.isEmpty()) return m_rows.say(words);
     const QString all = words + "; " + left_out;
     m_rows.notices().show(all, all);  // it stays until it has been read
@@ -341,11 +347,13 @@ void LectureMode::applyScale(bool anew) {
   const QString sheet = m_on ? kvscope::styleSheet(m_model.workspace.theme(), scale) : QString();
   // What is said in passing has the tools' type, and that is small: as large as the words in the rows above and below.
   const auto type_of = [&](const QWidget* w) { return w == m_page ? stage : w == m_row || w == m_caption ? scale : scale * kPassingType; };
-  for (QWidget* w : m_enlarged) w->setStyleSheet(m_on ? kvscope::styleSheet(m_model.workspace.theme(), type_of(w)) : sheet);
+  const int tip = std::max(kLeastTip, px(16));
+  const QString tips = QString("QToolTip { font-size: %1px; }").arg(tip);
+  for (QWidget* w : m_enlarged) w->setStyleSheet(m_on ? kvscope::styleSheet(m_model.workspace.theme(), type_of(w)) + tips : sheet);
   m_dialogs->setSheet(sheet, scale);
   QApplication::setFont(uiFont(px(13)), "QMenu");  // of those to come
   for (QMenu* menu : m_rows.central()->window()->findChildren<QMenu*>()) menu->setFont(uiFont(px(13)));
-  QToolTip::setFont(uiFont(px(12)));
+  QToolTip::setFont(uiFont(m_on ? tip : 12));
   m_atlas->setLook(stage * kCanvasType, true);
   for (const viz::ViewEntry& view : viz::view_entries()) {
     if (!view.in_lecture) continue;
@@ -363,7 +371,8 @@ void LectureMode::fillMenu(Commands& commands, QMenu* menu) {
       commands.add(menu, {"Write hand&out…",
                           {},
                           [this] { writeHandout(); },
-                          "Every scene of the lesson: on A4 sheets with picture, caption, notes, or as a web page with its results"}));
+                          "Every scene of the lesson: on A4 sheets with picture and caption, or as a web page with its results; "
+                          "your notes in a file of their own"}));
   m_actions.push_back(commands.add(menu, {"&Why the selected token is gone",
                                           {Qt::Key_W},
                                           [this] { askWhy(); },
@@ -437,7 +446,11 @@ void LectureMode::writeHandout() {
 QImage LectureMode::picture() const {
   for (CanvasWidget* canvas : m_canvases.all())
     if (canvas->isVisible() && !canvas->settled()) return {};
-  return windowAsPixmap(*m_rows.central()->window()).toImage();
+  QWidget& window = *m_rows.central()->window();
+  const QImage whole = windowAsPixmap(window).toImage();
+  // The caption stands below the picture, as text.
+  const double above = m_caption->mapTo(&window, QPoint()).y() * whole.devicePixelRatio();
+  return whole.copy(0, 0, whole.width(), static_cast<int>(above));
 }
 
 void LectureMode::setGhostSteps(int steps) { m_model.workspace.setGhostSteps(m_ghost_choice = steps); }

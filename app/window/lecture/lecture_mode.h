@@ -24,6 +24,7 @@ class Handout;
 class LectureCaption;
 class LectureDialogs;
 class LectureGuide;
+class LectureHand;
 class LecturePage;
 class LectureRow;
 class LessonFiles;
@@ -116,6 +117,7 @@ class LectureMode : public QObject {
   CanvasWidget* m_atlas = nullptr;
   LecturePage* m_page = nullptr;
   LectureRow* m_row = nullptr;
+  LectureHand* m_hand = nullptr;
   LectureCaption* m_caption = nullptr;
   SpeakerNotes* m_notes = nullptr;       // made when they are first asked for
   BlackScreen* m_black = nullptr;        // made when it is first asked for

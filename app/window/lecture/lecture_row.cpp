@@ -82,6 +82,13 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
   refresh();
 }
 
+void LectureRow::setOnPaper(bool on) {
+  for (QWidget* w :
+       {static_cast<QWidget*>(m_slider), static_cast<QWidget*>(m_back), static_cast<QWidget*>(m_play), static_cast<QWidget*>(m_forward),
+        static_cast<QWidget*>(m_ghosts), static_cast<QWidget*>(m_menu), static_cast<QWidget*>(m_leave)})
+    w->setVisible(!on);
+}
+
 void LectureRow::takeMenus(const QMenuBar& menus) { m_menu->menu()->addActions(menus.actions()); }
 
 QToolButton* LectureRow::button(const QString& help) {
@@ -209,9 +216,16 @@ void LectureRow::wordSlots() {
       raise = wanted <= m_slider->minimum() ? QString(", the least") : QString(", asked %1").arg(wanted);
       help += "\n" + qs(text_of(*raised));
     }
-    if (settled && !(std::abs(held.mean - asked) < 0.05 && held.alike())) {
+    const QString range = QString("%1–%2").arg(qs(viz::format_count(held.fewest)), qs(viz::format_count(held.most)));
+    const int answered = step ? viz::tokens_seen(*step) - snapshot.n_prompt : 0;
+    if (settled && answered > 0 && std::abs(held.mean - asked - answered) < 0.05) {  // what was compressed once has grown since
+      const QString sum = QString("%1 + %2 of the answer").arg(qs(viz::format_count(asked))).arg(answered);
+      const QString short_sum = QString("%1 + %2").arg(qs(viz::format_count(asked))).arg(answered), is = " = " + holds;
+      m_slot_words = held.alike() ? QStringList{sum + is + " slots" + bytes, sum + is + " slots", short_sum + is + " slots", short_sum + is}
+                                  : QStringList{sum + ": " + range + ", mean " + holds + bytes, sum + ": " + range + ", mean " + holds,
+                                                short_sum + ": " + range, range};
+    } else if (settled && !(std::abs(held.mean - asked) < 0.05 && held.alike())) {
       const QString words = QString("asked %1, holds ").arg(qs(viz::format_count(wanted)));
-      const QString range = QString("%1–%2").arg(qs(viz::format_count(held.fewest)), qs(viz::format_count(held.most)));
       m_slot_words = held.alike() ? QStringList{words + holds + " slots" + bytes, words + holds + " slots", words + holds}
                                   : QStringList{words + range + ", mean " + holds + bytes, words + range + ", mean " + holds, words + range,
                                                 words + holds};

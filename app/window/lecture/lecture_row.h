@@ -32,6 +32,8 @@ class LectureRow : public QFrame {
   LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools, QWidget* parent = nullptr);
   /// The menus behind the button, once they are all there.
   void takeMenus(const QMenuBar& menus);
+  /// For a picture: without what can be pressed.
+  void setOnPaper(bool on);
   QSlider* budgetSlider() const { return m_slider; }
   QToolButton* menuButton() const { return m_menu; }
 

@@ -7,6 +7,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
+#include <QSettings>
 #include <QStandardPaths>
 #include <QTextBrowser>
 #include <QVBoxLayout>
@@ -26,6 +27,8 @@ namespace kvscope {
 namespace {
 constexpr const char* kKinds = "Lessons (*.json);;All files (*)";
 constexpr std::size_t kMostBytes = 1u << 20;
+constexpr const char* kOwn = "lessons/own";
+constexpr qsizetype kMostOwn = 8;
 
 /// Among those of the program, by whatever path the file was named.
 std::vector<std::string>::const_iterator place_of(const std::string& path) {
@@ -34,8 +37,10 @@ std::vector<std::string>::const_iterator place_of(const std::string& path) {
 }
 }  // namespace
 
-LessonFiles::LessonFiles(const LectureGuide& guide, const Workspace& workspace, QObject* parent)
-    : QObject(parent), m_guide(guide), m_workspace(workspace) {}
+LessonFiles::LessonFiles(const LectureGuide& guide, const Workspace& workspace, QSettings* settings, QObject* parent)
+    : QObject(parent), m_guide(guide), m_workspace(workspace), m_settings(settings) {
+  if (m_settings != nullptr) m_own = m_settings->value(kOwn).toStringList().mid(0, kMostOwn);
+}
 
 void LessonFiles::fillMenu(Commands& commands, QMenu* menu) {
   for (const std::string& path : built_in_lessons()) {
@@ -48,11 +53,31 @@ void LessonFiles::fillMenu(Commands& commands, QMenu* menu) {
       qWarning("%s", error.what());
     }
   }
-  menu->addSeparator();
+  m_own_end = menu->addSeparator();
+  connect(menu, &QMenu::aboutToShow, this, [this, menu] { listOwn(menu); });
   QWidget* over = &commands.window();
   commands.add(menu, {"&Open lesson…", {}, [this, over] { open(over); }, "A text file with scenes; a drop on the window does the same"});
   commands.add(menu, {"&Save a copy of this lesson…", {}, [this, over] { saveCopy(over); }, "A beginning for one of your own"});
   commands.add(menu, {"&How to write a lesson", {}, [this, over] { showGuide(over); }, "The format, and every fact with its value now"});
+}
+
+/// Below those of the program; one whose file is gone, or is no lesson any more, has nothing to open.
+void LessonFiles::listOwn(QMenu* menu) {
+  qDeleteAll(m_own_items);
+  m_own_items.clear();
+  for (const QString& path : m_own) {
+    try {
+      const Lesson lesson = read_lesson(path.toStdString());
+      if (m_own_items.isEmpty()) m_own_items << menu->insertSeparator(m_own_end);
+      auto* item = new QAction(qs(lesson.name).replace('&', "&&"), menu);
+      item->setToolTip(path);
+      connect(item, &QAction::triggered, this, [this, path] { Q_EMIT openRequested(path); });
+      menu->insertAction(m_own_end, item);
+      m_own_items << item;
+    } catch (const Error&) {
+      continue;  // it is listed again once it is back
+    }
+  }
 }
 
 QString LessonFiles::folder() const {
@@ -60,7 +85,13 @@ QString LessonFiles::folder() const {
 }
 
 void LessonFiles::setShown(const QString& path) {
-  if (place_of(path.toStdString()) == built_in_lessons().end()) m_folder = QFileInfo(path).absolutePath();
+  if (place_of(path.toStdString()) != built_in_lessons().end()) return;
+  const QString file = QFileInfo(path).absoluteFilePath();
+  m_folder = QFileInfo(path).absolutePath();
+  m_own.removeAll(file);
+  m_own.prepend(file);
+  if (m_own.size() > kMostOwn) m_own.removeLast();
+  if (m_settings != nullptr) m_settings->setValue(kOwn, m_own);
 }
 
 QString LessonFiles::next() const {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QList>
 #include <QObject>
-#include <QString>
+#include <QStringList>
 
+class QAction;
 class QMenu;
+class QSettings;
 
 namespace kvscope {
 
@@ -17,7 +20,8 @@ class LessonFiles : public QObject {
   Q_OBJECT
 
  public:
-  LessonFiles(const LectureGuide& guide, const Workspace& workspace, QObject* parent);
+  /// `settings` nullptr: one's own lessons are known for this run only.
+  LessonFiles(const LectureGuide& guide, const Workspace& workspace, QSettings* settings, QObject* parent);
   void fillMenu(Commands& commands, QMenu* menu);
   /// Where the user's own lessons are: that of the last one, else their documents.
   QString folder() const;
@@ -37,10 +41,15 @@ class LessonFiles : public QObject {
   void open(QWidget* over);
   void saveCopy(QWidget* over);
   void showGuide(QWidget* over);
+  void listOwn(QMenu* menu);
 
   const LectureGuide& m_guide;
   const Workspace& m_workspace;
+  QSettings* m_settings;
   QString m_folder;
+  QStringList m_own;            // files of the user's lessons, the newest first
+  QList<QAction*> m_own_items;  // in the menu, before m_own_end
+  QAction* m_own_end = nullptr;
 };
 
 }  // namespace kvscope
