@@ -105,8 +105,10 @@ Caption LectureGuide::caption() const {
   if (m_scene < 0 || m_scene >= nScenes()) return {};
   // Numbers of what was there before would be said with authority.
   if (m_running && m_stage.waiting()) return {at(m_scene).name + " …", "What this scene shows is being computed."};
-  if (m_running && !m_arrived && m_workspace.snapshot().phase == RunPhase::failed)
-    return {at(m_scene).name + ": not here.", "What this scene brings cannot be computed; the words above say why."};
+  if (m_running && (!m_arrived || m_lesson.staged()) && m_workspace.snapshot().phase == RunPhase::failed)
+    return {at(m_scene).name + ": not here.",
+            m_arrived ? "What you changed cannot be computed; the words above say why. The dot brings the scene back."
+                      : "What this scene brings cannot be computed; the words above say why."};
   if (m_asked && *m_asked == m_workspace.selection()) {
     const viz::Reason why = reason_of(m_workspace, at(m_scene).compare);
     if (!why.question.empty()) return {why.question, why.answer};

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the captions of the built-in lessons name is to be seen without touching anything.
 #include <QRegularExpression>
+#include <QToolTip>
 
 #include "app/window/lecture/lecture_caption.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/panels/prompt/prompt_panel_samples.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "window/lecture/lesson_fixture.h"
@@ -75,6 +77,59 @@ TEST_P(LessonScene, WhatItsCaptionNamesIsMarkedInTheText) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LessonScene, ::testing::Range(1, 10));
+
+/// What was compressed once grows with the answer: two numbers that differ without a word are a riddle.
+TEST_F(LessonTest, SlotsBeyondTheBudgetAreThoseOfTheAnswer) {
+  window->resize(1280, 800);
+  open(builtInLesson(4));
+  guide().goTo(QString("sees"));
+  ASSERT_TRUE(arrived());
+  EXPECT_TRUE(slotWords().startsWith("33 + 1 of the answer = 34 slots")) << slotWords().toStdString();
+}
+
+TEST_F(LessonTest, TooltipsAreAsLargeAsAllElse) {
+  open(builtInLesson(4));
+  EXPECT_GE(QToolTip::font().pixelSize(), 22);
+  window->showPage(MainWindow::Page::inspect);
+  EXPECT_EQ(QToolTip::font().pixelSize(), 12);
+}
+
+TEST_F(LessonTest, SamplesStandBelowTheWordsOfAnEmptyText) {
+  window->resize(1280, 800);
+  window->showPage(MainWindow::Page::lecture);
+  window->controller().setPrompt("");
+  ASSERT_TRUE(settle());
+  const PromptEditor& editor = mode().page().prompt().editor();
+  const auto* samples = mode().page().prompt().findChild<PromptSamples*>();
+  ASSERT_TRUE(samples->isVisible());
+  const QRect words = QFontMetrics(editor.document()->defaultFont())
+                          .boundingRect(QRect(0, 0, editor.width(), 1000), Qt::TextWordWrap, editor.placeholderText());
+  EXPECT_GE(samples->geometry().top(), editor.geometry().top() + words.height());
+}
+
+/// A policy that must see the whole prompt has no place in a scene that reads token by token.
+TEST_F(LessonTest, APolicyThatIsRefusedSpoilsNoLaterScene) {
+  open(builtInLesson(8));
+  guide().goTo(QString("stream"));
+  ASSERT_TRUE(arrived());
+  const QString before = mode().caption().text();
+  for (const bool next : {false, true}) {
+    window->controller().setLaneSpec(1, "compactor:ratio=0.25");
+    ASSERT_TRUE(waitFor([this] { return snapshot().phase == RunPhase::failed; }, 30000));
+    ASSERT_TRUE(settle());
+    EXPECT_TRUE(window->rows().messages().text().contains("compactor")) << window->rows().messages().text().toStdString();
+    EXPECT_TRUE(window->rows().messages().isVisible()) << "the reason stays while the scene does";
+    EXPECT_TRUE(mode().caption().text().startsWith("Stream: not here.")) << mode().caption().text().toStdString();
+    next ? press(Qt::Key_PageDown) : guide().goTo(QString("stream"));
+    ASSERT_TRUE(arrived());
+    EXPECT_EQ(snapshot().lanes[1].policy, "h2o");
+    EXPECT_FALSE(window->rows().messages().isVisible());
+    if (next)
+      EXPECT_TRUE(mode().caption().text().startsWith("The same budget, a harder task.")) << mode().caption().text().toStdString();
+    else
+      EXPECT_EQ(mode().caption().text(), before);
+  }
+}
 
 /// The full cache, which the page of the comparison selects, has lost nothing.
 TEST_F(LessonTest, AskedWhyOverAComparisonTheRunThatLostTheTokenAnswers) {

@@ -706,12 +706,18 @@ TEST_F(LessonTest, AHandoutHasEveryScene) {
   int n_scenes = 0;
   QObject::connect(&mode().handout(), &Handout::written, [&](const QString&, int n) { n_scenes = n; });
   mode().handout().write(path);
+  EXPECT_FALSE(mode().row().menuButton()->isVisible()) << "nothing can be pressed on paper";
   auto* writing = window->findChild<QProgressDialog*>();
   ASSERT_NE(writing, nullptr) << "scenes that turn by themselves need a word";
   EXPECT_TRUE(writing->labelText().startsWith("Writing the handout")) << writing->labelText().toStdString();
   ASSERT_TRUE(waitFor([&] { return n_scenes > 0; }, 60000));
   EXPECT_EQ(n_scenes, guide().nScenes());
   EXPECT_EQ(guide().scene(), 0) << "where it was";
+  QFile notes(folder.filePath("h-notes.pdf"));
+  ASSERT_TRUE(notes.open(QIODevice::ReadOnly)) << "what the speaker says is in a file of its own";
+  EXPECT_TRUE(notes.readAll().startsWith("%PDF"));
+  EXPECT_TRUE(window->rows().passing().text().contains("your notes to ")) << window->rows().passing().text().toStdString();
+  EXPECT_TRUE(mode().row().menuButton()->isVisible()) << "back on the screen";
   QFile file(path);
   ASSERT_TRUE(file.open(QIODevice::ReadOnly));
   const QByteArray pdf = file.readAll();
@@ -784,6 +790,7 @@ TEST_F(LessonTest, AHandoutThatMovesSaysWhatTheScreenSaid) {
   int n_parts = 0;
   for (const QJsonValue& scene : scenes) {
     const std::string name = scene["name"].toString().toStdString();
+    EXPECT_EQ(scene["notes"].toString(), "") << "for the speaker only: " << name;
     EXPECT_EQ(scene["message"].toString(), qs(said[name].message)) << name;
     EXPECT_EQ(scene["text"].toString(), qs(said[name].text)) << name;
     EXPECT_EQ(scene["run"].toInt(), at[name].lane) << name;
@@ -851,6 +858,14 @@ TEST_F(LessonTest, ALessonOfOnesOwnOpensByFileWithItsNotes) {
   SpeakerNotes notes(guide());
   EXPECT_EQ(notes.text(), "say hello");
   EXPECT_TRUE(mode().caption().nextButton().text().isEmpty()) << "no lesson of the program's follows one's own";
+  const auto listed = [this] {
+    auto* menu = mode().caption().findChild<QToolButton*>()->menu();
+    Q_EMIT menu->aboutToShow();
+    return std::ranges::any_of(menu->actions(), [](const QAction* action) { return action->text() == "Mine"; });
+  };
+  EXPECT_TRUE(listed()) << "among the lessons";
+  ASSERT_TRUE(QFile::rename(folder.filePath("mine.json"), folder.filePath("elsewhere.json")));
+  EXPECT_FALSE(listed()) << "its file is gone";
   write("bad.json", R"({"kvscope":"scenes","version":1,"scenes":[]})");
   window->openFile(folder.filePath("bad.json"));
   EXPECT_TRUE(window->notices().text().contains("at least one scene")) << window->notices().text().toStdString();

@@ -37,6 +37,37 @@ QString fileOf(const QMimeData* source) {
   return kindOfFile(path) == FileKind::prompt ? path : QString();  // the window takes the others
 }
 
+/// The cursor is behind what was put in.
+QTextCursor replaceDiffering(QTextDocument& document, const QString& now, const QString& text) {
+  const qsizetype most = std::min(text.size(), now.size());
+  qsizetype begin = std::ranges::mismatch(text, now).in1 - text.begin(), same = 0;
+  if (begin > 0 && text[begin - 1].isHighSurrogate()) --begin;
+  while (same < most - begin && text[text.size() - 1 - same] == now[now.size() - 1 - same]) ++same;
+  if (same > 0 && text[text.size() - same].isLowSurrogate()) --same;
+  QTextCursor changed(&document);
+  changed.setPosition(static_cast<int>(begin));
+  changed.setPosition(static_cast<int>(now.size() - same), QTextCursor::KeepAnchor);
+  changed.insertText(text.mid(begin, text.size() - same - begin));
+  return changed;
+}
+
+/// The tokens of the word that a token is of, or is a part of: vocabularies cut many words.
+std::pair<int, int> wordOf(const TokenSpans& spans, const QTextDocument& document, int token) {
+  const std::pair alone(token, token);
+  if (spans.positionOf(token) < 0) return alone;
+  const QTextBlock block = document.findBlock(spans.positionOf(token));
+  const QString text = block.text();
+  auto at = static_cast<qsizetype>(spans.positionOf(token) - block.position());
+  while (at >= 0 && at < text.size() && text[at].isSpace()) ++at;  // mostly the space before the word is the token's, too
+  if (at < 0 || at >= text.size() || !text[at].isLetterOrNumber()) return alone;
+  QTextBoundaryFinder words(QTextBoundaryFinder::Word, text);
+  words.setPosition(at);
+  const qsizetype begin = words.isAtBoundary() ? at : words.toPreviousBoundary(), next = words.toNextBoundary();
+  const qsizetype end = next < 0 ? text.size() : next;
+  const auto word = spans.tokens(block.position() + static_cast<int>(begin), block.position() + static_cast<int>(end));
+  return word.first <= token && token <= word.second ? word : alone;
+}
+
 }  // namespace
 
 PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEdit(parent), m_workspace(workspace) {
@@ -87,15 +118,7 @@ QString PromptEditor::exactText() const { return document()->toRawText().replace
 void PromptEditor::setExactText(const QString& text) {
   const QString now = exactText();
   if (text == now) return;
-  const qsizetype most = std::min(text.size(), now.size());
-  qsizetype begin = std::ranges::mismatch(text, now).in1 - text.begin(), same = 0;
-  if (begin > 0 && text[begin - 1].isHighSurrogate()) --begin;
-  while (same < most - begin && text[text.size() - 1 - same] == now[now.size() - 1 - same]) ++same;
-  if (same > 0 && text[text.size() - same].isLowSurrogate()) --same;
-  QTextCursor changed(document());
-  changed.setPosition(static_cast<int>(begin));
-  changed.setPosition(static_cast<int>(now.size() - same), QTextCursor::KeepAnchor);
-  changed.insertText(text.mid(begin, text.size() - same - begin));
+  const QTextCursor changed = replaceDiffering(*document(), now, text);
   if (hasFocus()) setTextCursor(changed);
 }
 
@@ -176,7 +199,7 @@ void PromptEditor::recolour() {
 
 void PromptEditor::placeLeads() {
   if (m_click_selects && m_spans_of) m_leads.update(*m_spans_of, typeFont(*this, Type::text), px(*this, 4));
-  m_layout->setIndent(m_click_selects ? px(*this, 2) : 0, m_leads.all().empty() ? 0 : m_leads.width() + px(*this, 2));
+  m_layout->setIndent(m_click_selects ? px(*this, 2) : 0, m_leads.holds(0) ? m_leads.width() + px(*this, 2) : 0);
 }
 
 // ---- selection and hover
@@ -190,23 +213,6 @@ void PromptEditor::publishSelection() {
   m_workspace.setSelection(selection);
 }
 
-/// The tokens of the word that a token is of, or is a part of: vocabularies cut many words.
-std::pair<int, int> PromptEditor::wordOf(int token) const {
-  const std::pair alone(token, token);
-  if (m_leads.holds(token)) return alone;
-  const QTextBlock block = document()->findBlock(m_spans.positionOf(token));
-  const QString text = block.text();
-  auto at = static_cast<qsizetype>(m_spans.positionOf(token) - block.position());
-  while (at >= 0 && at < text.size() && text[at].isSpace()) ++at;  // mostly the space before the word is the token's, too
-  if (at < 0 || at >= text.size() || !text[at].isLetterOrNumber()) return alone;
-  QTextBoundaryFinder words(QTextBoundaryFinder::Word, text);
-  words.setPosition(at);
-  const qsizetype begin = words.isAtBoundary() ? at : words.toPreviousBoundary(), next = words.toNextBoundary();
-  const qsizetype end = next < 0 ? text.size() : next;
-  const auto word = m_spans.tokens(block.position() + static_cast<int>(begin), block.position() + static_cast<int>(end));
-  return word.first <= token && token <= word.second ? word : alone;
-}
-
 void PromptEditor::selectWordAt(const QPoint& point) {
   viz::Selection selection = m_workspace.selection();
   const int token = tokenAt(point);
@@ -215,7 +221,7 @@ void PromptEditor::selectWordAt(const QPoint& point) {
     selection.more_tokens.clear();
     selection.slot.reset();
   } else {
-    const auto [first, last] = wordOf(token);
+    const auto [first, last] = wordOf(m_spans, *document(), token);
     selection.select({first, last});
     selection.slot = token;  // of the word that was clicked, this
   }

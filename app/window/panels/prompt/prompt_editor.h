@@ -95,7 +95,6 @@ class PromptEditor : public QPlainTextEdit {
   int placeOf(int token) const { return m_leads.holds(token) ? 0 : m_spans.positionOf(token); }
   void publishSelection();
   void selectWordAt(const QPoint& point);
-  std::pair<int, int> wordOf(int token) const;
   void showSelection();
   void bringIntoSight(int token);
   void setHoveredToken(int token);

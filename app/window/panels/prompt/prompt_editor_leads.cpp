@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <QFontMetricsF>
+#include <QPainter>
 
 #include "app/window/shell/panel_paint.h"
 #include "snapshot/snapshot.h"
@@ -23,6 +24,17 @@ void LeadTokens::update(const Snapshot& snapshot, const QFont& font, double padd
     m_all.push_back({text, width(), std::ceil(metrics.horizontalAdvance(text) + 2 * padding)});
   }
   if (static_cast<int>(m_all.size()) == snapshot.n_prompt) m_all.clear();  // no text whose beginning it were
+}
+
+QRectF LeadTokens::rectOf(int token, const QPointF& line, double pitch) const {
+  const Lead& lead = m_all[static_cast<std::size_t>(token)];
+  return {std::round(line.x() + lead.left), line.y() + 1, lead.width, pitch - 3};
+}
+
+void LeadTokens::paint(QPainter& painter, const QFont& font, int token, const QRectF& rect, const QColor& ink) const {
+  painter.setPen(ink);
+  painter.setFont(font);
+  painter.drawText(rect, Qt::AlignCenter, m_all[static_cast<std::size_t>(token)].text);
 }
 
 }  // namespace kvscope

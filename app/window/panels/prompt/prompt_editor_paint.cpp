@@ -75,10 +75,7 @@ std::vector<PromptEditor::Piece> PromptEditor::pieces(const QTextBlock& block, c
   const int first_line = std::clamp(static_cast<int>(-offset.y() / pitch), 0, n_lines - 1);
   const int last_line = std::clamp(static_cast<int>((viewport()->height() - offset.y()) / pitch), 0, n_lines - 1);
   if (first_line == 0 && block == document()->firstBlock()) {
-    for (int token = 0; m_leads.holds(token); ++token) {
-      const LeadTokens::Lead& lead = m_leads.all()[static_cast<std::size_t>(token)];
-      found.push_back({token, QRectF(std::round(offset.x() + lead.left), offset.y() + 1, lead.width, pitch - 3)});
-    }
+    for (int token = 0; m_leads.holds(token); ++token) found.push_back({token, m_leads.rectOf(token, offset, pitch)});
   }
   const int first_char = std::max(0, layout.lineAt(first_line).textStart() - static_cast<int>(layout.preeditAreaText().size()));
   const int last_char = std::min(n, layout.lineAt(last_line).textStart() + layout.lineAt(last_line).textLength());
@@ -182,8 +179,8 @@ void PromptEditor::paintMarks(QPainter& painter, const Piece& piece) const {
     painter.setBrush(Qt::NoBrush);
     painter.drawRoundedRect(piece.rect.adjusted(-0.5, 0.5, 0.5, 0.5), radius, radius);
     const QString index = QString::number(piece.token);
-    QFont tiny = typeFont(*this, Type::caption);
-    tiny.setPixelSize(px(*this, 9));
+    QFont tiny = typeFont(*this, m_click_selects ? Type::text : Type::caption);
+    if (!m_click_selects) tiny.setPixelSize(px(*this, 9));
     painter.setFont(tiny);
     const int width = painter.fontMetrics().horizontalAdvance(index) + 4;
     // On the frame's upper edge; over the first line there is no room, and the lower edge has it.
@@ -243,12 +240,9 @@ void PromptEditor::paintBlock(QPainter& painter, const QTextBlock& block, const 
     painter.restore();
   }
 
-  for (const Piece& piece : all) {
-    if (!m_leads.holds(piece.token)) continue;
-    painter.setPen(m_colours.paint(piece.token).text);
-    painter.setFont(document()->defaultFont());
-    painter.drawText(piece.rect, Qt::AlignCenter, m_leads.all()[static_cast<std::size_t>(piece.token)].text);
-  }
+  for (const Piece& piece : all)
+    if (m_leads.holds(piece.token))
+      m_leads.paint(painter, document()->defaultFont(), piece.token, piece.rect, m_colours.paint(piece.token).text);
 
   if (block.next().isValid() && n >= 0) {  // the line break is a character of the text, too
     const QTextLine line = layout.lineAt(layout.lineCount() - 1);

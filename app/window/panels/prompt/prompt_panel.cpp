@@ -151,7 +151,10 @@ void PromptPanel::paintEvent(QPaintEvent* event) {
 void PromptPanel::placeSamples() {
   layout()->activate();
   const QRect editor = m_editor->geometry();
-  const int top = editor.top() + px(*this, 36);
+  const int words = QFontMetrics(m_editor->document()->defaultFont())
+                        .boundingRect(QRect(0, 0, editor.width(), QWIDGETSIZE_MAX), Qt::TextWordWrap, m_editor->placeholderText())
+                        .height();
+  const int top = editor.top() + std::max(px(*this, 36), words + px(*this, 10));
   m_samples->setGeometry(editor.left(), top, editor.width(), std::max(0, std::min(m_samples->sizeHint().height(), editor.bottom() - top)));
 }
 
