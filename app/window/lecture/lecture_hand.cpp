@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QPushButton>
 
@@ -55,6 +56,12 @@ bool LectureHand::gone() const {
   return true;
 }
 
+void LectureHand::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange)
+    QMetaObject::invokeMethod(this, &LectureHand::refresh, Qt::QueuedConnection);  // once all have it
+}
+
 void LectureHand::setOnPaper(bool on) {
   m_on_paper = on;
   refresh();
@@ -77,13 +84,13 @@ void LectureHand::refresh() {
     b->setAccessibleName(b->text() + ": " + help);
   };
   const QString beside = QString("%1 in %2, in a run beside this one; Ctrl+Z takes it back").arg(which, m_hand.scopeWords());
-  const QString where = " in " + qs(m_workspace.editScope());  // more heads than the one that is looked at: nobody reads a tooltip then
+  const QString where = " in " + qs(m_workspace.editScope());  // where there is room; what is said of the edit names them, too
   word(m_why, "Why?", "W", QString("Why %1 has no slot of its own in this head: below").arg(which));
   const int room = parentWidget()->width() * 11 / 20 - (away ? m_why->sizeHint().width() : 0);  // the title has the rest
   const auto words = [&](const QPushButton& b, const QString& verb) {
     const int around = b.sizeHint().width() - b.fontMetrics().horizontalAdvance(b.text()) +
                        b.fontMetrics().horizontalAdvance(writing ? " (Esc, E)" : " (R)");
-    return fitting(b.fontMetrics(), room - around, {verb + where, QString(verb + where).remove(" heads"), verb});
+    return fitting(b.fontMetrics(), room - around, {verb + where, verb});
   };
   word(m_evict, words(*m_evict, "Evict"), "E", "Evict " + beside);
   word(m_restore, words(*m_restore, "Restore"), "R", "Restore " + beside + ". It stays from there on");

@@ -29,6 +29,9 @@ class LectureHand : public QWidget {
   /// An edit was made: keys are about its run from now on.
   void edited();
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
   QPushButton* button(const QString& name);
   void refresh();

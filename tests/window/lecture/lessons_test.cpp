@@ -497,7 +497,12 @@ TEST_F(LessonTest, OfATokenThatIsGoneItIsAskedWhyAndItCanComeBack) {
   const viz::Selection shown = selection();
   const QString before = mode().caption().text();
   EXPECT_EQ(buttonOf(*window, "Evict"), nullptr) << "it is gone from this head";
-  ASSERT_NE(buttonOf(*window, "Restore in all (R)"), nullptr) << "heads, where there is room";
+  window->resize(1920, 1080);
+  ASSERT_TRUE(settle());
+  EXPECT_NE(buttonOf(*window, "Restore in all heads (R)"), nullptr);
+  window->resize(1280, 800);
+  ASSERT_TRUE(settle());
+  ASSERT_NE(buttonOf(*window, "Restore (R)"), nullptr);
   QPushButton* why = buttonOf(*window, "Why? (W)");
   ASSERT_NE(why, nullptr);
   QTest::mouseClick(why, Qt::LeftButton);
