@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include <fmt/core.h>
@@ -13,6 +14,7 @@
 #include "core/cache_bytes.h"
 #include "core/error.h"
 #include "policy/catalog.h"
+#include "policy/lowest_goes.h"
 #include "policy/policy.h"
 #include "policy/policy_words.h"
 #include "runtime/model/devices.h"
@@ -86,12 +88,27 @@ std::optional<std::vector<std::string>> step_reads(const PolicyInfo& policy) {
   }
 }
 
+/// A device can do that itself where the records hold no more than what went.
+bool device_keeps_slots(const PolicyInfo& policy) {
+  try {
+    const auto made = made_for_a_small_model(policy);
+    SlotState full;
+    full.pos.resize(static_cast<std::size_t>(made->budget(0, 0).value_or(0)));
+    std::iota(full.pos.begin(), full.pos.end(), 0);
+    return lowest_goes(*made, 0, 0, full).has_value();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::string step_reads_text(const PolicyInfo& policy) {
   const auto reads = step_reads(policy);
   if (!reads) return "on a device: needs its file";
   if (reads->empty()) return "on a device: a step brings nothing to the host";
-  return fmt::format("on a device: a step brings {} of every slot to the host, a number for each query head: there it is ranked",
-                     fmt::join(*reads, " and "));
+  const std::string rows = fmt::format("{} of every slot to the host, a number for each query head", fmt::join(*reads, " and "));
+  if (device_keeps_slots(policy))
+    return "on a device: a full cache is ranked there; where more is recorded than what went, a step brings " + rows;
+  return fmt::format("on a device: a step brings {}: there it is ranked, for more counts than one sum of attention", rows);
 }
 
 /// With bytes where that is a key, too: slots and ratio are what takes_budget says.
@@ -133,6 +150,7 @@ Json policies_json() {
     if (!p.computed.empty()) list.back()["computed"] = p.computed;
     const auto reads = step_reads(p);
     list.back()["device_step_reads"] = reads ? Json(*reads) : Json(nullptr);
+    list.back()["device_keeps_slots"] = device_keeps_slots(p);
   }
   return {{"schema", "kvscope.policies/1"}, {"policies", std::move(list)}};
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/buffer.h"
+#include "backend/slot_table.h"
 #include "core/config.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -78,6 +79,7 @@ struct AttentionJob {
   void* logits = nullptr;            // [group, n] of dtype(), z without bias; or nullptr
   bool rotate_by_index = false;      // keys are stored unrotated: rotate the key in cache index j to j before use (q is already rotated)
   bool reads_out = false;            // a hint: the host is going to download `out`, as it does probabilities and logits
+  bool rows_stay = false;            // a hint: it is not going to download those
   LogitRule rule = {};
   int rope = 0;                    // the table that rotate_by_index means
   FurtherSlot* further = nullptr;  // takes part in the softmax; probabilities and logits are without it
@@ -268,6 +270,8 @@ class Backend {
     remove_slots({&job, 1});
   }
   virtual void combine(std::span<const CombineJob> jobs) = 0;  // in order
+  /// nullptr: the host keeps account of slots and statistics.
+  virtual std::unique_ptr<SlotTable> keep_slots(const SlotTable::Setup& /*setup*/) { return nullptr; }
   /// cos(k_i, k_j) for i in from, j in to, result [from, to] in host doubles; 0 where a vector is zero.
   virtual void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) = 0;
   /// A device does best with the questions of many heads in one call.

@@ -99,6 +99,11 @@ class Policy {
   /// Never merges, never stores anything otherwise, never leaves a slot unread, and nothing speaks for what is gone: a kept slot is its
   /// token, unchanged.
   bool evict_only() const { return !storage_ && !reading_ && !maps_ && merger_->run().evicts_only(); }
+  /// True: every step ranks the slots of each head that is over its budget, without a look at other heads.
+  bool ranks_heads_alone() const {
+    const PolicyRow& selecting = *lane_.parts.selecting;
+    return cadence() == Cadence::every_step && !allocation_->by_layer() && !selecting.whole_layer && !selecting.observes && !next_;
+  }
   /// True if a compression can happen at all in a step other than the prompt's.
   bool every_step() const { return compresses() && (cadence() != Cadence::once || refresh_ > 0); }
 
@@ -140,6 +145,7 @@ class Policy {
 
   /// NaN scores met so far; they rank as -inf.
   int nan_scores() const { return nan_scores_; }
+  void count_nan_scores(int n);
 
   /// What the specification gives to single heads.
   const std::vector<HeadKey>& head_keys() const { return lane_.head_keys; }
@@ -194,7 +200,6 @@ class Policy {
   void keep_centers(std::span<const HeadView> heads);
   void share_scores(std::span<HeadDecision> heads) const;
   void show_scores(HeadDecision& head);
-  void count_nan_scores(int n);
 
   /// How one of two is shown: by the words of both.
   struct Half {

@@ -114,6 +114,7 @@ struct ColumnOf;
 #define KVSCOPE_COLUMN_OF(name, Type)                                                           \
   template <>                                                                                   \
   struct ColumnOf<statistics::Type> {                                                           \
+    static constexpr StatId id = StatId::name;                                                  \
     static constexpr bool StatNeeds::*needs = &StatNeeds::name;                                 \
     static constexpr std::vector<statistics::Type::Cell> SlotState::*column = &SlotState::name; \
   };

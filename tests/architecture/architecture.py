@@ -21,7 +21,7 @@ ENGINE = {  # folder of engine/ -> folders of engine/ it may include besides its
     "arch": ["io", "tokenizer", "core"],
     "slots": ["core"],
     "policy": ["slots", "core"],
-    "backend": ["core"],
+    "backend": ["slots", "core"],
     "cache": ["policy", "slots", "backend", "core"],
     "snapshot": ["core"],
     "measure": ["cache", "backend", "snapshot", "core"],

@@ -94,13 +94,17 @@ class Said(CliTest):
             self.assertEqual(trace["token_texts"], [{"special": "<s>"}, " On", "ce", " upon"], detail)
 
     def test_the_list_of_policies_says_what_a_step_on_a_device_leaves_to_the_host(self):
-        reads = {p["name"]: p["device_step_reads"] for p in json.loads(self.succeeds("info", "--policies", "--json"))["policies"]}
+        policies = json.loads(self.succeeds("info", "--policies", "--json"))["policies"]
+        reads, kept = ({p["name"]: p[key] for p in policies} for key in ("device_step_reads", "device_keeps_slots"))
         for name, expected in {"full": [], "streaming": [], "snapkv": [], "knorm": [], "h2o": ["attention"], "tova": ["attention"],
                                "keepkv": ["attention", "logits"], "headkv": None}.items():
             self.assertEqual(reads[name], expected, name)
+        for name, expected in {"h2o": True, "full": False, "tova": False, "keepkv": False, "zeromerge": False, "headkv": False}.items():
+            self.assertEqual(kept[name], expected, name)
         text = self.succeeds("info", "--policies")
         self.assertEqual(text.count("on a device: "), len(reads))
         self.assertIn("on a device: a step brings attention of every slot to the host", text)
+        self.assertIn("on a device: a full cache is ranked there", text)
 
     def test_what_a_trace_says_of_a_run_can_be_given_back(self):
         policies = json.loads(self.succeeds("info", "--policies", "--json"))["policies"]

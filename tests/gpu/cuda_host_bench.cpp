@@ -64,6 +64,17 @@ struct Case {
   int n_prompt = 0, n_steps = 0, n_threads = 0;
 };
 
+/// Where the device says which slots of full caches went: in every step those of its own token.
+void let_newest_go(const ModelConfig& config, int n_prompt) {
+  const auto n_heads = static_cast<std::size_t>(config.n_layers) * static_cast<std::size_t>(config.n_kv_heads);
+  emulator::set_answer([n_heads, pos = n_prompt](void* data, std::size_t bytes) mutable {
+    if (bytes != n_heads * sizeof(Displaced)) return;
+    auto* const went = static_cast<Displaced*>(data);
+    for (std::size_t h = 0; h < n_heads; ++h) went[h].pos = pos;
+    ++pos;
+  });
+}
+
 Cost cost_of(const Case& of, const ModelConfig& config) {
   auto backend = cuda::make(DType::bf16, config, {.n_threads = of.n_threads});
   Model model = synthetic_model(config, DType::bf16, *backend);
@@ -76,6 +87,7 @@ Cost cost_of(const Case& of, const ModelConfig& config) {
   request.measures = MeasureSet::none();
   session.run(request, CancelToken());
   Cost cost;
+  let_newest_go(config, of.n_prompt);
   request.prompt_ids[0] = 61;  // another prompt, with the memory of this one
   const auto prompt = Clock::now();
   session.run(request, CancelToken());

@@ -104,7 +104,7 @@ void DecodeBatch::add_wanted(const AttentionJob& from, DecodeJob& job) {
     any_probabilities_ = true;
   }
   for (void* const rows : {job.probabilities, job.logits})
-    if (rows) wanted_.push_back({rows, device_.bytes(numbers)});
+    if (rows && !from.rows_stay) wanted_.push_back({rows, device_.bytes(numbers)});
 }
 
 void DecodeBatch::read_rotated(std::byte* keys) {

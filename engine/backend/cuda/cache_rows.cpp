@@ -14,14 +14,18 @@ namespace kvscope::cuda {
 
 namespace {
 
+/// True: it had none before. What the backend has of it is still to be written.
+bool begin_order(Device& device, HeadKv& kv) {
+  if (!kv.order.empty()) return false;
+  kv.order.resize(static_cast<std::size_t>(kv.capacity));
+  std::iota(kv.order.begin(), kv.order.end(), 0);
+  kv.order_in_backend = device.allocate(kv.order.size() * sizeof(int), "the order of a KV cache");
+  return true;
+}
+
 /// Slots that go leave their rows to the next that come: nothing but the order changes. True: there was none before.
 bool retire(Device& device, HeadKv& kv, std::span<const int> gone) {
-  const bool was_in_order = kv.order.empty();
-  if (was_in_order) {
-    kv.order.resize(static_cast<std::size_t>(kv.capacity));
-    std::iota(kv.order.begin(), kv.order.end(), 0);
-    kv.order_in_backend = device.allocate(kv.order.size() * sizeof(int), "the order of a KV cache");
-  }
+  const bool was_in_order = begin_order(device, kv);
   std::vector<int> rows;
   for (const int slot : gone) rows.push_back(kv.row(slot));
   const auto order = kv.order.begin();
@@ -55,6 +59,17 @@ HeadKv make_kv(Device& device, int capacity) {
   kv.k = device.allocate(size, "a KV cache");
   kv.v = device.allocate(size, "a KV cache");
   return kv;
+}
+
+void give_order(Device& device, std::span<HeadKv* const> caches) {
+  SlotChanges changes;
+  bool any = false;
+  for (HeadKv* const kv : caches) {
+    if (!begin_order(device, *kv)) continue;
+    changes.set(kv->order_in_backend.data(), std::as_bytes(std::span(kv->order)));
+    any = true;
+  }
+  if (any) device.change(changes);
 }
 
 HeadKv copy_kv(Device& device, const HeadKv& kv, int capacity) {

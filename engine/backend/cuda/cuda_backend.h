@@ -13,6 +13,7 @@
 #include "backend/cuda/key_questions.h"
 #include "backend/cuda/products.h"
 #include "backend/cuda/rotations.h"
+#include "backend/cuda/slot_table.h"
 #include "core/thread_pool.h"
 
 namespace kvscope::cuda {
@@ -62,6 +63,9 @@ class CudaBackend final : public Backend {
   using Backend::remove_slots;
   void remove_slots(std::span<const RemovalJob> jobs) override { cuda::remove_slots(*device_, pool_, jobs); }
   void combine(std::span<const CombineJob> jobs) override { cuda::combine(*device_, jobs); }
+  std::unique_ptr<SlotTable> keep_slots(const SlotTable::Setup& setup) override {
+    return std::make_unique<DeviceSlotTable>(device_, config_.n_kv_heads, config_.group(), setup);
+  }
   void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) override {
     cuda::cosines(*device_, kv, from, to, out);
   }

@@ -26,6 +26,8 @@ foreach(generation 90 80 0)
     target_compile_options(kvscope_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-gencode arch=compute_${oldest},code=[${code},compute_${oldest}]>")
   endif()
 endforeach()
+# Statistics are rounded as the host rounds them: a product and a sum are two steps.
+set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/kernels/slot_table.cu PROPERTIES COMPILE_OPTIONS -fmad=false)
 target_compile_definitions(kvscope_cuda PRIVATE KVSCOPE_BUILD_STAMP="${stamp}")
 target_link_libraries(kvscope_cuda PRIVATE kvscope_backend CUDA::cudart_static CUDA::cublas kvscope_flags)
 set_target_properties(kvscope_cuda PROPERTIES

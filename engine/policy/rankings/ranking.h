@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ class Ranking {
   virtual std::vector<double> tie_break(const HeadView&) const { return {}; }
   /// True where position alone decides: there is no score to show, and what is kept is sinks and recent.
   virtual bool by_position() const { return false; }
+  /// The statistic that the score is, slot by slot, if nothing but the attention of steps changes it; nullopt: there is more to it.
+  virtual std::optional<StatId> plain_statistic() const { return std::nullopt; }
   /// The statistic behind the score, as shown to people. Same as the score unless something is done to it.
   virtual std::vector<double> statistic(const SlotState& slots) const = 0;
 };
@@ -63,6 +66,7 @@ class ColumnRanking : public Ranking {
     return out;
   }
   void score(const HeadView& head, std::vector<double>& out) const override { scores_of(*head.slots, out); }
+  std::optional<StatId> plain_statistic() const override { return FoldsSteps<S> ? std::optional(ColumnOf<S>::id) : std::nullopt; }
   std::string equation() const override { return S::kEquation; }
   std::vector<double> statistic(const SlotState& slots) const override {
     std::vector<double> out;

@@ -13,6 +13,7 @@
 #include "runtime/lane/lane_compression.h"
 #include "runtime/lane/lane_context.h"
 #include "runtime/lane/lane_measures.h"
+#include "runtime/lane/steady_caches.h"
 #include "runtime/lane/step_attention.h"
 #include "runtime/prompt/probe_run.h"
 #include "runtime/prompt/prompt_run.h"
@@ -58,8 +59,14 @@ class Lane {
   void before_rotation(const LayerRows& rows, int row) { attention_.before_rotation(rows, row); }
   void prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs);
   void finish(const LayerRows& rows, int row);
+  /// Where layers are finished at the end of a step: the attention of this one has been asked for.
+  void attended(int layer) {
+    if (steady_.on()) steady_.attended(layer);
+  }
   /// The same where several threads share the heads of a layer: read_heads() of all of them, then finish_read().
-  void read_heads(int layer, int first_head, int n_heads) { attention_.read(layer, first_head, n_heads); }
+  void read_heads(int layer, int first_head, int n_heads) {
+    if (!steady_.on()) attention_.read(layer, first_head, n_heads);
+  }
   void finish_read(const LayerRows& rows, int row);
   /// Before finish() of these layers.
   void append_value_norms(std::span<const LayerRows> layers, int row) {
@@ -67,9 +74,15 @@ class Lane {
   }
   /// Where finish() of all layers comes at the end of the step, the rest of every layer's compression: merge() of all of them, then
   /// change_caches() once, then update_slots() of all. Like finish(), the first and the last may run for several layers at the same time.
-  void merge(int layer) { compression_.merge(layer); }
-  void change_caches() { compression_.change_caches(); }
-  void update_slots(int layer) { compression_.update_slots(layer); }
+  void merge(int layer) {
+    if (!steady_.on()) compression_.merge(layer);
+  }
+  void change_caches() {
+    if (!steady_.on()) compression_.change_caches();
+  }
+  void update_slots(int layer) {
+    if (!steady_.on()) compression_.update_slots(layer);
+  }
   /// residual: this lane's row of the residual stream after `layer`, backend memory [dim].
   void after_layer(int layer, const void* residual) { measures_.after_layer(layer, residual); }
   /// After all of them.
@@ -79,7 +92,7 @@ class Lane {
   /// True if the norms of all values after W_O are wanted, those of the prompt included.
   bool wants_value_norms() const { return context_.keeps_value_norms(); }
 
-  /// What it takes, beside this lane, to make it again as it is now.
+  /// What it takes, beside this lane, to make it again as it is now. Only where the records hold slots.
   std::unique_ptr<LaneCheckpoint> checkpoint() const;
   /// As it was at one of its own checkpoints. The history is shared, copy on write.
   std::unique_ptr<Lane> restored(const LaneCheckpoint& saved) const;
@@ -114,6 +127,7 @@ class Lane {
   StepAttention attention_;
   LaneMeasures measures_;
   LaneCompression compression_;
+  SteadyCaches steady_;
   std::vector<HeadRecord> next_heads_;  // of the next step's record; empty: not there yet
 };
 

@@ -58,12 +58,18 @@ void LaneCaches::load(const PromptRun& prompt, int l) {
 }
 
 void LaneCaches::append(const LayerRows& rows, int row) {
+  const auto kv_dim = static_cast<std::size_t>(lane_.config.kv_dim());
+  append_history(rows, row);
+  append_rows(layers_[static_cast<std::size_t>(rows.layer)], lane_.at(rows.k, kv_dim, row), lane_.at(rows.v, kv_dim, row));
+}
+
+void LaneCaches::append_history(const LayerRows& rows, int row) {
   Layer& layer = layers_[static_cast<std::size_t>(rows.layer)];
   const auto kv_dim = static_cast<std::size_t>(lane_.config.kv_dim());
-  const void *const k = lane_.at(rows.k, kv_dim, row), *const v = lane_.at(rows.v, kv_dim, row);
   if (lane_.policy->reload() > 0) keep_query(layer, lane_.at(rows.q, static_cast<std::size_t>(lane_.config.q_dim()), row));
-  if (layer.shadow) layer.shadow->append(k, v, lane_.bytes(static_cast<std::size_t>(lane_.config.head_dim)));
-  append_rows(layer, k, v);
+  if (layer.shadow)
+    layer.shadow->append(lane_.at(rows.k, kv_dim, row), lane_.at(rows.v, kv_dim, row),
+                         lane_.bytes(static_cast<std::size_t>(lane_.config.head_dim)));
 }
 
 void LaneCaches::keep_query(Layer& layer, const void* q) {

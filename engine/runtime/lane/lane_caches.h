@@ -41,6 +41,8 @@ class LaneCaches {
   void load(const PromptRun& prompt, int layer);
   /// A step's query, key and value, row `row` of the batch, come to a layer; the slots that they fill are still to be opened.
   void append(const LayerRows& rows, int row);
+  /// Query, key and value alone, as far as they are kept beside the caches.
+  void append_history(const LayerRows& rows, int row);
   void append_value_norms(std::span<const LayerRows> layers, int row);
   /// Gives the room back that a whole prompt took in a layer.
   void fit(int layer);

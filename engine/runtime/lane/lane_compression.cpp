@@ -168,19 +168,10 @@ void LaneCompression::update_head(int layer, int h) {
 }
 
 void LaneCompression::record_rules(int layer, int h, Plan& plan, HeadRecord& record) const {
-  const Policy& policy = *lane_.policy;
-  const int window = lane_.config.window(layer);
-  record.layer = layer;
-  record.kv_head = h;
-  const std::optional<int> budget = window > 0 ? std::nullopt : policy.budget(layer, h);
-  // without a limit beside limited ones, or with none at all where yet something goes: the outcome
-  record.budget = budget.value_or(policy.limits() ? caches_.head(layer, h).slots.size() - static_cast<int>(plan.removals.size()) : -1);
+  record_limits(lane_, layer, h, caches_.head(layer, h).slots.size() - static_cast<int>(plan.removals.size()), record);
   if (const std::span<const double> p = attention_.layer(layer).heads[h].p_seen;
       lane_.setup.record.measures.agreement && record.budget > 0 && !p.empty())
     record.agreement = agreement(p, lane_.config.group(), record.budget);
-  record.overridden = window == 0 && policy.overridden(layer, h);
-  record.pinned = lane_.edits.pinned(layer, h, lane_.record->step + 1);
-  record.recent = window > 0 ? window : policy.recent(layer, h);
   if (lane_.setup.record.slots || lane_.edits.any()) record.score = plan.score;
   if (!plan.terms.empty()) record.parts = score_parts(caches_.head(layer, h).slots.pos, plan.terms);
   record.merge_theta = plan.theta;

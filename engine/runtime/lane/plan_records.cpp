@@ -87,6 +87,19 @@ void record_plan(Backend& backend, const HeadCache& head, const Plan& plan, cons
   }
 }
 
+void record_limits(const LaneContext& lane, int layer, int h, int n_slots, HeadRecord& record) {
+  const Policy& policy = *lane.policy;
+  const int window = lane.config.window(layer);
+  record.layer = layer;
+  record.kv_head = h;
+  const std::optional<int> budget = window > 0 ? std::nullopt : policy.budget(layer, h);
+  // without a limit beside limited ones, or with none at all where yet something goes: the outcome
+  record.budget = budget.value_or(policy.limits() ? n_slots : -1);
+  record.overridden = window == 0 && policy.overridden(layer, h);
+  record.pinned = lane.edits.pinned(layer, h, lane.record->step + 1);
+  record.recent = window > 0 ? window : policy.recent(layer, h);
+}
+
 ScoreParts score_parts(const std::vector<int>& pos, std::span<const ScoreTerm> terms) {
   ScoreParts out{.pos = pos, .parts = {}};
   for (const ScoreTerm& term : terms) out.parts.push_back({term.name, {term.values.begin(), term.values.end()}});

@@ -45,6 +45,7 @@ class StepSite final : public AttentionSite {
     jobs_.clear();
     for (const auto& lane_jobs : lane_jobs_) jobs_.insert(jobs_.end(), lane_jobs.begin(), lane_jobs.end());
     backend_.attend(jobs_);
+    for (Lane* const lane : lanes_) lane->attended(rows.layer);
     unfinished_.push_back(rows);
     if (backend_.workers() > 0) finish();
   }

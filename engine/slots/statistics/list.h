@@ -20,3 +20,14 @@
   X(learned, Learned)         \
   X(residual, Residual)       \
   X(stored, Stored)
+
+namespace kvscope {
+
+/// One of them, as a value.
+enum class StatId : int {
+#define KVSCOPE_ID(name, Type) name,
+  KVSCOPE_STATISTICS(KVSCOPE_ID)
+#undef KVSCOPE_ID
+};
+
+}  // namespace kvscope

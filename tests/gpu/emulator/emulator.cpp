@@ -49,6 +49,7 @@ namespace {
 
 constexpr std::size_t kStack = 256 * 1024;
 std::atomic<bool> is_idle{false};
+Answer answer_while_idle;
 
 [[noreturn]] void complain(const char* what) {
   std::fprintf(stderr, "cuda emulator: %s (block %u, thread %u)\n", what, blockIdx.x, threadIdx.x);
@@ -198,6 +199,8 @@ void run_grid(dim3 grid, dim3 block_size, std::size_t shared_bytes, const std::f
 
 void set_idle(bool idle) { is_idle = idle; }
 bool idle() { return is_idle; }
+void set_answer(Answer wanted) { answer_while_idle = std::move(wanted); }
+const Answer& answer() { return answer_while_idle; }
 
 void run(dim3 grid, dim3 block_size, std::size_t shared_bytes, cudaStream_t stream, std::function<void()> kernel) {
   if (idle()) return;

@@ -63,6 +63,10 @@ void run(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream, s
 /// True: kernels and products are started but not run, and memory is zero. For measuring what the host does.
 void set_idle(bool idle);
 bool idle();
+/// What it sends to the host meanwhile, where zeros would make no sense: changed here.
+using Answer = std::function<void(void* data, std::size_t bytes)>;
+void set_answer(Answer answer);
+const Answer& answer();
 /// Work on a stream is done when somebody waits for it.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 /// How often the host has waited for everything on a stream so far.

@@ -109,7 +109,11 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (kind == cudaMemcpyHostToDevice) ++emulator::n_uploads;
   if (kind == cudaMemcpyDeviceToHost) ++emulator::n_downloads;
-  if (bytes != 0) emulator::enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  if (bytes != 0)
+    emulator::enqueue(stream, [=] {
+      std::memcpy(to, from, bytes);
+      if (kind == cudaMemcpyDeviceToHost && emulator::idle() && emulator::answer()) emulator::answer()(to, bytes);
+    });
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {

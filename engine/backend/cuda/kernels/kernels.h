@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "backend/slot_table.h"
 #include "core/dtype.h"
 
 namespace kvscope::cuda {
@@ -238,5 +239,27 @@ struct PairJob {
 void key_norms(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_n, int d);
 void cosines(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
 void nearest(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
+
+// ---- slot_table.cu
+/// A full cache and a statistic of its slots (backend/slot_table.h).
+struct TableHead {
+  void *k = nullptr, *v = nullptr;  // [capacity, d]
+  int* order = nullptr;             // [n] row of every slot
+  double* cells = nullptr;          // [capacity] by row
+  int* positions = nullptr;         // [capacity] by row; behind them that of the next token
+  const void* attention = nullptr;  // [group, n]
+  Displaced* displaced = nullptr;
+  int n = 0;  // slots, that of the step's token with them
+  int capacity = 0;
+  int first = 0, end = 0;  // slots that may go
+};
+struct TableRule {
+  GroupReduce reduce = GroupReduce::mean;
+  int group = 1;
+  double lambda = 1;
+};
+/// Row h of k and v becomes that of the last slot of heads[h].
+void append_to_table(Work& work, const TableHead* heads, int n_heads, int row_bytes, const void* k, const void* v);
+void displace_lowest(Work& work, DType type, const TableHead* heads, int n_heads, StatId statistic, const TableRule* rule);
 
 }  // namespace kvscope::cuda

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/lane/steady_caches.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "policy/lowest_goes.h"
+#include "runtime/lane/plan_records.h"
+#include "runtime/stopwatch.h"
+
+namespace kvscope {
+
+namespace {
+
+bool stands_for_itself(const SlotState& slots) {
+  return std::ranges::all_of(slots.votes, [](int votes) { return votes == 1; }) &&
+         std::ranges::all_of(slots.extra, [](double extra) { return extra == 0; });
+}
+
+}  // namespace
+
+bool SteadyCaches::may_be() const {
+  const RecordOptions& record = lane_.setup.record;
+  return lane_.finishes_at_the_end() && lane_.policy->compresses() && !record.captures && !record.slots && !record.measures.local &&
+         !record.measures.prediction && !lane_.edits.any();
+}
+
+void SteadyCaches::begin_step() {
+  if (on() || !may_be()) return;
+  const int n_layers = lane_.config.n_layers, n_heads = lane_.config.n_kv_heads;
+  std::vector<SlotTable::Head> heads;
+  StatId statistic = StatId::sum;
+  for (int l = 0; l < n_layers; ++l)
+    for (int h = 0; h < n_heads; ++h) {
+      HeadCache& cache = caches_.head(l, h);
+      const auto goes = lowest_goes(*lane_.policy, l, h, cache.slots);
+      if (!goes || lane_.config.window(l) > 0 || !cache.ever_changed || !stands_for_itself(cache.slots)) return;
+      statistic = goes->by;
+      heads.push_back({.kv = &cache.kv, .cells = {}, .pos = cache.slots.pos, .first = goes->first, .end = goes->end});
+      for_each_statistic([&]<class S>(S) {
+        if constexpr (std::is_same_v<typename S::Cell, double>)
+          if (ColumnOf<S>::id == statistic) heads.back().cells = column<S>(cache.slots);
+      });
+    }
+  const StatNeeds& needs = lane_.policy->needs();
+  first_ = lane_.record->position;
+  table_ = lane_.backend.keep_slots(
+      {.statistic = statistic, .params = needs.params(), .reduce = needs.group, .position = first_, .heads = heads});
+  if (!table_) return;
+  slots_.clear();
+  for (int l = 0; l < n_layers; ++l)
+    for (int h = 0; h < n_heads; ++h) slots_.push_back(table_->slots(l, h));
+}
+
+void SteadyCaches::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs) {
+  const ModelConfig& config = lane_.config;
+  const auto kv_dim = static_cast<std::size_t>(config.kv_dim()), q_dim = static_cast<std::size_t>(config.q_dim());
+  caches_.append_history(rows, row);
+  table_->append(rows.layer, lane_.at(rows.k, kv_dim, row), lane_.at(rows.v, kv_dim, row));
+  const void* const q = lane_.at(rows.q, q_dim, row);
+  void* const out = lane_.at(rows.out, q_dim, row);
+  for (int h = 0; h < config.n_kv_heads; ++h)
+    jobs.push_back({.slots = {&slots_[head(rows.layer, h)], 1},
+                    .q = lane_.at(q, lane_.group_size(), h),
+                    .out = lane_.at(out, lane_.group_size(), h),
+                    .probabilities = table_->attention(h),
+                    .rows_stay = true,
+                    .rule = config.layer(rows.layer).logits,
+                    .rope = caches_.head(rows.layer, h).rope});
+}
+
+void SteadyCaches::finish(int layer) {
+  const Stopwatch watch(lane_.ms[layer]);
+  const std::vector<Displaced> went = table_->displaced(layer);
+  for (int h = 0; h < lane_.config.n_kv_heads; ++h) {
+    const Displaced& d = went[static_cast<std::size_t>(h)];
+    const SlotState& slots = caches_.head(layer, h).slots;
+    lane_.policy->count_nan_scores(d.n_nan);
+    HeadRecord& record = lane_.head_record(layer, h);
+    record_limits(lane_, layer, h, slots.size(), record);
+    record.events.push_back({.pos = d.pos, .score = d.score});
+    record.cutoff = d.cutoff;
+    record.compress_rel_l2 = kNotAvailable;
+    record.n_slots = slots.size();
+    record.evicted_votes = slots.evicted_votes + lane_.record->position - first_ + 1;
+  }
+}
+
+}  // namespace kvscope

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Full caches of which the device keeps account itself: the same slots go as where the host does, bit by bit.
+#include <gtest/gtest.h>
+
+#include "arch/model_files.h"
+#include "backend/reference.h"
+#include "emulator.h"
+#include "paths.h"
+#include "policy/catalog.h"
+#include "runtime/session/session.h"
+
+namespace kvscope::test {
+namespace {
+
+class FullCaches : public OfVariant {
+ protected:
+  std::unique_ptr<Session> session() {
+    ModelFiles files = open_model(in_checkout("tests/golden/tiny-gqa"));
+    auto backend = GetParam().make(files.config, 2);
+    Model model = load_model(std::move(files), *backend);
+    return std::make_unique<Session>(std::move(backend), std::move(model));
+  }
+  static RunRequest request(std::vector<std::string> lanes, PromptMode mode, int n_generate, Detail detail) {
+    RunRequest out;
+    for (int i = 0; i < 20; ++i) out.prompt_ids.push_back(1 + (i * i + 3 * i) % 60);
+    out.lanes = parse_lane_specs(lanes);
+    out.mode = mode;
+    out.n_generate = n_generate;
+    out.detail = detail;
+    out.shadow = false;
+    out.measures = MeasureSet::none();
+    return out;
+  }
+  static void expect_same(const LaneSnapshot& a, const LaneSnapshot& b) {
+    const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+    ASSERT_EQ(a.steps.size(), b.steps.size()) << a.spec;
+    for (std::size_t s = 0; s < a.steps.size(); ++s) {
+      ASSERT_EQ(a.steps[s]->next_token, b.steps[s]->next_token) << a.spec << " step " << s;
+      ASSERT_EQ(a.steps[s]->logits_top, b.steps[s]->logits_top) << a.spec << " step " << s;
+      for (std::size_t h = 0; h < a.steps[s]->heads.size(); ++h) {
+        const HeadRecord &x = a.steps[s]->heads[h], &y = b.steps[s]->heads[h];
+        const std::string where = a.spec + " step " + std::to_string(s) + " head " + std::to_string(h);
+        ASSERT_EQ(x.events.size(), y.events.size()) << where;
+        for (std::size_t e = 0; e < x.events.size(); ++e) {
+          EXPECT_EQ(x.events[e].kind, y.events[e].kind) << where;
+          ASSERT_EQ(x.events[e].pos, y.events[e].pos) << where;
+          EXPECT_TRUE(same(x.events[e].score, y.events[e].score)) << where;
+        }
+        EXPECT_TRUE(same(x.cutoff, y.cutoff)) << where << ": " << x.cutoff << " and " << y.cutoff;
+        EXPECT_TRUE(same(x.compress_rel_l2, y.compress_rel_l2)) << where;
+        EXPECT_TRUE(same(x.kv_bytes, y.kv_bytes)) << where;
+        EXPECT_EQ(x.n_slots, y.n_slots) << where;
+        EXPECT_EQ(x.evicted_votes, y.evicted_votes) << where;
+        EXPECT_EQ(x.budget, y.budget) << where;
+        EXPECT_EQ(x.recent, y.recent) << where;
+        EXPECT_EQ(x.layer, y.layer) << where;
+        EXPECT_EQ(x.kv_head, y.kv_head) << where;
+      }
+    }
+  }
+};
+
+TEST_P(FullCaches, LoseWhatTheyLoseWhereTheHostKeepsTheirSlots) {
+  const std::vector<std::string> lanes = {"h2o:slots=12", "custom:stat=sum,slots=9,sinks=2,recent=3,group=max",
+                                          "custom:stat=decayed,slots=7,recent=0,lambda=0.9", "custom:stat=sum,slots=3,sinks=1,recent=1"};
+  for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
+    const auto on_device = session(), on_host = session();
+    const Snapshot got = on_device->run(request(lanes, mode, 12, Detail::events), CancelToken()),
+                   expected = on_host->run(request(lanes, mode, 12, Detail::slots), CancelToken());
+    ASSERT_EQ(got.lanes.size(), expected.lanes.size());
+    for (std::size_t l = 0; l < got.lanes.size(); ++l) expect_same(expected.lanes[l], got.lanes[l]);
+    EXPECT_FALSE(got.lanes.back().steps.back()->heads.back().events.empty());
+  }
+}
+
+TEST_P(FullCaches, AreTheHostsWhereSomethingIsDoneByHand) {
+  const auto on_device = session(), on_host = session();
+  RunRequest r = request({"h2o:slots=12,sinks=1"}, PromptMode::prefill, 70, Detail::events);
+  on_device->run(r, CancelToken());
+  r.lanes.push_back(r.lanes.front());
+  r.lanes.back().edits.what_ifs.push_back({.kind = WhatIf::Kind::evict, .step = 66, .heads = {}, .positions = {0}, .into = -1});
+  const Snapshot got = on_device->run(r, CancelToken());
+  r.detail = Detail::slots;
+  const Snapshot expected = on_host->run(r, CancelToken());
+  for (std::size_t l = 0; l < got.lanes.size(); ++l) expect_same(expected.lanes[l], got.lanes[l]);
+  EXPECT_TRUE(got.lanes.back().steps.at(66)->heads.front().events.back().by_hand);
+}
+
+INSTANTIATE_TEST_SUITE_P(On, FullCaches, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
+
+/// What a step asks of an emulated device.
+emulator::Requests of_a_step(const std::string& policy, Detail detail) {
+  ModelConfig config = config_of(4, 4, 32);
+  config.n_layers = 5;
+  config.hidden_dim = config.vocab_size = 64;
+  config.max_positions = 1024;
+  auto backend = variants().front().make(config, 1);
+  Model model = synthetic_model(config, DType::f32, *backend);
+  Session session(std::move(backend), std::move(model));
+  RunRequest r;
+  r.prompt_ids.assign(20, 3);
+  r.lanes = parse_lane_specs({policy});
+  r.detail = detail;
+  r.shadow = false;
+  r.measures = MeasureSet::none();
+  r.n_generate = 6;
+  session.run(r, CancelToken());
+  const emulator::Requests before = emulator::requests();
+  r.n_generate = 7;
+  session.run(r, CancelToken());
+  emulator::Requests out = emulator::requests();
+  out.downloads -= before.downloads;
+  return out;
+}
+
+TEST(FullCachesOfAnEmulatedDevice, SendNothingButWhatWent) {
+  if (!variants().front().why_not.empty()) GTEST_SKIP() << variants().front().why_not;
+  const emulator::Requests full = of_a_step("full", Detail::summary);
+  for (const char* policy : {"h2o:slots=12", "custom:stat=sum,slots=9,sinks=2,recent=3,group=max", "custom:stat=decayed,slots=7,recent=0"})
+    EXPECT_EQ(of_a_step(policy, Detail::summary).downloads, full.downloads + 1) << policy << ": once for all layers";
+  EXPECT_GT(of_a_step("h2o:slots=12", Detail::slots).downloads, full.downloads + 1) << "rows of attention";
+}
+
+}  // namespace
+}  // namespace kvscope::test
