@@ -14,6 +14,7 @@
 #include "io/files.h"
 #include "io/json_cursor.h"
 #include "runtime/session/snapshot_builder.h"
+#include "trace/slot_history.h"
 #include "trace/token_text.h"
 
 namespace kvscope {
@@ -34,24 +35,70 @@ class Reader {
   void model(const JsonCursor& m);
   void tokens();
   void candidates();
-  LaneSnapshot lane(const JsonCursor& l);
+  LaneSnapshot lane(const JsonCursor& l, bool fed_as_text);
+  static std::vector<LaneWarning> warnings_of(const JsonCursor& l, int n_heads);
   std::shared_ptr<const LaneFates> fates(const std::vector<StepPtr>& steps, const JsonCursor& l) const;
-  StepRecord step(const JsonCursor& s, int index, int previous_position);
+  StepRecord step(const JsonCursor& s, int index, bool fed_as_text);
+  std::vector<TopToken> top_tokens(const JsonCursor& list) const;
   HeadRecord head(const JsonCursor& h, int index, int position);
-  void slots(const JsonCursor& list, int position, HeadRecord& record);
-  void events(const JsonCursor& list, int position, HeadRecord& record);
-  void head_why(const JsonCursor& h, int position, HeadRecord& record);
-  static ScoreParts score_parts(const JsonCursor& p, int position);
-  MergeDetail merge(const JsonCursor& m, int position);
+  static void slots(const JsonCursor& list, int position, HeadRecord& record);
+  void events(const JsonCursor& list, int position, HeadRecord& record, SlotHistory& history);
+  static void head_why(const JsonCursor& h, int position, HeadRecord& record, const SlotHistory& before);
+  static ScoreParts score_parts(const JsonCursor& p, int position, const SlotHistory& before);
+  static MergeDetail merge(const JsonCursor& m, int position, const SlotHistory& before);
 
   int last_token() const { return out_.model.vocab_size - 1; }
+  int n_all_heads() const { return out_.model.n_layers * out_.model.n_kv_heads; }
 
   const JsonCursor& root_;
   Trace& trace_;
   Snapshot& out_;
   std::set<std::string> unknown_events_;
+  std::vector<SlotHistory> history_;  // of every head of the lane that is read
   bool has_slots_ = false, says_recent_ = true;
 };
+
+/// Positions that stand in a list, each of a token with a slot.
+std::vector<int> held(const JsonCursor& list, int position, const SlotHistory& history) {
+  std::vector<int> out = list.wholes(0, position);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (!history.may_have(out[i])) list.at(i).fail("a token that has a slot");
+  return out;
+}
+
+/// The same, in the order of the text.
+std::vector<int> held_in_order(const JsonCursor& list, int position, const SlotHistory& history) {
+  std::vector<int> out = held(list, position, history);
+  if (std::ranges::adjacent_find(out, std::greater_equal{}) != out.end()) list.fail("positions in ascending order");
+  return out;
+}
+
+/// What the events leave, and what the other numbers of the head say of it.
+void compare_slots(const JsonCursor& h, const HeadRecord& record, const SlotHistory& after) {
+  if (!after.known()) return;
+  if (h.has("n_slots")) h.at("n_slots").whole(after.size(), after.size());
+  if (h.given("pooled_tokens")) h.at("pooled_tokens").whole(0, after.n_tokens() - after.size());
+  if (record.pos.empty()) return;  // a record of figures only
+  const JsonCursor list = h.at("slots");
+  for (std::size_t i = 0; i < record.pos.size(); ++i)
+    if (!after.has(record.pos[i])) list.at(i).at(std::size_t(0)).fail("a token that has not left its slot");
+  if (record.n_slots != after.size()) {
+    int missing = 0;
+    while (!after.has(missing) || std::ranges::binary_search(record.pos, missing)) ++missing;
+    list.fail(fmt::format("{} slots, as the events leave them, token {} among them", after.size(), missing));
+  }
+  const auto votes = std::accumulate(record.votes.begin(), record.votes.end(), std::int64_t(0));
+  if (votes > after.n_tokens()) list.fail(fmt::format("at most {} votes in all, one for each token that was read", after.n_tokens()));
+  const int lost = after.n_tokens() - static_cast<int>(votes);
+  if (h.has("evicted_votes")) h.at("evicted_votes").whole(lost, lost);
+}
+
+/// A probability, or none; rounded on its way.
+double share_or_null(const JsonCursor& at) {
+  const double share = at.real_or_null();
+  if (share < -1e-6 || share > 1 + 1e-6) at.fail("a share from 0 to 1");
+  return share;
+}
 
 void Reader::read() {
   if (!root_.has("schema") || !root_.at("schema").is_string() || root_.at("schema").view() != "kvscope.trace/1") {
@@ -71,7 +118,7 @@ void Reader::read() {
   if (root_.has("shadow")) out_.shadow = root_.at("shadow").flag();
   if (root_.has("prompt")) out_.prompt = root_.at("prompt").text();
   const JsonCursor lanes = root_.at("lanes");
-  for (std::size_t i = 0; i < lanes.size(1024); ++i) out_.lanes.push_back(lane(lanes.at(i)));
+  for (std::size_t i = 0; i < lanes.size(1024); ++i) out_.lanes.push_back(lane(lanes.at(i), i == 0 || out_.follow != "self"));
   try {
     find_forks(out_.lanes);
   } catch (const Error&) {  // a specification that this build does not know: shown as it is
@@ -119,7 +166,7 @@ void Reader::tokens() {
   const std::size_t n = ids.size();
   out_.tokens.resize(n);
   for (std::size_t i = 0; i < n; ++i) out_.tokens[i].id = ids.at(i).whole(0, last_token());
-  out_.n_prompt = root_.at("n_prompt").whole(0, static_cast<int>(n));
+  out_.n_prompt = root_.at("n_prompt").whole(std::min(static_cast<int>(n), 1), static_cast<int>(n));
   if (root_.has("token_texts")) {
     const JsonCursor texts = root_.at("token_texts");
     if (texts.size() != n) texts.fail(fmt::format("one text per token ({})", n));
@@ -131,10 +178,12 @@ void Reader::tokens() {
     const JsonCursor ranges = root_.at("token_ranges");
     if (ranges.size() != n) ranges.fail(fmt::format("one range per token ({})", n));
     const int length = root_.has("prompt") ? static_cast<int>(root_.at("prompt").text().size()) : 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const JsonCursor range = ranges.at(i);
-      out_.tokens[i].text_begin = range.at(std::size_t(0)).whole(-1, length);
-      out_.tokens[i].text_end = range.at(std::size_t(1)).whole(out_.tokens[i].text_begin, length);
+    for (int begin = 0, i = 0; i < static_cast<int>(n); ++i) {
+      const JsonCursor range = ranges.at(static_cast<std::size_t>(i)), first = range.at(std::size_t(0)), last = range.at(std::size_t(1));
+      TokenInfo& token = out_.tokens[static_cast<std::size_t>(i)];
+      token.text_begin = first.whole(-1, length);
+      token.text_end = last.whole(token.text_begin, token.text_begin < 0 ? -1 : length);  // both, or the token is not of the text
+      if (token.text_begin >= 0) begin = first.whole(begin, length);                      // in the order of the text
     }
   }
 }
@@ -153,7 +202,22 @@ void Reader::candidates() {
   out_.vocabulary = std::move(known);
 }
 
-LaneSnapshot Reader::lane(const JsonCursor& l) {
+std::vector<LaneWarning> Reader::warnings_of(const JsonCursor& l, int n_heads) {
+  std::vector<LaneWarning> out;
+  const JsonCursor list = l.at("warnings");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonCursor w = list.at(i);
+    LaneWarning warning{.count = w.at("count").real(),
+                        .asked = w.at("asked").real(),
+                        .got = w.at("got").real(),
+                        .n_heads = w.at("n_heads").whole(0, n_heads)};
+    if (!parse_kind(w.at("kind").text(), warning.kind)) continue;  // a kind that this build does not know
+    out.push_back(warning);
+  }
+  return out;
+}
+
+LaneSnapshot Reader::lane(const JsonCursor& l, bool fed_as_text) {
   LaneSnapshot lane;
   lane.spec = l.at("spec").text();
   lane.policy = l.at("policy").text();
@@ -179,8 +243,8 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
     const JsonCursor list = l.at("head_params");
     for (std::size_t i = 0; i < list.size(); ++i) {
       const JsonCursor p = list.at(i);
-      lane.head_params.push_back(
-          {p.at("layer").whole(0, kMaxInt), p.at("kv_head").whole(-1, kMaxInt), p.at("key").text(), p.at("value").text()});
+      lane.head_params.push_back({p.at("layer").whole(0, out_.model.n_layers - 1), p.at("kv_head").whole(-1, out_.model.n_kv_heads - 1),
+                                  p.at("key").text(), p.at("value").text()});
     }
   }
   if (l.has("score_equation")) lane.score_equation = l.at("score_equation").text();
@@ -188,25 +252,13 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
   if (l.given("bytes")) lane.bytes = lane.kv_bytes = l.at("bytes").real();
   if (l.given("kv_bytes")) lane.kv_bytes = l.at("kv_bytes").real();
   lane.slots = l.given("slots") ? l.at("slots").real() : kNotAvailable;
-  if (l.has("warnings")) {
-    const JsonCursor list = l.at("warnings");
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const JsonCursor w = list.at(i);
-      LaneWarning warning{.count = w.at("count").real(),
-                          .asked = w.at("asked").real(),
-                          .got = w.at("got").real(),
-                          .n_heads = w.at("n_heads").whole(0, kMaxInt)};
-      if (!parse_kind(w.at("kind").text(), warning.kind)) continue;  // a kind that this build does not know
-      lane.warnings.push_back(warning);
-    }
-  }
+  if (l.has("warnings")) lane.warnings = warnings_of(l, n_all_heads());
 
   const JsonCursor steps = l.at("steps");
   bool has_heads = false;
-  int position = -1;
+  history_.clear();
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    StepRecord record = step(steps.at(i), static_cast<int>(i), position);
-    position = record.position;
+    StepRecord record = step(steps.at(i), static_cast<int>(i), fed_as_text);
     has_heads = has_heads || !record.heads.empty();
     if (record.next_token >= 0) lane.fed.push_back(record.next_token);
     lane.steps.push_back(std::make_shared<const StepRecord>(std::move(record)));
@@ -216,23 +268,42 @@ LaneSnapshot Reader::lane(const JsonCursor& l) {
 }
 
 std::shared_ptr<const LaneFates> Reader::fates(const std::vector<StepPtr>& steps, const JsonCursor& l) const {
-  const int n_heads = out_.model.n_layers * out_.model.n_kv_heads;
-  if (std::int64_t(n_heads) * std::int64_t(out_.tokens.size()) > kMaxFates) {
-    throw Error(fmt::format("{}: expected at most {} heads x tokens, got {} x {}", l.where(), kMaxFates, n_heads, out_.tokens.size()));
-  }
   try {
-    return std::make_shared<const LaneFates>(derive_fates(steps, n_heads));
+    return std::make_shared<const LaneFates>(derive_fates(steps, n_all_heads()));
   } catch (const Error& e) {
     throw Error(fmt::format("{}: {}", l.where(), e.what()));
   }
 }
 
-StepRecord Reader::step(const JsonCursor& s, int index, int previous_position) {
+std::vector<TopToken> Reader::top_tokens(const JsonCursor& list) const {
+  std::vector<TopToken> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonCursor t = list.at(i);
+    TopToken token;
+    token.id = t.at("id").whole(0, last_token());
+    token.p = share_or_null(t.at("p"));
+    token.p_reference = share_or_null(t.at("p_reference"));
+    token.logit = t.at("logit").real_or_null();
+    token.logit_reference = t.at("logit_reference").real_or_null();
+    token.rank = t.at("rank").whole(0, out_.model.vocab_size);
+    token.rank_reference = t.at("rank_reference").whole(0, out_.model.vocab_size);
+    out.push_back(token);
+  }
+  return out;
+}
+
+StepRecord Reader::step(const JsonCursor& s, int index, bool fed_as_text) {
   StepRecord record;
   record.step = s.at("step").whole(index, index);
   const int n_tokens = static_cast<int>(out_.tokens.size());
-  record.position = s.at("position").whole(previous_position + 1, std::max(n_tokens - 1, 0));
+  const int expected_position = index + (out_.prefill_mode ? out_.n_prompt - 1 : 0);  // a step a token
+  record.position = s.at("position").whole(expected_position, expected_position);
+  if (record.position >= n_tokens) s.at("position").fail(fmt::format("a token of the text, which has {}", n_tokens));
   if (s.given("next_token")) record.next_token = s.at("next_token").whole(0, last_token());
+  if (record.next_token >= 0 && fed_as_text && record.position + 1 < n_tokens) {
+    const int next = out_.tokens[static_cast<std::size_t>(record.position) + 1].id;
+    s.at("next_token").whole(next, next);
+  }
   if (s.has("nll")) record.nll = s.at("nll").real_or_null();
   record.kl = s.at("kl").real_or_null();
   record.top1_same = s.at("top1_same").flag();
@@ -247,25 +318,14 @@ StepRecord Reader::step(const JsonCursor& s, int index, int previous_position) {
   }
   if (s.has("top1")) record.top1 = s.at("top1").whole(0, last_token());
   if (s.has("top1_reference")) record.top1_reference = s.at("top1_reference").whole(0, last_token());
-  if (s.has("top_tokens")) {
-    const JsonCursor list = s.at("top_tokens");
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const JsonCursor t = list.at(i);
-      TopToken token;
-      token.id = t.at("id").whole(0, last_token());
-      token.p = t.at("p").real_or_null();
-      token.p_reference = t.at("p_reference").real_or_null();
-      token.logit = t.at("logit").real_or_null();
-      token.logit_reference = t.at("logit_reference").real_or_null();
-      token.rank = t.at("rank").whole(0, kMaxInt);
-      token.rank_reference = t.at("rank_reference").whole(0, kMaxInt);
-      record.top_tokens.push_back(token);
-    }
-  }
+  if (s.has("top_tokens")) record.top_tokens = top_tokens(s.at("top_tokens"));
   if (s.has("heads")) {
     const JsonCursor heads = s.at("heads");
-    const int expected = out_.model.n_layers * out_.model.n_kv_heads;
+    const int expected = n_all_heads();
     if (heads.size() != 0 && heads.size() != static_cast<std::size_t>(expected)) heads.fail(fmt::format("none or all {} heads", expected));
+    if (heads.size() != 0 && std::int64_t(expected) * n_tokens > kMaxFates)
+      heads.fail(fmt::format("at most {} heads x tokens, of which there are {} x {}", kMaxFates, expected, n_tokens));
+    history_.resize(heads.size() != 0 ? heads.size() : history_.size());
     for (std::size_t i = 0; i < heads.size(); ++i) record.heads.push_back(head(heads.at(i), static_cast<int>(i), record.position));
   }
   if (s.has("hidden_rel_l2")) {
@@ -283,12 +343,17 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   const int n_kv_heads = out_.model.n_kv_heads;
   record.layer = h.at("layer").whole(index / n_kv_heads, index / n_kv_heads);
   record.kv_head = h.at("kv_head").whole(index % n_kv_heads, index % n_kv_heads);
+  SlotHistory& history = history_[static_cast<std::size_t>(index)];
+  history.read_to(position);
   if (h.given("budget")) record.budget = h.at("budget").whole(0, kMaxInt);
   if (h.has("slots")) slots(h.at("slots"), position, record);
   if (h.has("n_slots")) record.n_slots = h.at("n_slots").whole(0, kMaxInt);  // which they were was not kept
   has_slots_ = has_slots_ || !record.pos.empty();
   says_recent_ = says_recent_ && h.has("recent");
-  if (h.has("events")) events(h.at("events"), position, record);
+  if (h.has("unread")) record.unread = held_in_order(h.at("unread"), position, history);
+  head_why(h, position, record, history);
+  if (h.has("events")) events(h.at("events"), position, record, history);
+  compare_slots(h, record, history);
   if (h.has("overridden")) record.overridden = h.at("overridden").flag();
   if (h.has("pinned")) record.pinned = h.at("pinned").wholes(0, kMaxInt);
   record.compress_rel_l2 = h.has("compress_rel_l2") ? h.at("compress_rel_l2").real_or_null() : kNotAvailable;
@@ -299,15 +364,13 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   if (h.given("kv_bytes")) record.kv_bytes = h.at("kv_bytes").real();
   if (h.given("read_bytes")) record.read_bytes = h.at("read_bytes").real();
   if (h.given("pooled_tokens")) record.pooled_tokens = h.at("pooled_tokens").whole(0, position + 1);
-  if (h.given("pooled_share")) record.pooled_share = h.at("pooled_share").real();
-  if (h.has("unread")) record.unread = h.at("unread").wholes(0, position);
+  if (h.given("pooled_share")) record.pooled_share = share_or_null(h.at("pooled_share"));
   if (h.has("attention_loss")) record.attention_loss = h.at("attention_loss").real_or_null();
   if (h.has("theta")) record.theta = h.at("theta").real_or_null();
   if (h.has("predictor_error")) record.predictor_error = h.at("predictor_error").real_or_null();
   if (h.has("predictor_rel_error")) record.predictor_rel_error = h.at("predictor_rel_error").real_or_null();
   out_.measures.theta |= h.has("theta");
   out_.measures.prediction |= h.has("predictor_error");
-  head_why(h, position, record);
   return record;
 }
 
@@ -318,14 +381,14 @@ void Reader::slots(const JsonCursor& list, int position, HeadRecord& record) {
     const JsonCursor slot = list.at(i);
     if (slot.size() < 3) slot.fail("[pos, votes, score]");
     record.pos.push_back(slot.at(std::size_t(0)).whole(lowest, position));
-    record.votes.push_back(slot.at(std::size_t(1)).whole(0, kMaxInt));
+    record.votes.push_back(slot.at(std::size_t(1)).whole(1, position + 1));
     record.score.push_back(slot.at(std::size_t(2)).real_or_null());
     lowest = record.pos.back() + 1;
   }
   record.n_slots = static_cast<int>(n);
 }
 
-void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
+void Reader::events(const JsonCursor& list, int position, HeadRecord& record, SlotHistory& history) {
   Event spread;  // belongs to the eviction of the same token right after it
   for (std::size_t i = 0; i < list.size(); ++i) {
     const JsonCursor e = list.at(i);
@@ -335,20 +398,27 @@ void Reader::events(const JsonCursor& list, int position, HeadRecord& record) {
     if (kind == "merge") {
       event.kind = Event::Kind::merge;
       event.into = e.at("into").whole(0, position);
+      if (event.into == event.pos || !history.may_have(event.into)) e.at("into").fail("another token that has a slot");
       if (e.has("weights")) {
         event.w_removed = e.at("weights").at(std::size_t(0)).real_or_null();
         event.w_target = e.at("weights").at(std::size_t(1)).real_or_null();
       }
     } else if (kind == "spread") {
       spread.pos = event.pos;
-      spread.spread = e.at("into").wholes(0, position);
+      spread.spread = held(e.at("into"), position, history);
+      if (std::ranges::count(spread.spread, spread.pos) > 0) e.at("into").fail("other tokens than the one whose value it is");
       continue;
     } else if (kind == "restore") {
       event.kind = Event::Kind::restore;
     } else if (kind != "evict") {
       unknown_events_.insert(kind.substr(0, 40));
+      history.lose_track();
       continue;
     }
+    const bool comes = event.kind == Event::Kind::restore;
+    if (history.known() && history.has(event.pos) == comes)
+      e.at("pos").fail(comes ? "a token that has no slot" : "a token that has a slot");
+    comes ? history.come_back(event.pos) : history.leave(event.pos);
     if (!spread.spread.empty() && (event.kind != Event::Kind::evict || event.pos != spread.pos))
       e.fail(fmt::format("the eviction of token {}, whose value the event before it spreads", spread.pos));
     event.spread = std::exchange(spread.spread, {});
@@ -374,10 +444,10 @@ static JsonCursor counted(const JsonCursor& list, std::size_t n, const char* of_
   return list;
 }
 
-void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record) {
+void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record, const SlotHistory& before) {
   if (h.has("recent")) record.recent = h.at("recent").whole(0, kMaxInt);
   if (h.has("evicted_votes")) {
-    record.evicted_votes = h.at("evicted_votes").whole(0, kMaxInt);
+    record.evicted_votes = h.at("evicted_votes").whole(0, position + 1);
   } else if (h.has("slots")) {  // of the votes of all tokens, those that no slot has
     const auto in_slots = std::accumulate(record.votes.begin(), record.votes.end(), std::int64_t(0));
     record.evicted_votes = static_cast<int>(std::max(std::int64_t(0), position + 1 - in_slots));
@@ -389,9 +459,12 @@ void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record) {
     if (stats.has("value")) record.statistic = one_per_slot(stats.at("value"));
     if (stats.has("bias")) record.bias = one_per_slot(stats.at("bias"));
   }
-  if (h.given("score_parts")) record.parts = score_parts(h.at("score_parts"), position);
+  if (h.given("score_parts")) record.parts = score_parts(h.at("score_parts"), position, before);
   if (h.has("page")) record.page = h.at("page").whole(1, kMaxInt);
-  if (h.has("page_scores")) record.page_scores = h.at("page_scores").reals_or_null();
+  if (h.has("page_scores")) {
+    h.at("page_scores").size(static_cast<std::size_t>(before.known() ? before.size() : before.n_tokens()));  // pages of one slot at least
+    record.page_scores = h.at("page_scores").reals_or_null();
+  }
   if (h.has("stored")) {
     const JsonCursor stored = h.at("stored");
     record.stored_block = counted(stored.at("block"), record.pos.size(), "slot").wholes(-1, kMaxInt);
@@ -403,7 +476,7 @@ void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record) {
     return std::vector<float>(values.begin(), values.end());
   };
   const auto seen = static_cast<std::size_t>(position) + 1;
-  if (h.has("attended")) record.attended = h.at("attended").wholes(0, position);
+  if (h.has("attended")) record.attended = held_in_order(h.at("attended"), position, before);
   if (h.has("attention")) record.attention = floats("attention", record.attended.size(), "attended slot");
   if (h.has("reference_attention")) record.reference_attention = floats("reference_attention", seen, "token seen");
   if (h.has("agreement")) {
@@ -412,14 +485,13 @@ void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record) {
   }
   if (h.has("merges")) {
     const JsonCursor list = h.at("merges");
-    for (std::size_t i = 0; i < list.size(); ++i) record.merges.push_back(merge(list.at(i), position));
+    for (std::size_t i = 0; i < list.size(); ++i) record.merges.push_back(merge(list.at(i), position, before));
   }
 }
 
-ScoreParts Reader::score_parts(const JsonCursor& p, int position) {
+ScoreParts Reader::score_parts(const JsonCursor& p, int position, const SlotHistory& before) {
   constexpr std::size_t kMostTerms = 16, kLongestName = 100;
-  ScoreParts out{.pos = p.at("pos").wholes(0, position), .parts = {}};
-  if (std::ranges::adjacent_find(out.pos, std::greater_equal{}) != out.pos.end()) p.at("pos").fail("positions in ascending order");
+  ScoreParts out{.pos = held_in_order(p.at("pos"), position, before), .parts = {}};
   const JsonCursor terms = p.at("terms");
   for (std::size_t i = 0; i < terms.size(kMostTerms); ++i) {
     const std::vector<double> values = counted(terms.at(i).at("values"), out.pos.size(), "position").reals_or_null();
@@ -428,10 +500,12 @@ ScoreParts Reader::score_parts(const JsonCursor& p, int position) {
   return out;
 }
 
-MergeDetail Reader::merge(const JsonCursor& m, int position) {
+MergeDetail Reader::merge(const JsonCursor& m, int position, const SlotHistory& before) {
   MergeDetail detail;
   detail.into = m.at("into").whole(0, position);
-  detail.members = m.at("members").wholes(0, position);
+  detail.members = held(m.at("members"), position, before);
+  if (std::ranges::count(detail.members, detail.into) != 1)
+    m.at("members").fail(fmt::format("tokens that are merged, the target {} once among them", detail.into));
   const auto one_per_member = [&](const char* key, std::size_t n) {
     if (n != detail.members.size() && n != 0) m.at(key).fail(fmt::format("none or one number per member ({})", detail.members.size()));
   };

@@ -19,6 +19,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         for (const HeadRecord& head : step->heads) {
           KVSCOPE_ASSERT(head.votes.size() == head.pos.size() && head.score.size() == head.pos.size());
           for (const int pos : head.pos) KVSCOPE_ASSERT(pos >= 0 && pos <= step->position);
+          if (head.pos.empty() || !trace.warnings.empty()) continue;  // only figures, or events that are not known
+          const HeadFates& fates = lane.fates->heads[static_cast<std::size_t>(head.layer * s.model.n_kv_heads + head.kv_head)];
+          int n = 0;
+          for (int t = 0; t <= step->position; ++t) n += fate_at(fates, t, step->step).left > step->step ? 1 : 0;
+          KVSCOPE_ASSERT(n == head.n_slots);  // what the events leave
         }
       }
     }

@@ -51,7 +51,7 @@ inline Snapshot sample_run() {
       head.layer = 0;
       head.kv_head = h;
       head.recent = 1;
-      head.attended = {0, 1, 2};
+      head.attended = full || index == 0 ? std::vector<int>{0, 1, 2} : std::vector<int>{1, 2, 3};
       head.attention = {0.5f, 0.25f, 0.1f};
       head.reference_attention.assign(static_cast<std::size_t>(r.position) + 1, 0.125f);
       if (!full) head.agreement = {2, 0, 1, 2, 1, 0, 2, 1};
@@ -78,7 +78,7 @@ inline Snapshot sample_run() {
         head.predictor_error = 0.25;
         head.predictor_rel_error = 0.375;
         head.cutoff = 0.81;
-        head.evicted_votes = 1;
+        head.evicted_votes = index;
       }
       head.n_slots = static_cast<int>(head.pos.size());
       r.heads.push_back(head);
@@ -137,6 +137,13 @@ inline Snapshot sample_run() {
   second.heads[1].events = {
       {.kind = Event::Kind::merge, .pos = 2, .into = 1, .w_removed = 0.5, .w_target = 0.5, .form = "bias", .fallback = true}};
   second.heads[1].events.push_back({.kind = Event::Kind::restore, .pos = 0, .by_hand = true});
+  second.heads[1].pos = {0, 1, 3};
+  second.heads[1].votes = {1, 2, 1};
+  second.heads[1].score = {kNotAvailable, 0.81, kNotAvailable};
+  second.heads[1].statistic = {0.1, 0.7, 0.2};
+  second.heads[1].bias = {0, 0.6931471805599453, 0};
+  second.heads[1].n_slots = 3;
+  second.heads[1].evicted_votes = 0;
   second.heads[1].overridden = true;
   second.heads[1].pinned = {0, 3};
   lane.steps = {std::make_shared<StepRecord>(first), std::make_shared<StepRecord>(second)};

@@ -23,6 +23,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string message_of(const std::string& text) {
   try {
@@ -205,11 +206,11 @@ TEST(TraceReader, ASpreadValueBelongsToTheEvictionRightAfterIt) {
     t["lanes"][1]["steps"][1]["heads"][0]["events"] = events;
     return t.dump();
   };
-  const json spread = {{"kind", "spread"}, {"pos", 2}, {"into", {0, 1}}, {"weights", {0.5, 1}}}, evict = {{"kind", "evict"}, {"pos", 2}};
+  const json spread = {{"kind", "spread"}, {"pos", 2}, {"into", {1, 3}}, {"weights", {0.5, 1}}}, evict = {{"kind", "evict"}, {"pos", 2}};
   const Trace trace = read_trace(with_events({spread, evict}), "t.json");
   const std::vector<Event>& events = trace.snapshot.lanes[1].steps[1]->heads[0].events;
   ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].spread, std::vector<int>({0, 1}));
+  EXPECT_EQ(events[0].spread, std::vector<int>({1, 3}));
   EXPECT_THAT(trace.warnings, ::testing::IsEmpty());
   EXPECT_EQ(
       message_of(with_events(json::array({spread}))),
@@ -247,9 +248,64 @@ TEST(TraceReader, SaysWhereAndWhatItExpected) {
 }
 
 TEST(TraceReader, RefusesEventsThatCannotHaveHappened) {
-  const json::json_pointer pos("/lanes/1/steps/1/heads/0/events/0/pos");
-  EXPECT_THAT(message_of(changed(pos, 0)), HasSubstr("t.json: lanes[1]: step 1: token 0 leaves its slot a second time"));
-  EXPECT_THAT(message_of(changed(pos, -1)), HasSubstr("events[0].pos: expected a whole number in 0..3, got -1"));
+  const json::json_pointer event("/lanes/1/steps/1/heads/0/events/0"), merge("/lanes/1/steps/1/heads/1/events/0");
+  EXPECT_EQ(message_of(changed(event / "pos", 0)),
+            "t.json: lanes[1].steps[1].heads[0].events[0].pos: expected a token that has a slot, got 0");
+  EXPECT_THAT(message_of(changed(event / "pos", -1)), HasSubstr("events[0].pos: expected a whole number in 0..3, got -1"));
+  EXPECT_THAT(message_of(changed(merge / "into", 0)), HasSubstr("events[0].into: expected another token that has a slot, got 0"));
+  EXPECT_THAT(message_of(changed(merge / "into", 2)), HasSubstr("events[0].into: expected another token that has a slot, got 2"));
+  EXPECT_THAT(message_of(changed(json::json_pointer("/lanes/1/steps/1/heads/1/events/1/pos"), 1)),
+              HasSubstr("events[1].pos: expected a token that has no slot, got 1"));
+  json t = json::parse(trace_text(sample_run(), {.detail = Detail::why}));
+  auto& events = t["lanes"][1]["steps"][1]["heads"][1]["events"];
+  events[0]["into"] = 0;  // which comes back only afterwards
+  EXPECT_THAT(message_of(t.dump()), HasSubstr("events[0].into: expected another token that has a slot, got 0"));
+  std::swap(events[0], events[1]);
+  EXPECT_THAT(message_of(t.dump()), Not(HasSubstr("events"))) << "in this order it could";
+}
+
+/// What a window would show of it contradicts itself.
+TEST(TraceReader, RefusesNumbersThatContradictEachOther) {
+  const std::string step = "/lanes/1/steps/1", head = step + "/heads/0";
+  const struct {
+    std::string at;
+    json value;
+    const char* said;
+  } cases[] = {
+      {"/n_prompt", 0, "n_prompt: expected a whole number in 1..4, got 0"},
+      {"/n_prompt", 2, "lanes[0].steps[0].position: expected a whole number in 1..1, got 2"},
+      {"/tokens", {1, 300, 17}, "lanes[0].steps[1].position: expected a token of the text, which has 3, got 3"},
+      {"/tokens/3", 8, "lanes[0].steps[0].next_token: expected a whole number in 8..8, got 9"},
+      {"/lanes/1/head_params/0/layer", 1, "head_params[0].layer: expected a whole number in 0..0, got 1"},
+      {head + "/slots", {{1, 2, 0.8}}, "slots: expected 2 slots, as the events leave them, token 3 among them, got a list of 1"},
+      {head + "/slots", {{1, 2, 0.8}, {2, 1, 0.8}}, "slots[1][0]: expected a token that has not left its slot, got 2"},
+      {head + "/slots/0/1", 0, "slots[0][1]: expected a whole number in 1..4, got 0"},
+      {head + "/slots/0/1", 4, "slots: expected at most 4 votes in all, one for each token that was read, got a list of 2"},
+      {head + "/evicted_votes", 3, "evicted_votes: expected a whole number in 1..1, got 3"},
+      {head + "/n_slots", 7, "n_slots: expected a whole number in 2..2, got 7"},
+      {head + "/pooled_tokens", 3, "pooled_tokens: expected a whole number in 0..2, got 3"},
+      {head + "/pooled_share", 1.5, "pooled_share: expected a share from 0 to 1, got 1.5"},
+      {head + "/unread", {0}, "unread[0]: expected a token that has a slot, got 0"},
+      {head + "/unread", {3, 1}, "unread: expected positions in ascending order"},
+      {head + "/attended", {0, 1, 2}, "attended[0]: expected a token that has a slot, got 0"},
+      {head + "/page_scores", {1, 2, 3, 4}, "page_scores"},
+      {step + "/top_tokens/0/p", 1.5, "top_tokens[0].p: expected a share from 0 to 1, got 1.5"},
+      {step + "/top_tokens/0/rank", 513, "top_tokens[0].rank: expected a whole number in 0..512, got 513"},
+      {"/lanes/1/steps/0/heads/0/merges/0/members", {0}, "members: expected tokens that are merged, the target 1 once among them"},
+      {"/lanes/1/steps/0/heads/0/merges/0/members", {1, 1}, "members: expected tokens that are merged, the target 1 once among them"},
+      {"/token_ranges/1", {-1, 4}, "token_ranges[1][1]: expected a whole number in -1..-1, got 4"},
+      {"/token_ranges/2", {0, 5}, "no error"},  // bytes that two tokens share
+      {"/token_ranges/0", {4, 4}, "token_ranges[1][0]: expected a whole number in 4..5, got 0"},
+  };
+  json whole = json::parse(trace_text(sample_run(), {.detail = Detail::why, .for_window = true}));
+  ASSERT_EQ(message_of(whole.dump()), "no error");
+  for (const auto& one : cases) {
+    json t = whole;
+    if (one.at == "/tokens") t.erase("token_texts"), t.erase("token_ranges");
+    if (one.at == head + "/slots") t[json::json_pointer(head)].erase("stats");
+    t[json::json_pointer(one.at)] = one.value;
+    EXPECT_THAT(message_of(t.dump()), HasSubstr(one.said)) << one.at << " " << one.value;
+  }
 }
 
 TEST(TraceReader, RefusesOtherFiles) {
