@@ -12,7 +12,8 @@ namespace {
 
 using JsonValue = nlohmann::json;
 
-constexpr std::size_t kMaxTokens = 1 << 20, kMaxMerges = 1 << 22, kMaxOtherValues = 1 << 22;
+constexpr std::size_t kMaxTokens = 1 << 20, kMaxMerges = 1 << 22;
+constexpr std::size_t kMaxOtherValues = 1 << 21;  // some 150 bytes each at most, which added tokens have eight of
 
 class Reader : public nlohmann::json_sax<JsonValue> {
  public:

@@ -288,6 +288,9 @@ TEST(TokenizerJson, RefusesDamage) {
   EXPECT_THAT(message_of<Error>([&] { parse_tokenizer_json(whole.substr(0, 3000), "t"); }), HasSubstr("it is cut short or damaged"));
   EXPECT_THAT(message_of<Error>([&] { parse_tokenizer_json("[]", "t"); }), HasSubstr("expected a JSON object"));
   EXPECT_THAT(message_of<Error>([&] { parse_tokenizer_json(std::string(100, '['), "t"); }), HasSubstr("nested deeper"));
+  std::string values = "{\"x\":[";
+  for (int i = 0; i < (1 << 21) + 8; ++i) values += "[],";
+  EXPECT_THAT(message_of<Error>([&] { parse_tokenizer_json(values + "0]}", "t"); }), HasSubstr("expected at most 2097152 values"));
 }
 
 TEST(TokenizerJson, APatternThatNeverEndsIsAnError) {
