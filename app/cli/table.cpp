@@ -14,22 +14,26 @@ std::size_t width(const std::string& text) {
 
 }  // namespace
 
+void Columns::measure(const std::vector<std::string>& row) {
+  widths_.resize(std::max(widths_.size(), row.size()));
+  for (std::size_t c = 0; c < row.size(); ++c) widths_[c] = std::max(widths_[c], width(row[c]));
+}
+
+std::string Columns::line(const std::vector<std::string>& row) const {
+  std::string line;
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    const std::string pad(widths_[c] - width(row[c]), ' ');
+    line += (c > 0 ? "  " : "") + (c < n_text_ ? row[c] + pad : pad + row[c]);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
 std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size_t n_text) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width(row[c]));
-  }
+  Columns columns(n_text);
+  for (const auto& row : rows) columns.measure(row);
   std::string out;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string pad(widths[c] - width(row[c]), ' ');
-      line += (c > 0 ? "  " : "") + (c < n_text ? row[c] + pad : pad + row[c]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
+  for (const auto& row : rows) out += columns.line(row);
   return out;
 }
 

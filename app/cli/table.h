@@ -6,8 +6,21 @@
 
 namespace kvscope::cli {
 
-/// Columns padded to their widest cell, two spaces between them; numbers (every column but the first `n_text`) to the right.
-/// Rows may be shorter than the first. Widths count code points.
+/// Columns padded to their widest cell, two spaces between them; numbers (every column but the first `n_text`) to the right. Widths count
+/// code points. For rows that need not be in memory together: each is measured before the first line is asked for.
+class Columns {
+ public:
+  explicit Columns(std::size_t n_text) : n_text_(n_text) {}
+  void measure(const std::vector<std::string>& row);
+  /// Ends with a newline.
+  std::string line(const std::vector<std::string>& row) const;
+
+ private:
+  std::size_t n_text_;
+  std::vector<std::size_t> widths_;
+};
+
+/// All of them. Rows may be shorter than the first.
 std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size_t n_text);
 
 }  // namespace kvscope::cli

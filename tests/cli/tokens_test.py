@@ -3,9 +3,10 @@
 import json
 import os
 import shutil
+import subprocess
 import unittest
 
-from program import HERE, TINY, CliTest
+from program import CLI, HERE, TINY, CliTest
 
 VOCABULARIES = os.path.join(HERE, "..", "tokenizer", "data")
 
@@ -65,6 +66,32 @@ class Tokens(CliTest):
         self.refuses(2, bad + ["thinking"], "--chat-arg: expected NAME=VALUE")
         self.refuses(2, bad + ["messages=[]"], "--chat-arg: messages is what the prompt and the model say")
         self.refuses(2, ["tokens", "--model", self.folder, "--text", "Hi", "--chat-arg", "a=1"], "--chat")
+
+    def test_a_text_larger_than_a_prompt_is_refused_by_its_size(self):
+        self.vocabulary("byte_words")
+        path = self.path("large.txt")
+        with open(path, "wb") as f:
+            f.truncate((16 << 20) + 1)
+        self.refuses(1, ["tokens", "--model", self.folder, "--text-file", path], f"{path}: expected at most 16777216 bytes, got 16777217")
+
+    def test_a_long_text_takes_memory_by_its_tokens_only(self):
+        text = "The cat sat on the mat; the dog sat on the log.\n" * 20000
+        path = self.write("long.txt", text)
+        small = self.write("short.txt", text[:480])
+        for arguments in ([], ["--json"]):
+            used = []
+            for name in (small, path):
+                child = subprocess.Popen([CLI, "tokens", "--text-file", name, *arguments], stdout=subprocess.DEVNULL)
+                used.append(os.wait4(child.pid, 0)[2].ru_maxrss / 1024)
+                child.returncode = 0
+            self.assertLess(used[1] - used[0], 120, f"MiB for {len(text)} bytes {arguments}")
+
+    def test_a_result_in_pieces_is_one_document(self):
+        text = "caf\u00e9 \u0001 <0x0A>\n" * 9000
+        document = self.succeeds("tokens", "--json", "--text-file", self.write("text.txt", text))
+        self.assertGreater(len(document), 3 << 20)
+        self.assertEqual(json.dumps(json.loads(document), indent=1, ensure_ascii=False, separators=(",", ": ")) + "\n", document)
+        self.assertEqual(json.loads(document)["tokens"][-1]["end"], len(text.encode()))
 
     def test_a_template_that_never_ends_is_a_sentence(self):
         self.vocabulary("byte_words")
