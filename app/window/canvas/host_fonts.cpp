@@ -64,7 +64,7 @@ CanvasFonts::CanvasFonts(GlDevice& device, qreal device_pixel_ratio, double type
   m_fonts.headline = add("NotoSans-Bold.ttf", "DejaVuSans-Bold.ttf", 20 * em);
   unsigned char* pixels = nullptr;
   int width = 0, height = 0;
-  m_atlas->GetTexDataAsRGBA32(&pixels, &width, &height);
+  m_atlas->GetTexDataAsAlpha8(&pixels, &width, &height);  // a quarter of what the same coverage in four colours takes
   for (const Face& face : m_faces) {
     setAdvances(*face.font, face.sources, face.em);
     if (device_pixel_ratio != 1) toLogical(*face.font, static_cast<float>(device_pixel_ratio));
@@ -74,10 +74,19 @@ CanvasFonts::CanvasFonts(GlDevice& device, qreal device_pixel_ratio, double type
   gl.glGenTextures(1, &m_texture);
   gl.glBindTexture(GL_TEXTURE_2D, m_texture);
   gl.glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
-  gl.glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+  gl.glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
+  gl.glTexImage2D(GL_TEXTURE_2D, 0, GL_R8, width, height, 0, GL_RED, GL_UNSIGNED_BYTE, pixels);
+  gl.glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
+  for (const auto& [channel, from] : {std::pair{GL_TEXTURE_SWIZZLE_R, GL_ONE},
+                                      {GL_TEXTURE_SWIZZLE_G, GL_ONE},
+                                      {GL_TEXTURE_SWIZZLE_B, GL_ONE},
+                                      {GL_TEXTURE_SWIZZLE_A, GL_RED}})
+    gl.glTexParameteri(GL_TEXTURE_2D, static_cast<GLenum>(channel), static_cast<GLint>(from));  // white where it covers
   gl.glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
   gl.glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
   m_atlas->SetTexID(reinterpret_cast<ImTextureID>(static_cast<std::intptr_t>(m_texture)));
+  m_atlas->ClearTexData();  // the texture has them, and the glyphs the files
+  m_atlas->ClearInputData();
 }
 
 CanvasFonts::~CanvasFonts() {

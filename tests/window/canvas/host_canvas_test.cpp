@@ -4,6 +4,10 @@
 #include <array>
 #include <set>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <gtest/gtest.h>
 #include <QAccessible>
 #include <QApplication>
@@ -96,6 +100,25 @@ TEST_F(CanvasTest, ReadsTexelsAgainOnlyWhenTheirVersionGrows) {
   ++probe.version;
   canvas->invalidate();
   EXPECT_EQ(canvas->grab().toImage().pixelColor(25, 25), QColor(0x33, 0x22, 0x11));
+}
+
+/// Fonts live as long as the window does, for every size of type that was ever shown or copied.
+TEST_F(CanvasTest, FontsOfALargeSizeTakeLittleMemoryOnceTheyAreDrawn) {
+  ASSERT_TRUE(renderer->device().makeCurrent());
+  ImFontAtlas& atlas = renderer->fonts(1).atlas();
+  EXPECT_TRUE(atlas.IsBuilt());
+  EXPECT_EQ(atlas.TexPixelsAlpha8, nullptr) << "the texture has them";
+  EXPECT_EQ(atlas.TexPixelsRGBA32, nullptr);
+  EXPECT_TRUE(atlas.ConfigData.empty()) << "nor are the fonts' files needed";
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  const auto held = [] {
+    const auto m = ::mallinfo2();
+    return static_cast<double>(m.uordblks + m.hblkhd) / (1 << 20);
+  };
+  const double before = held();
+  renderer->fonts(2);
+  EXPECT_LT(held() - before, 16) << "MiB, a texture of software OpenGL included";
+#endif
 }
 
 TEST_F(CanvasTest, DoesNotPaintWhenNothingHappens) {
