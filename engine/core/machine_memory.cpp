@@ -52,4 +52,20 @@ void give_back_memory() {
 #endif
 }
 
+void FreedMemory::give_back_if_much() {
+#if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 33)
+  constexpr double kMuch = 64 << 20;
+  const auto rest = [] {
+    const struct mallinfo2 blocks = ::mallinfo2();
+    return process_memory().resident - static_cast<double>(blocks.uordblks + blocks.hblkhd);
+  };
+  const double now = rest();
+  const bool much = rest_ >= 0 && now > rest_ + kMuch;
+  if (much) give_back_memory();
+  rest_ = much ? rest() : rest_ < 0 ? now : std::min(rest_, now);
+#endif
+#endif
+}
+
 }  // namespace kvscope

@@ -21,4 +21,14 @@ void take_memory_in_large_pieces();
 /// tens of milliseconds then.
 void give_back_memory();
 
+/// Lets the machine have what was freed where that is much: for moments in which nothing is waited for. An allocator alone gives back the
+/// end of its memory only, and what was freed lies between what is in use.
+class FreedMemory {
+ public:
+  void give_back_if_much();
+
+ private:
+  double rest_ = -1;  // bytes of the process that are no block in use, after the time before; -1: not known
+};
+
 }  // namespace kvscope

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
+#include <vector>
 
+#include "core/machine_memory.h"
 #include "runs.h"
 #include "wait_for.h"
 
@@ -75,6 +78,30 @@ TEST(Runner, StopKeepsWhatWasFinished) {
   const SnapshotPtr out = wait_for(mailbox, [&](const Snapshot& s) { return s.phase == RunPhase::idle; });
   EXPECT_GT(out->lanes[0].steps.size(), 5u);
   EXPECT_LT(out->lanes[0].steps.size(), 901u);
+}
+
+/// Of runs that were taken away, once nothing is asked for.
+TEST(Runner, WhatWasFreedComesBackWhileItRests) {
+#if !defined(__GLIBC__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "another allocator";
+#endif
+  Mailbox mailbox;
+  Runner runner(mailbox, [] {});
+  runner.load_model(tiny_model(), {.precision = DType::f32, .n_threads = 1});
+  const auto answer = [&](unsigned seed) {
+    const std::uint64_t of = runner.submit(small(20, seed));
+    wait_for(mailbox, [&](const Snapshot& s) { return s.generation == of && s.phase == RunPhase::idle; });
+  };
+  answer(1);
+  std::this_thread::sleep_for(std::chrono::seconds(4));  // it rests, and knows what there is
+  std::vector<std::vector<char>> blocks;
+  for (int i = 0; i < 10000; ++i) blocks.emplace_back(16 * 1024, 'x');
+  const std::vector<char> in_use(16 * 1024);
+  blocks.clear();
+  const double before = process_memory().resident;
+  answer(2);
+  for (int i = 0; i < 200 && process_memory().resident > before - 100e6; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_LT(process_memory().resident, before - 100e6);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "core/failure.h"
+#include "core/machine_memory.h"
 #include "runtime/model/loading.h"
 #include "runtime/session/reading.h"
 
@@ -21,6 +22,8 @@ namespace {
 std::int64_t now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+constexpr std::chrono::seconds kRest{2};
 
 struct LoadCommand {
   std::string folder;
@@ -67,7 +70,13 @@ struct Runner::Impl {
       std::uint64_t now_generation;
       {
         std::unique_lock lock(mutex);
-        wake.wait(lock, [this] { return quit || load || request; });
+        const auto asked = [this] { return quit || load || request; };
+        if (shown > 0 && !wake.wait_for(lock, kRest, asked)) {  // long enough for a window to have let go of what it showed before
+          lock.unlock();
+          freed.give_back_if_much();
+          lock.lock();
+        }
+        wake.wait(lock, asked);
         if (quit) return;
         now_load = std::exchange(load, std::nullopt);
         now_request = std::exchange(request, std::nullopt);
@@ -198,6 +207,7 @@ struct Runner::Impl {
   std::int64_t started_us = 0;  // steady clock, of the request that runs
   std::uint64_t shown = 0;      // generation that the newest snapshot answers; progress of a newer request does not change it
   std::chrono::steady_clock::time_point reported;
+  FreedMemory freed;
 
   std::thread thread;  // last: starts when everything above is there
 };
