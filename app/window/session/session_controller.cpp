@@ -311,10 +311,14 @@ void SessionController::addLane(const LaneSpec& spec) {
   submit();
 }
 
+QString SessionController::noRoomFor(std::size_t runs) {
+  return runs <= kMostRuns + 1 ? QString() : QString("there is room for %1 runs beside the full cache; remove some first").arg(kMostRuns);
+}
+
 bool SessionController::roomFor(std::size_t runs) {
-  if (runs <= kMostRuns + 1) return true;
-  Q_EMIT refused(QString("There is room for %1 runs beside the full cache: remove some first.").arg(kMostRuns));
-  return false;
+  const QString why = noRoomFor(runs);
+  if (!why.isEmpty()) Q_EMIT refused(QString("Nothing was changed: %1.").arg(why));
+  return why.isEmpty();
 }
 
 bool SessionController::accepts(const LaneSpec& spec) {

@@ -52,6 +52,8 @@ class SessionController : public QObject {
   QString whyViewOnly() const { return m_view_only; }
   /// True where nothing can be computed from what is shown; it is said why.
   bool refuses();
+  /// Why there is no room for so many runs, the full cache among them; empty: there is.
+  static QString noRoomFor(std::size_t runs);
   /// An extra run is being computed.
   bool hasExtra() const;
   /// Memory for recorded results, of models loaded from now on; 0: the engine's choice.

@@ -22,6 +22,7 @@
 #include "app/window/rows/rows.h"
 #include "app/window/session/hand/hand_edits.h"
 #include "app/window/shell/panel_paint.h"
+#include "core/most_runs.h"
 #include "policy/text/lane_edits.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
@@ -221,6 +222,21 @@ TEST_F(WhatIfTest, WhyNothingWasChangedIsSaidUntilSomethingElseIsDone) {
   window->controller().setLaneSpec(1, QString("streaming:ratio=0.5"));
   ASSERT_TRUE(settle());
   EXPECT_FALSE(told()) << "another budget";
+}
+
+TEST_F(WhatIfTest, WhereThereIsNoRoomForAForkNothingIsSaidToBeDone) {
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 0);
+  select(token, token, 2);
+  RunRequest many = window->controller().request();
+  while (many.lanes.size() < kMostRuns + 1) many.lanes.push_back(parse_lane_spec("local:slots=" + std::to_string(many.lanes.size() + 8)));
+  window->controller().replaceRequest(many);
+  window->controller().stop();
+  QStringList told;
+  QObject::connect(&window->model().hand, &HandEdits::said, [&](const QString& words) { told << words; });
+  window->model().hand.edit(WhatIf::Kind::evict);
+  EXPECT_EQ(window->controller().request().lanes.size(), many.lanes.size());
+  EXPECT_EQ(told, QStringList{"Nothing was changed: there is room for 256 runs beside the full cache; remove some first."});
 }
 
 TEST_F(WhatIfTest, AnEditFollowsItsTokenThroughEditsOfTheText) {

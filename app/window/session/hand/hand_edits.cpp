@@ -114,6 +114,7 @@ EditsMade HandEdits::made(WhatIf::Kind kind) const {
 
 QString HandEdits::obstacleOf(WhatIf::Kind kind) const {
   if (const QString why = obstacle(); !why.isEmpty()) return why;
+  if (const QString why = noRoom(); !why.isEmpty()) return why;
   const WhatIf what_if = made(kind).front();
   if (what_if.positions.empty()) return "the token has not been read at this step";
   if (kind == WhatIf::Kind::restore && !m_workspace.snapshot().shadow)
@@ -121,13 +122,20 @@ QString HandEdits::obstacleOf(WhatIf::Kind kind) const {
   return emptyEdit(what_if);
 }
 
+/// A run that is no fork yet needs one beside it.
+QString HandEdits::noRoom() const {
+  if (!edits(m_workspace.selection().lane).what_ifs.empty()) return {};
+  return SessionController::noRoomFor(m_controller.request().lanes.size() + 1);
+}
+
+bool HandEdits::refused(const QString& why) {
+  m_refused = !why.isEmpty();
+  if (m_refused) Q_EMIT said(QString("Nothing was changed: %1.").arg(why));
+  return m_refused;
+}
+
 void HandEdits::edit(WhatIf::Kind kind) {
-  if (const QString why = obstacleOf(kind); !why.isEmpty()) {
-    Q_EMIT said(QString("Nothing was changed: %1.").arg(why));
-    m_refused = true;
-    return;
-  }
-  m_refused = false;
+  if (refused(obstacleOf(kind))) return;
   EditsMade edits = made(kind);
   if (kind == WhatIf::Kind::merge) {
     m_merging = std::move(edits.front());
@@ -278,6 +286,7 @@ void HandEdits::snapshotChanged() {
 }
 
 void HandEdits::add(EditsMade made) {
+  if (refused(noRoom())) return;  // runs came while a merge waited for its target
   RunRequest request = m_controller.request();
   const int selected = m_workspace.selection().lane;
   if (selected < 0 || selected >= static_cast<int>(request.lanes.size())) return;

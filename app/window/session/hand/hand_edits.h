@@ -78,6 +78,9 @@ class HandEdits : public QObject {
   EditsMade made(WhatIf::Kind kind) const;
   /// Why an edit would change nothing in any of its heads; empty: it changes something.
   QString emptyEdit(const WhatIf& what_if) const;
+  QString noRoom() const;
+  /// Says why nothing was changed; false: nothing is in the way.
+  bool refused(const QString& why);
   void add(EditsMade made);
   void change(int lane, const LaneEdits& edits);
   void requestChanged();
