@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes one file over and over until it is killed, as the window does: saver session FILE, or saver journal FOLDER. Says "ready" once
-// there is one. With "start" in front it does what the next start does: offers what was left, and saves once.
+// Writes one file over and over until it is killed, as the window does: saver session FILE, saver results FILE (a session, and again with
+// its results), or saver journal FOLDER. Says "ready" once there is one. With "start" in front it does what the next start does: saves
+// once; opens the session; offers what was left.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -33,13 +34,24 @@ void ready() {
 int main(int argc, char** argv) {
   const QCoreApplication app(argc, argv);
   const bool start = argc == 4 && std::strcmp(argv[1], "start") == 0;
-  if (argc != 3 && !start) return std::fputs("usage: saver [start] session FILE | saver [start] journal FOLDER\n", stderr), 2;
+  if (argc != 3 && !start)
+    return std::fputs("usage: saver [start] session FILE | saver [start] results FILE | saver [start] journal FOLDER\n", stderr), 2;
   const QString place = argv[argc - 1];
   if (std::strcmp(argv[argc - 2], "session") == 0) {
     for (int i = 0;; ++i) {
       writeSession(place, numbered(i * 37));
       if (start) return 0;
       if (i == 0) ready();
+    }
+  }
+  if (std::strcmp(argv[argc - 2], "results") == 0) {
+    if (start) return removeUnfinished(place), readSession(place), 0;
+    for (int i = 0;; ++i) {
+      SavedSession session = numbered(i * 37);
+      writeSession(place, session);
+      if (i == 0) ready();
+      session.results = {QByteArray(300000 + i % 7 * 100000, 'z'), 1};
+      writeSession(place, session);
     }
   }
   if (start) {

@@ -195,6 +195,7 @@ void Document::openSessionFile(const QString& path) {
   try {
     const SeenFile file = SeenFile::now(path);
     const ReadSession read = readSession(path);
+    removeUnfinished(path);
     if (!isModel(folderOf(read.session)) && (read.session.results.zlib.isEmpty() || m_model.options.ofSession()))
       return offerWithoutModel(read.session, path);
     const QStringList outside = filesOutside(read.session, path, folderOf(read.session));
@@ -265,6 +266,8 @@ void Document::openGivenSession(const QString& path) {
 }
 
 void Document::openFile(const QString& path) {
+  if (path.contains(QChar::Null))  // what the system would open is the name before it
+    return sayNotOpened(QString("%1 was not opened: a file's name has no zero byte").arg(QString(path).replace(QChar::Null, "%00")));
   switch (kindOfFile(path)) {
     case FileKind::model:
       if (m_model.controller.computesElsewhere())

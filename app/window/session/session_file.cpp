@@ -361,6 +361,11 @@ QStringList filesOutside(const SavedSession& session, const QString& path, const
   return out;
 }
 
+void removeUnfinished(const QString& path) {
+  const QString file = QFileInfo(path).canonicalFilePath();  // what a link leads to is written, not the link
+  if (!file.isEmpty()) remove_unfinished(file.toStdString());
+}
+
 void writeSession(const QString& path, const SavedSession& session) {
   check_no_model_file(path.toStdString());
   const QByteArray json = sessionJson(session);
