@@ -223,6 +223,10 @@ int runScript(MainWindow& window, const Options& options) {
     std::cerr << "kvscope: " << for_terminal(snapshot.failure) << "\n";
     return 1;
   }
+  if (!window.place().notThere().isEmpty()) {  // another place would pass for the one that was asked for
+    std::cerr << "kvscope: " << for_terminal(window.place().notThere().toStdString()) << "\n";
+    return 1;
+  }
   if (options.bench_draw) return benchDraw(window);
   if (!options.store.empty()) {
     while (window.runActions().sweepPage().store().more()) QApplication::processEvents();

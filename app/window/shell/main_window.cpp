@@ -135,6 +135,10 @@ void MainWindow::connectParts() {
     if (at_step) m_model.difference.keepStep();
     m_rows->crumbs().beginHere();
   });
+  connect(&m_place, &StartPlace::missed, this, [this](const QString& what) {
+    const QString words = "Not all that was asked for at the start is there: " + what;
+    notices().showAfter(words, words);
+  });
   connect(&m_model.difference, &FirstDifference::begun, &m_rows->crumbs(), &CrumbRow::beginHere);
   connect(&m_rows->crumbs(), &CrumbRow::differenceRequested, &m_model.difference, &FirstDifference::next);
   connect(&m_rows->crumbs(), &CrumbRow::whichRequested, this, [this] {

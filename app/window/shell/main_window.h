@@ -50,6 +50,7 @@ class MainWindow : public QMainWindow {
   Canvases& views() { return m_canvases; }
   Panels& panels() { return m_panels; }
   WindowRows& rows() { return *m_rows; }
+  const StartPlace& place() const { return m_place; }
   Pages& pages() { return *m_pages; }
   WorkPanels& work() { return *m_work; }
   BookmarkActions& bookmarkActions() { return *m_bookmark_actions; }

@@ -199,7 +199,7 @@ void addOptions(CLI::App& cli, Options& options, Written& written) {
   cli.add_option("--view", options.view, (pageNames().join(", ") + " or welcome").toStdString())
       ->check(CLI::IsMember(viewNames()))
       ->capture_default_str();
-  cli.add_option("--scene", options.scene, "with --view lecture: scene to begin with, e.g. sink")->type_name("NAME");
+  cli.add_option("--scene", options.scene, "scene of the lecture to begin with, e.g. sink")->type_name("NAME");
   cli.add_option("--store", options.store, "folder that kvscope-cli sweep --store fills: its curves on the page of sweeps")
       ->type_name("DIR");
   cli.add_option("--scenes", options.scenes, "file with other scenes for the lecture")->type_name("FILE");
@@ -294,6 +294,14 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
   options.size_given = !written.size.empty();
   if (options.size_given) options.size = parseSize(written.size);
   if (!options.synthetic.empty()) options.synthetic_size = parseSynthetic(options.synthetic);
+  // What would be left out without a word.
+  if (!options.canvas.empty() && options.picture.empty()) throw UsageError("--canvas: expected --picture FILE with it, got none");
+  if (cli.count("--scale") > 0 && options.canvas.empty()) throw UsageError("--scale: expected --canvas NAME with it, got none");
+  if (options.report_sheets && options.report.empty()) throw UsageError("--report-sheets: expected --report FILE.pdf with it, got none");
+  if (!options.scene.empty() && options.view != "lecture") {
+    if (options.view_given) throw UsageError("--scene: expected --view lecture with it, got --view " + options.view);
+    options.view = "lecture";
+  }
   checkEnding("--picture", options.picture, {".png", ".svg", ".csv", ".json", ".gif", ".mp4"});
   checkEnding("--report", options.report, {".html", ".pdf"});
   checkNothingRead("--picture", options.picture, options);

@@ -15,6 +15,7 @@
 #include "app/window/session/session_file.h"
 #include "app/window/shell/options.h"
 #include "core/error.h"
+#include "policy/catalog.h"
 #include "window/support/file_bytes.h"
 
 namespace kvscope {
@@ -161,6 +162,41 @@ TEST(ProgramTest, BadWordsLeaveWithTwoAndSayWhatWasExpected) {
   }
 }
 
+TEST_F(PictureTest, OfAPlaceThatIsNotThereIsNotWrittenAndSaysWhatIs) {
+  const std::pair<QStringList, const char*> cases[] = {{{"--select", "L99.H99"}, "--select: expected L0 to L5 and H0 to H3, got L99.H99"},
+                                                       {{"--select", "L1.H9"}, "got L1.H9"},
+                                                       {{"--step", "999999"}, "--step: expected a step from 0 to 2, got 999999"},
+                                                       {{"--steps", "1-900"}, "--steps: expected steps from 0 to 2, got 1-900"},
+                                                       {{"--tokens", "5-4000"}, "got 5-4000"},
+                                                       {{"--show", "40"}, "--show: expected a run from 0 to 4, got 40"}};
+  for (const auto& [words, said] : cases) {
+    const Result result = run(QStringList{"--generate", "2", "--picture", file("a.png")} + words);
+    EXPECT_EQ(result.status, 1) << words.join(' ').toStdString();
+    EXPECT_THAT(result.err.toStdString(), ::testing::HasSubstr(said));
+    EXPECT_FALSE(QFile::exists(file("a.png"))) << words.join(' ').toStdString();
+  }
+  const Result report = run({"--generate", "2", "--report", file("a.html"), "--step", "3"});
+  EXPECT_EQ(report.status, 1);
+  EXPECT_THAT(report.err.toStdString(), ::testing::HasSubstr("--step: expected a step from 0 to 2, got 3"));
+  EXPECT_FALSE(QFile::exists(file("a.html")));
+}
+
+/// What a session says is looked at where the command line says nothing else.
+TEST_F(PictureTest, OfASessionIsOfThePlaceThatIsAskedFor) {
+  SavedSession session;
+  session.request.prompt = "Once upon a time there was a cat.";
+  session.request.lanes = parse_lane_specs({"full", "h2o:slots=5"});
+  session.request.n_generate = 4;
+  session.selection.step = 1;
+  writeSession(file("s.kvscope"), session);
+  const Result result = run({"--session", file("s.kvscope"), "--step", "3", "--canvas", "atlas", "--picture", file("a.svg")});
+  ASSERT_EQ(result.status, 0) << result.err.toStdString();
+  EXPECT_THAT(bytesOf(file("a.svg")).toStdString(), ::testing::HasSubstr("step 3"));
+  const Result beyond = run({"--session", file("s.kvscope"), "--step", "30", "--picture", file("b.png")});
+  EXPECT_EQ(beyond.status, 1);
+  EXPECT_THAT(beyond.err.toStdString(), ::testing::HasSubstr("--step: expected a step from 0 to 4, got 30"));
+}
+
 TEST_F(PictureTest, NeverTakesThePlaceOfWhatItIsMadeOf) {
   const QString text = folder.filePath("story.json"), config = folder.filePath("config.json"), weights = folder.filePath("a.safetensors");
   for (const QString& path : {text, config, weights}) write(path, "Once upon a time");
@@ -255,6 +291,9 @@ TEST_F(PictureTest, AFileByItselfIsOpenedForWhatItIs) {
 
 TEST_F(PictureTest, AScaleOrSceneThatIsNoneIsNotDrawnAsAnother) {
   const std::pair<QStringList, const char*> wrong[] = {
+      {{"--scale", "2"}, "--scale: expected --canvas NAME with it"},
+      {{"--report-sheets"}, "--report-sheets: expected --report FILE.pdf with it"},
+      {{"--view", "inspect", "--scene", "sink"}, "--scene: expected --view lecture with it, got --view inspect"},
       {{"--canvas", "head_grid", "--scale", "nan"}, "--scale: expected a number from 0.5 to 8, got nan"},
       {{"--view", "lecture", "--scene", "nothing"}, "--scene: expected one of "},
       {{"--view", "lecture", "--scenes", QString::fromStdString(built_in_lessons()[2]), "--scene", "nothing"}, "got \"nothing\""},

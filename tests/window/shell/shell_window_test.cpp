@@ -30,6 +30,7 @@
 #include "app/window/rows/passing_words.h"
 #include "app/window/rows/rows.h"
 #include "policy/catalog.h"
+#include "window/support/file_bytes.h"
 #include "window/support/mouse_menu.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
@@ -350,6 +351,36 @@ TEST_F(WindowTest, ATextFileDroppedOnTheWindowIsThePrompt) {
   QDropEvent drop(QPointF(700, 20), Qt::CopyAction, &data, Qt::LeftButton, {});
   QApplication::sendEvent(window.get(), &drop);
   ASSERT_TRUE(waitFor([this] { return snapshot().prompt == "Once upon a time" && snapshot().phase == RunPhase::idle; }, 30000));
+}
+
+/// The system would take the name up to the zero byte for another file's.
+TEST_F(WindowTest, ADroppedNameWithAZeroByteOpensNothingAndSaysSo) {
+  QTemporaryDir folder;
+  write(folder.filePath("prompt"), "Once upon a time");
+  const std::string before = window->controller().request().prompt;
+  QMimeData data;
+  data.setData("text/uri-list", ("file://" + folder.path() + "/prompt%00.txt\r\n").toUtf8());
+  QDragEnterEvent enter(QPoint(700, 20), Qt::CopyAction, &data, Qt::LeftButton, {});
+  QApplication::sendEvent(window.get(), &enter);
+  EXPECT_TRUE(enter.isAccepted());
+  QDropEvent drop(QPointF(700, 20), Qt::CopyAction, &data, Qt::LeftButton, {});
+  QApplication::sendEvent(window.get(), &drop);
+  EXPECT_TRUE(window->notices().text().contains("prompt%00.txt was not opened: a file's name has no zero byte"))
+      << window->notices().text().toStdString();
+  EXPECT_EQ(window->controller().request().prompt, before);
+}
+
+TEST_F(WindowTest, APlaceThatIsAskedForAndNotThereIsSaid) {
+  window.reset();
+  options.step = 900;
+  options.layer = 77;
+  options.kv_head = 1;
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  const std::string told = window->notices().text().toStdString();
+  EXPECT_NE(told.find("--select: expected L0 to L5 and H0 to H3, got L77.H1"), std::string::npos) << told;
+  EXPECT_NE(told.find(", got 900"), std::string::npos) << told;
 }
 
 /// As the window system delivers it: whatever stands there may take it, or leave it to what it stands in.
