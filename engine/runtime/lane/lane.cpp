@@ -15,7 +15,7 @@ Lane::Lane(Backend& backend, const Model& model, const Setup& setup, std::unique
       attention_(context_, caches_),
       measures_(context_, caches_),
       compression_(context_, caches_, attention_, measures_),
-      steady_(context_, caches_) {}
+      backend_caches_(context_, caches_) {}
 
 void Lane::begin_step(int position) {
   const ModelConfig& config = context_.config;
@@ -27,7 +27,7 @@ void Lane::begin_step(int position) {
   hidden.clear();
   compress_ms_before = compress_ms;
   compression_.begin_step();
-  steady_.begin_step();
+  backend_caches_.begin_step();
 }
 
 void Lane::load_prompt(PromptRun& prompt, const ProbeRun& probes, const std::function<void()>& layer_done) {
@@ -87,7 +87,7 @@ void Lane::read_prompt(const PromptRun& prompt, const ProbeRun& probes) {
 
 void Lane::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs) {
   if (context_.writes_tape) context_.tape->put(rows.layer, context_.record->position, context_.at(rows.q, context_.config.q_dim(), row));
-  if (steady_.on()) return steady_.prepare(rows, row, jobs);
+  if (backend_caches_.on()) return backend_caches_.prepare(rows, row, jobs);
   caches_.append(rows, row);
   attention_.prepare(rows, row, jobs);
 }
@@ -98,7 +98,7 @@ void Lane::finish(const LayerRows& rows, int row) {
 }
 
 void Lane::finish_read(const LayerRows& rows, int row) {
-  if (steady_.on()) return steady_.finish(rows.layer);
+  if (backend_caches_.on()) return backend_caches_.finish(rows.layer);
   const std::size_t q_dim = context_.config.q_dim();
   const bool local = context_.setup.record.measures.local;
   std::vector<double> o(local ? q_dim : 0);

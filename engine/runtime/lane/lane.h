@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "runtime/forward.h"
+#include "runtime/lane/backend_caches.h"
 #include "runtime/lane/cache_sizes.h"
 #include "runtime/lane/lane_caches.h"
 #include "runtime/lane/lane_checkpoint.h"
 #include "runtime/lane/lane_compression.h"
 #include "runtime/lane/lane_context.h"
 #include "runtime/lane/lane_measures.h"
-#include "runtime/lane/steady_caches.h"
 #include "runtime/lane/step_attention.h"
 #include "runtime/prompt/probe_run.h"
 #include "runtime/prompt/prompt_run.h"
@@ -61,11 +61,11 @@ class Lane {
   void finish(const LayerRows& rows, int row);
   /// Where layers are finished at the end of a step: the attention of this one has been asked for.
   void attended(int layer) {
-    if (steady_.on()) steady_.attended(layer);
+    if (backend_caches_.on()) backend_caches_.attended(layer);
   }
   /// The same where several threads share the heads of a layer: read_heads() of all of them, then finish_read().
   void read_heads(int layer, int first_head, int n_heads) {
-    if (!steady_.on()) attention_.read(layer, first_head, n_heads);
+    if (!backend_caches_.on()) attention_.read(layer, first_head, n_heads);
   }
   void finish_read(const LayerRows& rows, int row);
   /// Before finish() of these layers.
@@ -75,13 +75,13 @@ class Lane {
   /// Where finish() of all layers comes at the end of the step, the rest of every layer's compression: merge() of all of them, then
   /// change_caches() once, then update_slots() of all. Like finish(), the first and the last may run for several layers at the same time.
   void merge(int layer) {
-    if (!steady_.on()) compression_.merge(layer);
+    if (!backend_caches_.on()) compression_.merge(layer);
   }
   void change_caches() {
-    if (!steady_.on()) compression_.change_caches();
+    if (!backend_caches_.on()) compression_.change_caches();
   }
   void update_slots(int layer) {
-    if (!steady_.on()) compression_.update_slots(layer);
+    if (!backend_caches_.on()) compression_.update_slots(layer);
   }
   /// residual: this lane's row of the residual stream after `layer`, backend memory [dim].
   void after_layer(int layer, const void* residual) { measures_.after_layer(layer, residual); }
@@ -127,7 +127,7 @@ class Lane {
   StepAttention attention_;
   LaneMeasures measures_;
   LaneCompression compression_;
-  SteadyCaches steady_;
+  BackendCaches backend_caches_;
   std::vector<HeadRecord> next_heads_;  // of the next step's record; empty: not there yet
 };
 

@@ -11,7 +11,7 @@
 namespace kvscope {
 
 std::unique_ptr<LaneCheckpoint> Lane::checkpoint() const {
-  KVSCOPE_ASSERT(!steady_.on());
+  KVSCOPE_ASSERT(!backend_caches_.on());
   auto out = std::make_unique<LaneCheckpoint>();
   out->n_steps = static_cast<int>(steps.size());
   out->n_tokens = steps.back()->position + 1;

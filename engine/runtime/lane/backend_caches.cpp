@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/lane/steady_caches.h"
+#include "runtime/lane/backend_caches.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -19,13 +19,13 @@ bool stands_for_itself(const SlotState& slots) {
 
 }  // namespace
 
-bool SteadyCaches::may_be() const {
+bool BackendCaches::may_be() const {
   const RecordOptions& record = lane_.setup.record;
   return lane_.finishes_at_the_end() && lane_.policy->compresses() && !record.captures && !record.slots && !record.measures.local &&
          !record.measures.prediction && !lane_.edits.any();
 }
 
-void SteadyCaches::begin_step() {
+void BackendCaches::begin_step() {
   if (on() || !may_be()) return;
   const int n_layers = lane_.config.n_layers, n_heads = lane_.config.n_kv_heads;
   std::vector<SlotTable::Head> heads;
@@ -52,7 +52,7 @@ void SteadyCaches::begin_step() {
     for (int h = 0; h < n_heads; ++h) slots_.push_back(table_->slots(l, h));
 }
 
-void SteadyCaches::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs) {
+void BackendCaches::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs) {
   const ModelConfig& config = lane_.config;
   const auto kv_dim = static_cast<std::size_t>(config.kv_dim()), q_dim = static_cast<std::size_t>(config.q_dim());
   caches_.append_history(rows, row);
@@ -69,7 +69,7 @@ void SteadyCaches::prepare(const LayerRows& rows, int row, std::vector<Attention
                     .rope = caches_.head(rows.layer, h).rope});
 }
 
-void SteadyCaches::finish(int layer) {
+void BackendCaches::finish(int layer) {
   const Stopwatch watch(lane_.ms[layer]);
   const std::vector<Displaced> went = table_->displaced(layer);
   for (int h = 0; h < lane_.config.n_kv_heads; ++h) {

@@ -14,9 +14,9 @@ namespace kvscope {
 /// A lane whose caches are all full, so that every token that comes takes the place of the slot of lowest score, and whose records hold no
 /// more than what went: a backend that can keeps account of slots and statistics itself then (backend/slot_table.h), and the host's own
 /// stay as they were. Nobody asks for them: there are no checkpoints of a run whose records hold no slots.
-class SteadyCaches {
+class BackendCaches {
  public:
-  SteadyCaches(LaneContext& lane, LaneCaches& caches) : lane_(lane), caches_(caches) {}
+  BackendCaches(LaneContext& lane, LaneCaches& caches) : lane_(lane), caches_(caches) {}
 
   /// Looks whether it is so from this step on.
   void begin_step();
