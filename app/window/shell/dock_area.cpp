@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
+#include <utility>
 
 #include <QAction>
 #include <QApplication>
 #include <QChildEvent>
 #include <QDataStream>
 #include <QDockWidget>
+#include <QLayout>
 #include <QScreen>
 #include <QTabBar>
 
@@ -23,15 +26,45 @@ namespace {
 constexpr int kLeastOfAll = 80;  // px of a panel that gives way to another one's least height
 constexpr int kOff = 24;         // px that a floating panel stands off its old place
 constexpr int kTabs = 26;        // px of a row of tabs
-constexpr const char* kLayout = "kvscope layout 1";
-constexpr int kRounding = 3;  // px that a layout may differ from what it was asked for
+constexpr const char* kLayout = "kvscope layout 2";
+constexpr double kGuests = 0.27;  // of the height, where two others share a place above them
+
+bool stands(const QDockWidget* dock) { return !dock->isHidden() && !dock->isFloating(); }
+
+int leastOf(const QDockWidget* dock) { return dock->property(DockArea::kLeast).toInt(); }
+
+int highest(const QList<QDockWidget*>& docks) {
+  int out = 0;
+  for (const QDockWidget* dock : docks) out = std::max(out, leastOf(dock));
+  return out;
+}
+
+/// `total` in the proportions of `wanted`, none below its least height while there is room for all of these.
+QList<int> shared(int total, const QList<int>& wanted, const QList<int>& least) {
+  double sum = 0;
+  for (const int w : wanted) sum += w;
+  QList<int> out;
+  int over = -total, widest = 0;
+  for (qsizetype i = 0; i < wanted.size(); ++i) {
+    out << std::max(least[i], static_cast<int>(std::lround(wanted[i] * total / std::max(1.0, sum))));
+    over += out[i];
+    if (out[i] > out[widest]) widest = static_cast<int>(i);
+  }
+  for (qsizetype i = out.size() - 1; i >= 0 && over > 0; --i) {
+    const int given = std::clamp(out[i] - least[i], 0, over);
+    out[i] -= given;
+    over -= given;
+  }
+  out[widest] = std::max(kLeastOfAll, out[widest] - over);
+  return out;
+}
 
 }  // namespace
 
 DockArea::DockArea(QWidget* parent) : QMainWindow(parent) {
   m_settled.setSingleShot(true);
   m_settled.setInterval(0);
-  connect(&m_settled, &QTimer::timeout, this, [this] { remember(); });
+  connect(&m_settled, &QTimer::timeout, this, &DockArea::layOut);
 }
 
 QDockWidget* DockArea::take(QDockWidget* dock) {
@@ -66,30 +99,72 @@ void DockArea::showFloating(QDockWidget* dock, bool floating) {
   });
 }
 
+void DockArea::addColumn(const QList<QDockWidget*>& docks, const QList<QDockWidget*>& guests) { m_columns.push_back({docks, guests}); }
+
+void DockArea::setShares(const Shares& heights, const Shares& beside_guests, const Shares& widths) {
+  m_heights = heights;
+  m_beside_guests = beside_guests;
+  m_widths = widths;
+  for (Column& column : m_columns) column.fold = Fold::none;
+}
+
 void DockArea::childEvent(QChildEvent* event) {
   if (event->added()) event->child()->installEventFilter(this);
   QMainWindow::childEvent(event);
 }
 
-std::map<int, QList<QDockWidget*>> DockArea::columns() const {
-  std::map<int, QList<QDockWidget*>> out;
+DockArea::Stacks DockArea::stacks() const {
+  Stacks out;
   for (QDockWidget* dock : findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly))
-    if (!dock->isHidden() && !dock->isFloating() && dock->geometry().right() >= 0) out[dock->x()] << dock;  // tabs behind stand outside
+    if (stands(dock) && dock->geometry().right() >= 0) out[dock->x()] << dock;  // tabs behind stand outside
+  for (auto& stack : out) std::ranges::sort(stack.second, {}, [](const QDockWidget* dock) { return dock->y(); });
   return out;
 }
 
-void DockArea::remember() {
-  for (const auto& column : columns()) {
-    const QList<QDockWidget*>& docks = column.second;
-    const auto is_folded = [&docks](const Column& c) { return c.folded && c.docks.contains(docks.front()); };
-    if (std::ranges::any_of(m_columns, is_folded)) continue;  // these are no shares to go back to
-    const bool as_given = std::ranges::all_of(docks, [this](QDockWidget* dock) {
-      const auto given = m_given.find(dock);
-      return given != m_given.end() && std::abs(given->second - dock->height()) <= kRounding;
-    });
-    if (as_given) continue;  // or the shares would wander with every change
-    for (QDockWidget* dock : docks) m_heights[dock] = m_given[dock] = dock->height();
+const DockArea::Column* DockArea::columnOf(const QDockWidget* dock) const {
+  const auto has_it = [dock](const Column& c) {
+    return std::ranges::find(c.docks, dock) != c.docks.end() || std::ranges::find(c.guests, dock) != c.guests.end();
+  };
+  const auto found = std::ranges::find_if(m_columns, has_it);
+  return found == m_columns.end() ? nullptr : &*found;
+}
+
+/// What a drag has changed: the other shares stay what they were, whatever pixels they are now.
+void DockArea::remember(const Stacks& before) {
+  const Stacks now = stacks();
+  if (now.size() != before.size()) return;
+  const auto as_it_was = [this](const QDockWidget* dock, auto length) {
+    const auto known = m_sizes.constFind(const_cast<QDockWidget*>(dock));
+    return known != m_sizes.cend() && length(*known) == length(dock->size());
+  };
+  bool widths = false;
+  for (const auto& [x, docks] : now) {
+    widths = widths || !as_it_was(docks.front(), [](const QSize& size) { return size.width(); });
+    const Column* column = columnOf(docks.front());
+    if (column && column->fold != Fold::none) continue;  // these are no shares to go back to
+    if (std::ranges::all_of(docks, [&](const QDockWidget* d) { return as_it_was(d, [](const QSize& size) { return size.height(); }); }))
+      continue;
+    const bool beside = column && std::ranges::any_of(column->guests, stands);
+    for (QDockWidget* dock : docks) (beside ? m_beside_guests : m_heights)[dock] = dock->height();
   }
+  if (!widths) return;
+  for (const auto& [x, docks] : now) {
+    for (QDockWidget* dock : docks) m_widths[dock] = dock->width();
+    if (const Column* column = columnOf(docks.front()))
+      for (QDockWidget* dock : column->docks + column->guests) m_widths[dock] = docks.front()->width();
+  }
+}
+
+bool DockArea::event(QEvent* event) {
+  const bool presses = event->type() == QEvent::MouseButtonPress, releases = event->type() == QEvent::MouseButtonRelease;
+  if (presses) {
+    m_pressed = stacks();
+    for (const auto& stack : m_pressed)
+      for (QDockWidget* dock : stack.second) m_sizes[dock] = dock->size();
+  }
+  const bool taken = QMainWindow::event(event);
+  if (releases && !m_pressed.empty()) remember(std::exchange(m_pressed, {}));
+  return taken;
 }
 
 bool DockArea::eventFilter(QObject* watched, QEvent* event) {
@@ -98,130 +173,169 @@ bool DockArea::eventFilter(QObject* watched, QEvent* event) {
   if (auto* dock = qobject_cast<QDockWidget*>(watched)) {
     if (event->type() == QEvent::MouseButtonDblClick) m_double_clicked = dock;
     if ((event->type() == QEvent::Move || event->type() == QEvent::Show) && !dock->isFloating()) m_places[dock] = dock->pos();
-    // While the area keeps its height, a change of a panel is intended: a drag between two, a layout, one more panel.
-    const bool moves = event->type() == QEvent::Resize || event->type() == QEvent::Show || event->type() == QEvent::Hide;
-    if (moves && height() == m_height) m_settled.start();
+    if (event->type() == QEvent::ShowToParent || event->type() == QEvent::HideToParent) m_settled.start();
   }
   return QMainWindow::eventFilter(watched, event);
 }
 
 void DockArea::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
-  if (height() == m_height) return;
-  m_height = -1;  // what follows is no choice of anybody
-  share();
-  QTimer::singleShot(0, this, [this] {
-    fold();
-    m_height = height();
-    if (m_heights.empty()) remember();
-  });
+  layOut();
+  m_settled.start();  // what Qt makes of it comes later
 }
 
-/// The height that there is, as the panels of each column had theirs last.
-void DockArea::share() {
-  for (const auto& [x, docks] : columns()) {
-    int before = 0, now = 0;
-    for (QDockWidget* dock : docks) {
-      const auto known = m_heights.find(dock);
-      before = known == m_heights.end() || before < 0 ? -1 : before + known->second;
-      now += dock->height();
-    }
-    if (docks.size() < 2 || before <= 0) continue;
-    QList<int> heights;
-    int rest = now, widest = 0;
-    for (qsizetype i = 0; i < docks.size(); ++i) {
-      const int own = m_heights.at(docks[i]), least = std::min(own, docks[i]->property(kLeast).toInt());
-      heights << std::max(least, static_cast<int>(std::lround(static_cast<double>(own) * now / before)));
-      rest -= heights.back();
-      if (heights[i] > heights[widest]) widest = static_cast<int>(i);
-    }
-    heights[widest] = std::max(kLeastOfAll, heights[widest] + rest);
-    for (qsizetype i = 0; i < docks.size(); ++i) m_given[docks[i]] = heights[i];
-    resizeDocks(docks, heights, Qt::Vertical);
+void DockArea::layOut() {
+  bool changed = false;
+  for (Column& column : m_columns) changed = fold(column) || changed;
+  if (changed) QWidget::layout()->activate();
+  shareWidths();
+  for (const auto& stack : stacks()) shareHeights(stack.second);
+}
+
+/// The height that there is.
+void DockArea::shareHeights(const QList<QDockWidget*>& docks) {
+  if (docks.size() < 2) return;
+  int total = 0;
+  for (const QDockWidget* dock : docks) total += dock->height();
+  const Column* column = columnOf(docks.front());
+  const Shares& shares = column && std::ranges::any_of(column->guests, stands) ? m_beside_guests : m_heights;
+  QList<int> heights, least;
+  for (QDockWidget* dock : docks) {
+    const auto known = shares.find(dock);
+    if (known == shares.end()) return;  // somebody's own layout
+    heights << known->second;
+    least << std::min(known->second, leastOf(dock));
   }
+  if (column && column->fold != Fold::none) {  // the panels above have what the place of the tabs leaves them
+    const qsizetype n = column->docks.size();
+    const QList<QDockWidget*> last =
+        column->docks.mid(n - 2) + (column->fold == Fold::with_guests ? column->guests : QList<QDockWidget*>());
+    for (qsizetype i = 0; i < docks.size(); ++i) {
+      if (std::ranges::find(last, docks[i]) != last.end())
+        heights[i] = least[i] = highest(column->docks.mid(n - 2)) + kTabs;
+      else if (column->guests.contains(docks[i]))
+        heights[i] = std::max(least[i], static_cast<int>(kGuests * total));
+      else
+        heights[i] = 0;
+    }
+    heights.front() = std::max(1, total - std::accumulate(heights.begin() + 1, heights.end(), 0));
+  }
+  resizeDocks(docks, shared(total, heights, least), Qt::Vertical);
+}
+
+void DockArea::shareWidths() {
+  QList<QDockWidget*> heads;
+  QList<int> widths, least;
+  int total = 0;
+  for (const auto& [x, docks] : stacks()) {
+    const auto known = m_widths.find(docks.front());
+    if (known == m_widths.end()) return;
+    heads << docks.front();
+    widths << known->second;
+    least << 1;
+    total += docks.front()->width();
+  }
+  const auto gaps = static_cast<int>(heads.size() - 1) * kGutter;
+  if (heads.size() < 2 || std::abs(total + gaps - width()) > kGutter) return;  // some stand over two columns
+  resizeDocks(heads, shared(width() - gaps, widths, least), Qt::Horizontal);
 }
 
 QByteArray DockArea::layout() const {
   QByteArray out;
   QDataStream to(&out, QIODevice::WriteOnly);
-  QMap<QString, int> heights;
-  for (const auto& [dock, height] : m_heights) heights[dock->objectName()] = height;
-  QList<bool> folded;
-  for (const Column& column : m_columns) folded << column.folded;
-  to << QByteArray(kLayout) << saveState() << heights << folded;
+  const auto named = [](const Shares& shares) {
+    QMap<QString, int> by_name;
+    for (const auto& [dock, length] : shares) by_name[dock->objectName()] = length;
+    return by_name;
+  };
+  QList<int> folds;
+  for (const Column& column : m_columns) folds << static_cast<int>(column.fold);
+  to << QByteArray(kLayout) << saveState() << named(m_heights) << named(m_beside_guests) << named(m_widths) << folds;
   return out;
 }
 
 void DockArea::setLayout(const QByteArray& layout) {
   QDataStream from(layout);
   QByteArray kind, state;
-  QMap<QString, int> heights;
-  QList<bool> folded;
+  QMap<QString, int> heights, beside_guests, widths;
+  QList<int> folds;
   from >> kind;
-  if (kind != kLayout) {
-    restoreState(layout);
-    return fold();
-  }
-  from >> state >> heights >> folded;
+  if (kind == kLayout)
+    from >> state >> heights >> beside_guests >> widths >> folds;
+  else
+    state = layout;
   restoreState(state);
-  m_heights.clear();
-  for (QDockWidget* dock : findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly))
-    if (const auto known = heights.constFind(dock->objectName()); known != heights.cend()) m_heights[dock] = *known;
-  for (std::size_t i = 0; i < m_columns.size() && static_cast<qsizetype>(i) < folded.size(); ++i)
-    m_columns[i].folded = folded[static_cast<qsizetype>(i)];
-  share();
-  fold();
+  const auto take = [this](const QMap<QString, int>& by_name, Shares& shares) {
+    for (QDockWidget* dock : findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly))
+      if (const auto known = by_name.constFind(dock->objectName()); known != by_name.cend()) shares[dock] = *known;
+  };
+  take(heights, m_heights);
+  take(beside_guests, m_beside_guests);
+  take(widths, m_widths);
+  for (std::size_t i = 0; i < m_columns.size() && static_cast<qsizetype>(i) < folds.size(); ++i)
+    m_columns[i].fold = static_cast<Fold>(std::clamp(folds[static_cast<qsizetype>(i)], 0, 2));
+  layOut();
 }
 
-void DockArea::fold() {
-  QList<QDockWidget*> heads;
-  QList<int> widths;
-  for (const auto& [x, docks] : columns()) heads << docks.front(), widths << docks.front()->width();
-  bool changed = false;
-  for (Column& column : m_columns) {
-    changed = fold(column) || changed;
-    if (column.folded && column.docks.size() > 2) {  // the panel above has what the place of the tabs leaves it
-      QDockWidget *const first = column.docks.front(), *const front = column.docks[1], *const behind = column.docks.back();
-      const int place = std::max(front->property(kLeast).toInt(), behind->property(kLeast).toInt()) + kTabs;
-      resizeDocks({first, front}, {std::max(1, height() - place - kGutter), place}, Qt::Vertical);
-    }
+DockArea::Fold DockArea::wanted(const Column& column) const {
+  const bool beside = std::ranges::any_of(column.guests, stands);
+  const int guests = beside ? highest(column.guests) + kTabs + kGutter : 0;
+  int apart = guests, last_two = guests + highest(column.docks.mid(column.docks.size() - 2)) + kTabs;
+  for (qsizetype i = 0; i < column.docks.size(); ++i) {
+    const int least = leastOf(column.docks[i]) + (i > 0 ? kGutter : 0);
+    apart += least;
+    if (i + 2 < column.docks.size()) last_two += least + kGutter;
   }
-  // A panel that comes back has taken from the width of every column.
-  if (changed) resizeDocks(heads, widths, Qt::Horizontal);
+  if (height() >= apart) return Fold::none;
+  return beside && height() < last_two ? Fold::with_guests : Fold::last_two;
 }
 
 bool DockArea::fold(Column& column) {
   const QList<QDockWidget*>& docks = column.docks;
-  int least = static_cast<int>(docks.size() - 1) * kGutter;
-  for (const QDockWidget* dock : docks) {
-    if (dock->isHidden() || dock->isFloating()) return false;  // somebody's own layout
-    least += dock->property(kLeast).toInt();
-  }
+  if (!std::ranges::all_of(docks, stands)) return false;  // somebody's own layout
   QDockWidget *const front = docks[docks.size() - 2], *const behind = docks.back();
-  const bool wanted = height() < least, are_tabs = tabifiedDockWidgets(front).contains(behind);
-  if (are_tabs && !wanted && !column.folded) column.folded = m_heights.empty();  // as the last window was left, which was a low one
-  if (wanted == are_tabs || (!wanted && !column.folded)) {
-    column.folded = column.folded && are_tabs;  // or they were laid out anew meanwhile
+  const auto together = [this](QDockWidget* a, QDockWidget* b) { return tabifiedDockWidgets(a).contains(b); };
+  const bool beside = std::ranges::any_of(column.guests, stands);
+  const bool guests_too = !column.guests.isEmpty() && (together(front, column.guests.front()) || together(behind, column.guests.front()));
+  const Fold now = guests_too ? Fold::with_guests : together(front, behind) ? Fold::last_two : Fold::none;
+  Fold next = wanted(column);
+  if (now == Fold::with_guests && next == Fold::last_two && !beside) next = now;  // those that are closed take no room
+  if (next == now || (next < now && column.fold == Fold::none)) {
+    column.fold = std::min(column.fold, now);  // or they were laid out anew meanwhile
     return false;
   }
-  column.folded = wanted;
-  if (wanted) {
-    tabifyDockWidget(front, behind);
-    const bool needs_more = behind->property(kLeast).toInt() > front->property(kLeast).toInt();
-    (needs_more ? behind : front)->raise();
-    return true;
-  }
-  removeDockWidget(behind);
-  addDockWidget(Qt::LeftDockWidgetArea, behind);  // or Qt takes the place for one of tabs still
-  splitDockWidget(front, behind, Qt::Vertical);
-  behind->show();
-  QList<int> heights;
-  for (QDockWidget* dock : docks) {
-    const auto known = m_heights.find(dock);
-    heights << std::max(dock->property(kLeast).toInt(), known == m_heights.end() ? 0 : known->second);
-  }
-  resizeDocks(docks, heights, Qt::Vertical);
+  column.fold = next;
+  QWidget* const with_focus = QApplication::focusWidget();
+  if (next < now) pullApart(column);
+  if (next == Fold::none) return true;
+  if (!together(front, behind)) tabifyDockWidget(front, behind);
+  if (next == Fold::with_guests)
+    for (QDockWidget* guest : column.guests) {
+      const bool stood = stands(guest);
+      if (guest->isFloating()) continue;
+      tabifyDockWidget(behind, guest);
+      guest->setVisible(stood);
+    }
+  (leastOf(behind) > leastOf(front) ? behind : front)->raise();
+  if (with_focus && isAncestorOf(with_focus)) with_focus->setFocus();
   return true;
+}
+
+/// Every panel of the column has a place of its own again, and the guests one below.
+void DockArea::pullApart(const Column& column) {
+  QList<std::pair<QDockWidget*, bool>> moved = {{column.docks.back(), true}};
+  for (QDockWidget* guest : column.guests)
+    if (!guest->isFloating()) moved.emplace_back(guest, stands(guest));
+  for (const auto& [dock, stood] : moved) removeDockWidget(dock);
+  for (const auto& [dock, stood] : moved) addDockWidget(Qt::LeftDockWidgetArea, dock);  // or Qt takes the place for one of tabs still
+  for (qsizetype i = 0; i < moved.size(); ++i) {
+    QDockWidget* const dock = moved[i].first;
+    if (i < 2)
+      splitDockWidget(i == 0 ? column.docks[column.docks.size() - 2] : column.docks.back(), dock, Qt::Vertical);
+    else
+      tabifyDockWidget(moved[1].first, dock);
+  }
+  for (const auto& [dock, stood] : moved) dock->setVisible(stood);
 }
 
 }  // namespace kvscope

@@ -26,13 +26,10 @@ namespace kvscope {
 namespace {
 
 constexpr int kLeastTab = 162;                    // px with the header
-constexpr int kBareAtlas = 170;                   // px in which every head has a row, if not the room that it asks for
 constexpr int kColumnWidths[] = {392, 828, 348};  // of the design at 1600 x 1000, in proportion elsewhere
 constexpr int kColumnHeight = 840;                // there
 constexpr double kTabShare = 0.27;                // of the column's height
 using Kind = viz::Place::Kind;
-
-bool stands(const QDockWidget* dock) { return !dock->isHidden() && !dock->isFloating(); }
 
 }  // namespace
 
@@ -63,7 +60,7 @@ InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels) : m_row
     std::ranges::stable_sort(column, {}, [](const auto& d) { return d.second.row; });
     QList<QDockWidget*> docks;
     for (const auto& [dock, place] : column) docks << dock;
-    m_area->addColumn(docks);
+    m_area->addColumn(docks, &column == &m_columns[1] ? QList<QDockWidget*>(m_tabs.begin(), m_tabs.end()) : QList<QDockWidget*>());
   }
   connect(&panels, &Panels::maximiseRequested, this, &InspectPage::toggleMaximised);
   pages.add(Page::inspect, pageWithMargins(m_area, &rows.pages()), {"inspect", nullptr, "&Inspect", "Alt+1"});
@@ -79,13 +76,11 @@ void InspectPage::arrange() {
     d->setFloating(false);
     m_area->removeDockWidget(d);
   }
-  QList<QDockWidget*> heads;
-  QList<int> widths;
-  for (std::size_t c = 0; c < m_columns.size(); ++c) {
-    QDockWidget* head = m_columns[c].front().first;
-    heads.isEmpty() ? m_area->addDockWidget(Qt::LeftDockWidgetArea, head) : m_area->splitDockWidget(heads.back(), head, Qt::Horizontal);
-    heads << head;
-    widths << kColumnWidths[c];
+  QDockWidget* beside = nullptr;
+  for (const auto& column : m_columns) {
+    QDockWidget* head = column.front().first;
+    beside ? m_area->splitDockWidget(beside, head, Qt::Horizontal) : m_area->addDockWidget(Qt::LeftDockWidgetArea, head);
+    beside = head;
   }
   for (const auto& column : m_columns)
     for (std::size_t i = 1; i < column.size(); ++i) m_area->splitDockWidget(column[i - 1].first, column[i].first, Qt::Vertical);
@@ -94,18 +89,28 @@ void InspectPage::arrange() {
   for (std::size_t i = 1; i < m_tabs.size(); ++i) m_area->tabifyDockWidget(m_tabs.front(), m_tabs[i]);
   for (QDockWidget* d : m_docks) d->show();
   for (QDockWidget* d : m_tabs) d->hide();
-  m_area->resizeDocks(heads, widths, Qt::Horizontal);
-  for (const std::size_t c : {0U, 2U}) {
-    QList<QDockWidget*> docks;
-    QList<int> heights;
-    const double grown = static_cast<double>(m_area->height()) / kColumnHeight;
-    for (const auto& [dock, place] : m_columns[c])
-      docks << dock, heights << std::max(place.least_height, static_cast<int>(std::lround(place.share * kColumnHeight * grown)));
-    if (c == 2) heights.back() = std::max(1, m_area->height() - kGutter - heights.front());  // the table has rows to give
-    m_area->resizeDocks(docks, heights, Qt::Vertical);
+  giveShares();
+  m_area->layOut();
+}
+
+/// Of the design. The first panel of the middle column, the atlas, has what the others leave it; so has the last of the right one.
+void InspectPage::giveShares() {
+  DockArea::Shares heights, beside_tabs, widths;
+  for (std::size_t c = 0; c < m_columns.size(); ++c) {
+    int rest = kColumnHeight, rest_beside = kColumnHeight - kGutter - static_cast<int>(kTabShare * kColumnHeight);
+    for (const auto& [dock, place] : m_columns[c]) {
+      heights[dock] = static_cast<int>(place.share * kColumnHeight);
+      beside_tabs[dock] = static_cast<int>(place.share_beside_tabs * kColumnHeight);
+      const int gap = dock == m_columns[c].front().first ? 0 : kGutter;
+      rest -= heights[dock] + gap;
+      rest_beside -= beside_tabs[dock] + gap;
+      widths[dock] = kColumnWidths[c];
+    }
+    if (c == 1) heights[m_columns[c].front().first] = rest, beside_tabs[m_columns[c].front().first] = rest_beside;
+    if (c == 2) heights[m_columns[c].back().first] += rest;  // the table has rows to give
   }
-  shareHeights();
-  m_area->fold();
+  for (QDockWidget* dock : m_tabs) beside_tabs[dock] = static_cast<int>(kTabShare * kColumnHeight), widths[dock] = kColumnWidths[1];
+  m_area->setShares(heights, beside_tabs, widths);
 }
 
 QDockWidget* InspectPage::dock(const QString& panel) const {
@@ -113,47 +118,11 @@ QDockWidget* InspectPage::dock(const QString& panel) const {
   return found == m_docks.end() ? nullptr : *found;
 }
 
-bool InspectPage::isTab(const QDockWidget* dock) const { return std::ranges::find(m_tabs, dock) != m_tabs.end(); }
-
-/// Of the middle column. In a lower window its first panel, the atlas, gives way first: its rows can be thinner, words cannot.
-void InspectPage::shareHeights() {
-  const auto& column = m_columns[1];
-  QList<QDockWidget*> docks = {column.front().first};
-  QList<int> heights = {m_area->height()};
-  const auto take = [&](QDockWidget* d, double share, int least) {
-    docks << d;
-    heights << std::max(least, static_cast<int>(share * m_area->height()));
-    heights.front() -= heights.back() + kGutter;
-  };
-  const auto tab = std::ranges::find_if(m_tabs, stands);
-  const bool tabs = tab != m_tabs.end();
-  for (std::size_t i = 1; i < column.size(); ++i) {
-    const auto& [dock, place] = column[i];
-    if (!stands(dock)) continue;
-    if (m_area->tabifiedDockWidgets(dock).contains(docks.back())) continue;  // in one place
-    take(dock, tabs ? place.share_beside_tabs : place.share, place.least_height);
-  }
-  if (tabs) {
-    take(*tab, kTabShare, kLeastTab);
-    const int given = std::clamp(kBareAtlas - heights.front(), 0, heights.back() - kLeastTab);  // a table scrolls, rows do not
-    heights.front() += given;
-    heights.back() -= given;
-  }
-  heights.front() = std::max(1, heights.front());
-  if (stands(docks.front())) m_area->resizeDocks(docks, heights, Qt::Vertical);
-}
-
 void InspectPage::open(const QString& panel, Keys keys) { open(*dock(panel), keys); }
 
 void InspectPage::open(QDockWidget& dock, Keys keys) {
-  const bool was_open = dock.isVisible();
   dock.setAttribute(Qt::WA_ShowWithoutActivating, keys == Keys::left);
-  // In a low window one row more would leave the atlas none of its own.
-  const auto& column = m_columns[1];
-  int least = kLeastTab + kBareAtlas + static_cast<int>(column.size()) * kGutter;
-  for (std::size_t i = 1; i < column.size(); ++i) least += column[i].second.least_height;
-  const bool crowded = isTab(&dock) && m_area->height() < least;
-  if ((!m_pages.shows(Page::inspect) || crowded) && !dock.isFloating()) {
+  if (!m_pages.shows(Page::inspect) && !dock.isFloating()) {
     const QWidget& over = m_rows.pages();
     const QSize size(over.width() / 2, over.height() / 3);
     m_visiting.push_back(&dock);
@@ -161,10 +130,10 @@ void InspectPage::open(QDockWidget& dock, Keys keys) {
     dock.setGeometry(QRect(over.mapToGlobal(QPoint((over.width() - size.width()) / 2, over.height() - size.height() - kGutter)), size));
   }
   dock.show();
+  if (!dock.isFloating()) m_area->layOut();  // in a low window it becomes a tab of the panels above
   dock.raise();
   dock.setAttribute(Qt::WA_ShowWithoutActivating, false);
   if (dock.isFloating() && keys == Keys::taken) dock.activateWindow();
-  if (!was_open && !dock.isFloating()) shareHeights();
 }
 
 /// Esc, where nothing in the panel wants it, leaves one that floats: to the window, and one that only visits goes.
@@ -252,7 +221,6 @@ void InspectPage::fillPanelsMenu(Commands& commands, QMenu* panels, QMenu* go) {
     connect(toggle, &QAction::triggered, this, [this, dock, panel, has_key = !key.isEmpty()](bool on) {
       if (!on) return;
       open(*dock);
-      if (!dock->isFloating()) shareHeights();  // the action has shown it already
       if (has_key) panel->content()->setFocus(Qt::ShortcutFocusReason);
     });
     if (key.isEmpty()) continue;

@@ -56,8 +56,7 @@ class InspectPage : public QObject {
  private:
   void open(QDockWidget& dock, Keys keys = Keys::taken);
   void detachWithFocus();
-  void shareHeights();
-  bool isTab(const QDockWidget* dock) const;
+  void giveShares();
 
   WindowRows& m_rows;
   Pages& m_pages;

@@ -37,8 +37,25 @@ void ElidedLabel::paintEvent(QPaintEvent*) {
   painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter, shown());
 }
 
+namespace {
+
+/// Where it yields, it is as narrow as its place: a dock would be as wide as its header asks, and lie over the panels beside it.
+class Header final : public QFrame {
+ public:
+  explicit Header(bool yields) : m_yields(yields) {}
+  QSize minimumSizeHint() const override { return m_yields ? QSize(1, kPanelHeader) : QFrame::minimumSizeHint(); }
+
+ private:
+  bool m_yields;
+};
+
+/// Opened now and then, in a column that others have made.
+bool isGuest(const viz::Place& place) { return place.kind == viz::Place::Kind::tab; }
+
+}  // namespace
+
 Panel::Panel(const QString& id, const QString& title, QWidget* content, const viz::Place& place, QObject* parent)
-    : QObject(parent), m_id(id), m_place(place), m_content(content), m_header(new QFrame), m_body(new QFrame) {
+    : QObject(parent), m_id(id), m_place(place), m_content(content), m_header(new Header(isGuest(place))), m_body(new QFrame) {
   setObjectName("panel_" + id);
   m_header->setObjectName("panelHeader");
   m_header->setFixedHeight(kPanelHeader);
@@ -143,6 +160,7 @@ QDockWidget* Panel::makeDock(QWidget* parent) {
   dock->setObjectName("dock_" + m_id);
   dock->setTitleBarWidget(m_header);
   dock->setWidget(m_body);
+  if (isGuest(m_place)) m_body->setMinimumSize(1, kPanelHeader);  // as its header
   dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable | QDockWidget::DockWidgetFloatable);
   return dock;
 }

@@ -120,8 +120,14 @@ TEST_F(DocksTest, PanelsThatStandOnEachOtherKeepTheirSharesOfTheHeight) {
   };
   EXPECT_TRUE(settles(as_it_was)) << ::testing::PrintToString(before) << " became " << ::testing::PrintToString(heights());
   // Shares that somebody chose hold as well.
-  static_cast<QMainWindow*>(dock("atlas")->parentWidget())
-      ->resizeDocks({dock("atlas"), dock("head_strip"), dock("timeline")}, {220, 250, 170}, Qt::Vertical);
+  QWidget* area = dock("atlas")->parentWidget();
+  const QPoint border(dock("atlas")->geometry().center().x(), dock("atlas")->geometry().bottom() + 4);
+  QTest::mousePress(area, Qt::LeftButton, {}, border);
+  for (int dy = 20; dy <= 140; dy += 40) {
+    QTest::mouseMove(area, border - QPoint(0, dy));
+    QTest::qWait(30);
+  }
+  QTest::mouseRelease(area, Qt::LeftButton, {}, border - QPoint(0, 140));
   ASSERT_TRUE(settles([&] { return heights()[1] > heights()[0]; }));
   QTest::qWait(100);
   before = heights();
@@ -161,6 +167,58 @@ TEST_F(DocksTest, ALayoutThatNobodyChangedIsTheSameAtEveryStart) {
     const std::map<QString, int> now = heights();
     ASSERT_EQ(now.size(), before.size());
     for (const auto& [name, height] : before) EXPECT_NEAR(now.at(name), height, 3) << name.toStdString() << " at start " << start + 2;
+  }
+}
+
+/// Also with a panel that is opened now and then, and with one that floats; and the reset brings the first layout back.
+TEST_F(DocksTest, AFurtherPanelAndOneThatFloatsAreTheSameAtEveryStart) {
+  const QTemporaryDir folder;
+  for (const QSize& size : {QSize(1280, 800), QSize(1366, 768), QSize(911, 512)}) {
+    SCOPED_TRACE(std::to_string(size.width()));
+    QSettings settings(folder.filePath(QString("%1.ini").arg(size.width())), QSettings::IniFormat);
+    const auto places = [this] {
+      QTest::qWait(150);
+      std::map<QString, QRect> out;
+      for (const QDockWidget* d : docks())
+        if (!d->isFloating()) out[d->objectName()] = d->geometry();
+      return out;
+    };
+    const auto expectSame = [&](const std::map<QString, QRect>& before, const char* when) {
+      const std::map<QString, QRect> now = places();
+      ASSERT_EQ(now.size(), before.size()) << when;
+      for (const auto& [name, place] : before) {
+        const QRect& is = now.at(name);
+        if (place.right() < 0 && is.right() < 0) continue;  // behind another one
+        EXPECT_EQ(is, place) << name.toStdString() << ' ' << when << ": " << is.width() << " x " << is.height() << ", not " << place.width()
+                             << " x " << place.height();
+      }
+    };
+    const auto start = [&] {
+      window = std::make_unique<MainWindow>(options, startState(options));
+      window->resize(size);
+      window->show();
+      restoreDocks(window->inspect(), settings);
+      ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
+      window->activateWindow();
+      ASSERT_TRUE(settle());
+    };
+    start();
+    const std::map<QString, QRect> first = places();
+    press(Qt::Key_D, Qt::ControlModifier);
+    ASSERT_TRUE(dock("table")->isVisible());
+    const std::map<QString, QRect> with_table = places();
+    for (int n = 0; n < 3; ++n) {
+      keepPlacement(*window, window->inspect(), settings);
+      start();
+      expectSame(with_table, "at the next start");
+    }
+    dock("head_grid")->setFloating(true);
+    QTest::qWait(100);
+    keepPlacement(*window, window->inspect(), settings);
+    start();
+    EXPECT_TRUE(dock("head_grid")->isFloating() && dock("head_grid")->isVisible());
+    window->inspect().resetLayout();
+    expectSame(first, "after the reset");
   }
 }
 

@@ -6,7 +6,6 @@
 #include <QAction>
 #include <QHBoxLayout>
 #include <QHeaderView>
-#include <QLabel>
 #include <QTableWidget>
 #include <QTime>
 #include <QToolButton>
@@ -15,6 +14,7 @@
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel.h"
 #include "app/window/shell/panel_paint.h"
 #include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
@@ -62,7 +62,7 @@ JobsPanel::JobsPanel(Workspace& workspace, SessionController& controller, RunQue
       m_controller(controller),
       m_queue(queue),
       m_table(new QTableWidget(0, 5, this)),
-      m_memory(new QLabel(this)),
+      m_memory(new ElidedLabel(this)),
       m_log(new QPlainTextEdit(this)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(10, 6, 10, 8);
@@ -72,8 +72,7 @@ JobsPanel::JobsPanel(Workspace& workspace, SessionController& controller, RunQue
   m_cancel_all = button("Cancel all", "Cancel everything that runs or waits", this);
   m_clear = button("Clear ended", "Forget the runs that have ended", this);
   for (QToolButton* b : {m_cancel, m_cancel_all, m_clear}) tools->addWidget(b);
-  tools->addStretch(1);
-  tools->addWidget(m_memory);
+  tools->addWidget(m_memory, 1);
   column->addLayout(tools);
   m_memory->setObjectName("secondary");
   m_memory->setFont(uiFont(12));

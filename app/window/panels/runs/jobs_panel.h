@@ -5,12 +5,12 @@
 #include <QSet>
 #include <QWidget>
 
-class QLabel;
 class QTableWidget;
 class QToolButton;
 
 namespace kvscope {
 
+class ElidedLabel;
 class RunQueue;
 class SessionController;
 class Workspace;
@@ -44,7 +44,7 @@ class JobsPanel : public QWidget {
   RunQueue& m_queue;
   QTableWidget* m_table;
   QToolButton *m_cancel, *m_cancel_all, *m_clear;
-  QLabel* m_memory;
+  ElidedLabel* m_memory;
   QPlainTextEdit* m_log;
   QSet<QString> m_said;  // warnings of runs, each once
   QSet<int> m_failed;    // runs whose failure was said

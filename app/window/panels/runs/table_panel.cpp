@@ -27,7 +27,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kFilterWidth = 150;    // px
+constexpr int kFilterWidth = 100;    // px
 constexpr int kRefreshPauseMs = 40;  // a drag through the steps must not build a table for each
 
 QString csvCell(const QString& text) {

@@ -72,9 +72,9 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   tools->addStretch(1);
   m_remove = button("Remove edit", "Take the edit of this row back");
   m_drop = button("Drop fork", "Take all edits back: the run they made goes, its baseline stays");
-  tools->addWidget(m_remove);
-  tools->addWidget(m_drop);
-  column->addLayout(tools);
+  for (QHBoxLayout* line : {m_tools = tools, m_more_tools = new QHBoxLayout}) column->addLayout(line);
+  m_more_tools->setSpacing(6);
+  m_more_tools->addStretch(1);
   m_said->setWordWrap(true);
   m_said->setTextFormat(Qt::PlainText);
   m_said->setObjectName("secondary");
@@ -111,6 +111,22 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &WhatIfPanel::refresh);
   connect(m_model, &QAbstractItemModel::modelReset, this, &WhatIfPanel::refresh);
   refresh();
+}
+
+/// In a narrow panel what takes edits back stands in a second line.
+void WhatIfPanel::fitTools() {
+  int need = layout()->contentsMargins().left() + layout()->contentsMargins().right();
+  for (const QWidget* tool : {static_cast<QWidget*>(m_scope), static_cast<QWidget*>(m_buttons[0]), static_cast<QWidget*>(m_buttons[1]),
+                              static_cast<QWidget*>(m_buttons[2]), static_cast<QWidget*>(m_buttons[3]), static_cast<QWidget*>(m_remove),
+                              static_cast<QWidget*>(m_drop)})
+    need += tool->sizeHint().width() + m_tools->spacing();
+  QHBoxLayout* const line = need > width() ? m_more_tools : m_tools;
+  for (QToolButton* tool : {m_remove, m_drop}) {
+    tool->setVisible(line == m_tools || m_model->rowCount() > 0);  // a line for nothing is taken from the words
+    if (line->indexOf(tool) >= 0) continue;
+    (line == m_tools ? m_more_tools : m_tools)->removeWidget(tool);
+    line->addWidget(tool);
+  }
 }
 
 QToolButton* WhatIfPanel::button(const QString& text, const QString& help) {
@@ -165,6 +181,7 @@ QString WhatIfPanel::answer() const {
 }
 
 void WhatIfPanel::refresh() {
+  fitTools();
   const QSignalBlocker quiet(m_scope);
   m_scope->setCurrentIndex(static_cast<int>(m_edits.scope()));
   const QString obstacle = m_edits.obstacle();

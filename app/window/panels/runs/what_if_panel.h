@@ -6,6 +6,7 @@
 #include "policy/text/lane_edits.h"
 
 class QComboBox;
+class QHBoxLayout;
 class QLabel;
 class QTableView;
 class QToolButton;
@@ -38,6 +39,7 @@ class WhatIfPanel : public QWidget {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  void fitTools();
   void refresh();
   QToolButton* button(const QString& text, const QString& help);
 
@@ -48,6 +50,7 @@ class WhatIfPanel : public QWidget {
   QComboBox* m_scope;
   QLabel *m_said, *m_answer, *m_empty;
   QToolButton *m_buttons[4], *m_remove, *m_drop;
+  QHBoxLayout *m_tools, *m_more_tools;
 };
 
 }  // namespace kvscope
