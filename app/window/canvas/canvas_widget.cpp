@@ -236,8 +236,8 @@ void CanvasWidget::paintEvent(QPaintEvent*) {
   else
     painter.drawImage(QPoint(0, 0), m_picture);
   if (hasFocus() && m_by_key) {
-    painter.setPen(QPen(toColor(theme.accent), 1));
-    painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    painter.setPen(QPen(toColor(theme.accent), 2));
+    painter.drawRect(rect().adjusted(1, 1, -1, -1));
   }
   if (m_to_draw > 0) update();
   if (drawn) Q_EMIT painted(begin, m_surface->times().submit_ms);

@@ -39,7 +39,12 @@ void FirstSteps::startTour() {
   m_pages.show(Page::inspect);
   if (!m_tour) {
     const auto part = [this](const QString& id) {
-      return [this, id]() -> QWidget* { return m_panels.of(id) ? m_panels.of(id)->body() : nullptr; };
+      return [this, id]() -> QWidget* {
+        Panel* const panel = m_panels.of(id);
+        if (!panel) return nullptr;
+        panel->body()->parentWidget()->raise();  // it may be a tab behind another one
+        return panel->body();
+      };
     };
     QList<TourStop> stops = {
         {"Type here", "Every change of the text is computed at once. The colour behind a word is what became of it in the selected head.",

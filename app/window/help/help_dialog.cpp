@@ -48,6 +48,7 @@ std::vector<KeyHelp> canvasKeys() {
       {"Inspector", "previous and next head", "↑ ↓"},
       {"Inspector", "zoom, show all", "+ −, 0"},
       {"Inspector", "more of the reasons", "wheel; Page Up, Page Down"},
+      {"Inspector", "hide tokens by score, votes or age; show them again", "S, V, A; with Shift"},
       {"Timeline", "one step back or on", "← →"},
       {"Timeline", "ten steps back or on", "Shift+← Shift+→"},
       {"Timeline", "first step, latest step", "Home, End"},
@@ -66,6 +67,7 @@ std::vector<KeyHelp> canvasKeys() {
       {"Compare", "open the inspector on the run", "Enter"},
       {"Compare", "take the run for the difference", "R"},
       {"Compare", "remove the run", "Delete"},
+      {"Compare", "swap the runs of the difference", "X"},
       {"Compare", "a token joins or leaves the selection", "Ctrl+click"},
       {"Prompt", "select tokens", "Shift+← Shift+→, Ctrl+A"},
       {"Prompt", "a token joins or leaves the selection", "Ctrl+click"},
@@ -107,7 +109,9 @@ HelpDialog::HelpDialog(Workspace& workspace, SessionController&, QWidget* parent
   m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
   m_table->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
-  m_table->horizontalHeader()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
+  m_table->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Fixed);
+  m_table->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+  m_table->viewport()->installEventFilter(this);
   left->addWidget(m_table, 1);
   if (keys) {
     m_editor = new KeyEditor(*keys, this);
@@ -128,6 +132,18 @@ HelpDialog::HelpDialog(Workspace& workspace, SessionController&, QWidget* parent
   connect(m_search, &QLineEdit::textChanged, this, [this] { fill(); });
   m_search->setFocus();
   readKeys();
+}
+
+/// What a key does has the most room; where keys are many, they take a second line.
+void HelpDialog::shareWidths() {
+  m_table->setColumnWidth(2, std::min(m_table->viewport()->width() * 3 / 10,
+                                      std::max(px(*this, 60), static_cast<const QAbstractItemView*>(m_table)->sizeHintForColumn(2))));
+  m_table->resizeRowsToContents();
+}
+
+bool HelpDialog::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == m_table->viewport() && event->type() == QEvent::Resize) shareWidths();
+  return QDialog::eventFilter(watched, event);
 }
 
 void HelpDialog::showEvent(QShowEvent* event) {
@@ -187,6 +203,7 @@ void HelpDialog::fill() {
       m_table->item(r, 2)->setForeground(toColor(m_workspace.theme().accent));
     }
   }
+  shareWidths();
   // What is searched for is what will be changed.
   const int row = selected >= 0 && selected < m_table->rowCount() ? selected : m_search->text().isEmpty() ? -1 : 0;
   row < 0 ? m_table->clearSelection() : m_table->selectRow(row);

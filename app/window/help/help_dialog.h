@@ -41,11 +41,13 @@ class HelpDialog : public QDialog {
   KeyEditor* editor() { return m_editor; }
 
  protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
   void showEvent(QShowEvent* event) override;
 
  private:
   void readKeys();
   void fill();
+  void shareWidths();
   void editSelected();
 
   Workspace& m_workspace;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/help/papers_dialog.h"
 
+#include <algorithm>
+
 #include <QDesktopServices>
 #include <QFileInfo>
 #include <QLabel>
@@ -21,7 +23,10 @@ constexpr std::size_t kMostBytes = 1 << 20;
 
 QString words() {
   try {
-    return QString::fromStdString(read_text(asset("papers/TRUTH.md"), kMostBytes));
+    QStringList parts = QString::fromStdString(read_text(asset("papers/TRUTH.md"), kMostBytes)).trimmed().split("\n\n");
+    const auto made = std::ranges::find_if(parts, [](const QString& part) { return part.startsWith("Written by"); });
+    if (made != parts.end()) std::rotate(made, made + 1, parts.end());  // how it was made is read by those who want to make it again
+    return parts.join("\n\n");
   } catch (const Error& error) {
     return QString("The page did not come with this program: %1").arg(QString::fromUtf8(error.what()));
   }

@@ -8,6 +8,7 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QPushButton>
+#include <QTimer>
 
 #include "app/window/look/style.h"
 
@@ -80,7 +81,8 @@ void Tour::goTo(int stop) {
   setAccessibleDescription(text());
   show();
   place();
-  m_next->setFocus(Qt::OtherFocusReason);  // Enter goes on, Tab reaches the others, Esc ends
+  QTimer::singleShot(0, this, &Tour::place);  // a panel that was behind another one has its place by then
+  m_next->setFocus(Qt::OtherFocusReason);     // Enter goes on, Tab reaches the others, Esc ends
 }
 
 void Tour::end() {
@@ -91,7 +93,7 @@ void Tour::end() {
   m_frame->hide();
 }
 
-/// Beside the target where there is room, else inside of it.
+/// Beside the target where there is room, or over or under it, else inside of it.
 void Tour::place() {
   if (m_stop < 0) return;
   QWidget* window = parentWidget();
@@ -109,6 +111,10 @@ void Tour::place() {
       at = {around.right() + kGap, around.top()};
     else if (around.left() - kGap - width() >= room.left())
       at = {around.left() - kGap - width(), around.top()};
+    else if (around.bottom() + kGap + height() <= room.bottom())
+      at = {around.center().x() - width() / 2, around.bottom() + kGap};
+    else if (around.top() - kGap - height() >= room.top())
+      at = {around.center().x() - width() / 2, around.top() - kGap - height()};
     else
       at = {around.center().x() - width() / 2, around.bottom() - height() - kGap};
   }

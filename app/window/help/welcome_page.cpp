@@ -232,7 +232,11 @@ void WelcomePage::sayUnread(const QString& sentence) { m_recover->setSentence(se
 
 void WelcomePage::setModels(QWidget* models) {
   models->setMaximumSize(kCards * kCardWidth + (kCards - 1) * kCardSpacing, kModelsHeight);
-  m_column->insertWidget(m_column->count() - 1, models, 8);
+  auto* middle = new QHBoxLayout;  // under the cards, as wide as four of them at most
+  middle->addStretch(1);
+  middle->addWidget(models, 1000);
+  middle->addStretch(1);
+  m_column->insertLayout(m_column->count() - 1, middle, 40);  // rows first, then room around all of it
   setTabOrder(m_at_start, models);
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <map>
-#include <tuple>
-
+#include <QIconEngine>
 #include <QPainter>
 #include <QPainterPath>
 #include <QPixmap>
@@ -113,35 +111,37 @@ QPainterPath shape(Icon which, bool& solid) {
   return p;
 }
 
-QPixmap draw(Icon which, const QColor& colour, qreal ratio, int size) {
-  QPixmap pixmap(static_cast<int>(size * ratio), static_cast<int>(size * ratio));
-  pixmap.setDevicePixelRatio(ratio);
-  pixmap.fill(Qt::transparent);
-  QPainter painter(&pixmap);
-  painter.setRenderHint(QPainter::Antialiasing);
-  painter.scale(static_cast<double>(size) / kSize, static_cast<double>(size) / kSize);
-  bool solid = false;
-  const QPainterPath path = shape(which, solid);
-  if (solid)
-    painter.fillPath(path, colour);
-  else
-    painter.strokePath(path, QPen(colour, 1.4, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
-  return pixmap;
-}
+/// Drawn in the size that is asked for: of the toolbar, of a lecture on a large screen.
+class LineIcon final : public QIconEngine {
+ public:
+  LineIcon(Icon which, const QColor& colour, const QColor& disabled) : m_which(which), m_colour(colour), m_disabled(disabled) {}
+  QIconEngine* clone() const override { return new LineIcon(*this); }
+  void paint(QPainter* painter, const QRect& rect, QIcon::Mode mode, QIcon::State) override {
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    painter->translate(rect.topLeft());
+    painter->scale(rect.width() / static_cast<double>(kSize), rect.height() / static_cast<double>(kSize));
+    const QColor& colour = mode == QIcon::Disabled ? m_disabled : m_colour;
+    bool solid = false;
+    const QPainterPath path = shape(m_which, solid);
+    solid ? painter->fillPath(path, colour) : painter->strokePath(path, QPen(colour, 1.4, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+    painter->restore();
+  }
+  QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State state) override {
+    QPixmap out(size);
+    out.fill(Qt::transparent);
+    QPainter painter(&out);
+    paint(&painter, QRect(QPoint(), size), mode, state);
+    return out;
+  }
+
+ private:
+  Icon m_which;
+  QColor m_colour, m_disabled;
+};
 
 }  // namespace
 
-// Made once: Qt's cache of pixmaps keeps those of every icon that was shown, up to 10 MiB, although nobody has it any more.
-QIcon icon(Icon which, const QColor& colour, const QColor& disabled) {
-  static auto& made = *new std::map<std::tuple<Icon, QRgb, QRgb>, QIcon>;  // never destroyed: after the application nobody may
-  QIcon& result = made[{which, colour.rgba(), disabled.rgba()}];
-  if (!result.isNull()) return result;
-  for (const int size : {kSize, kSize * 3 / 2})  // of the toolbar, of the lecture
-    for (const qreal ratio : {1.0, 2.0, 3.0}) {
-      result.addPixmap(draw(which, colour, ratio, size), QIcon::Normal);
-      result.addPixmap(draw(which, disabled, ratio, size), QIcon::Disabled);
-    }
-  return result;
-}
+QIcon icon(Icon which, const QColor& colour, const QColor& disabled) { return QIcon(new LineIcon(which, colour, disabled)); }
 
 }  // namespace kvscope

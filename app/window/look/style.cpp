@@ -3,15 +3,20 @@
 
 #include <algorithm>
 
+#include <QAbstractButton>
 #include <QAbstractItemView>
 #include <QApplication>
 #include <QDirIterator>
 #include <QFontDatabase>
+#include <QKeyEvent>
 #include <QPalette>
+#include <QPointer>
 #include <QProxyStyle>
 #include <QRegularExpression>
 #include <QScreen>
 #include <QStandardPaths>
+
+#include "app/window/look/windows.h"
 
 namespace kvscope {
 
@@ -68,31 +73,32 @@ QPushButton, QToolButton { background: %raised%; border: 1px solid %line%; borde
 QPushButton:hover, QToolButton:hover { background: %hover%; }
 QPushButton:pressed, QToolButton:pressed, QToolButton:checked { background: %hover%; border-color: %accent%; }
 QPushButton:disabled, QToolButton:disabled { color: %disabled%; }
-QPushButton:focus, QToolButton:focus { border-color: %accent%; }
+QPushButton:focus, QToolButton:focus { border: 2px solid %text%; padding: 0 9px; min-height: 24px; }
 QToolButton#flat, QPushButton#flat { background: transparent; border-color: transparent; color: %secondary%; }
 QToolButton#flat:hover, QPushButton#flat:hover { background: %raised%; color: %text%; }
-QToolButton#flat:focus, QPushButton#flat:focus { border-color: %accent%; }
+QToolButton#flat:focus, QPushButton#flat:focus { border-color: %text%; }
 QToolButton#flat:checked { background: %raised%; border-color: %accent%; color: %text%; }
 QToolButton#square { padding: 0; min-width: 26px; max-width: 26px; min-height: 26px; max-height: 26px; }
+QToolButton#square:focus { min-width: 24px; max-width: 24px; min-height: 24px; max-height: 24px; }
 QFileDialog QToolButton { padding: 0; min-width: 26px; max-width: 26px; min-height: 26px; max-height: 26px; }
 QToolButton#header { background: transparent; border: 1px solid transparent; border-radius: 4px; padding: 0; min-width: 22px; max-width: 22px; min-height: 22px; max-height: 22px; }
 QToolButton#header:hover { background: %raised%; }
-QToolButton#header:focus { border-color: %accent%; }
+QToolButton#header:focus { border: 2px solid %text%; min-width: 20px; max-width: 20px; min-height: 20px; max-height: 20px; }
 QToolButton#headerText { background: transparent; border: 1px solid transparent; border-radius: 4px; padding: 0 6px; min-height: 22px; max-height: 22px; color: %secondary%; font-size: 12px; }
 QToolButton#headerText:hover { background: %raised%; color: %text%; }
 QToolButton#headerText[toggle="true"]:checked { background: %accent10%; border-color: %line%; color: %accent%; }
 QToolButton#headerText[toggle="true"]:checked:disabled { background: transparent; border-color: transparent; color: %disabled%; }
-QToolButton#headerText:focus { border-color: %accent%; }
+QToolButton#headerText:focus { border: 2px solid %text%; padding: 0 5px; min-height: 20px; max-height: 20px; }
 QPushButton#primary { background: %accent%; border-color: %accent%; color: %on_accent%; font-weight: bold; padding: 0 12px; }
 QPushButton#primary:hover { background: %accentHover%; }
-QPushButton#primary:focus { border: 2px solid %text%; }
+QPushButton#primary:focus { border: 2px solid %text%; padding: 0 11px; }
 QPushButton#primary:disabled { background: %raised%; border-color: %line%; color: %disabled%; }
 QPushButton#link { background: transparent; border: none; padding: 0; min-height: 0; color: %accent%; text-align: left; text-decoration: underline; }
 QPushButton#link:focus { border-bottom: 2px solid %accent%; }
 QPushButton#chip { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; }
 QPushButton#chipActive { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; border-color: %accent%; color: %accent%; background: %accent10%; }
 QPushButton#chipNow { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; font-weight: bold; border-color: %accent%; color: %on_accent%; background: %accent%; }
-QPushButton#chipNow:focus, QPushButton#chipActive:focus { border: 2px solid %text%; }
+QPushButton#chip:focus, QPushButton#chipNow:focus, QPushButton#chipActive:focus { border: 2px solid %text%; padding: 0 7px; min-height: 18px; max-height: 18px; }
 QComboBox { combobox-popup: 0; background: %raised%; border: 1px solid %line%; border-radius: 4px; padding: 0 8px; min-height: 26px; }
 QComboBox:hover { background: %hover%; }
 QComboBox:focus, QComboBox:on { border-color: %accent%; }
@@ -123,7 +129,15 @@ QSlider::handle:horizontal { width: 12px; height: 12px; margin: -6px 0; border-r
 QSlider::handle:horizontal:hover, QSlider::handle:horizontal:focus { background: %accent%; }
 QSlider::sub-page:horizontal:disabled { background: %line%; }
 QSlider::handle:horizontal:disabled { border-color: %disabled%; }
-QCheckBox::indicator, QRadioButton::indicator { width: 14px; height: 14px; }
+QCheckBox, QRadioButton { border: 2px solid transparent; border-radius: 4px; padding: 1px 4px 1px 1px; }
+QCheckBox:focus, QRadioButton:focus { border-color: %text%; }
+QCheckBox::indicator, QRadioButton::indicator { width: 12px; height: 12px; border: 1px solid %secondary%; border-radius: 3px; background: %panel%; }
+QRadioButton::indicator { border-radius: 7px; }
+QCheckBox::indicator:checked { border-color: %accent%; background: %accent%; image: url(:/kvscope/check-%tone%.png); }
+QRadioButton::indicator:checked { border: 4px solid %accent%; width: 6px; height: 6px; }
+QCheckBox::indicator:disabled, QRadioButton::indicator:disabled { border-color: %disabled%; }
+QCheckBox::indicator:checked:disabled { background: %disabled%; }
+QRadioButton::indicator:checked:disabled { border-color: %disabled%; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
 QScrollBar::handle { background: %line%; border-radius: 3px; margin: 2px; min-height: 24px; min-width: 24px; }
@@ -179,18 +193,33 @@ class WindowStyle : public QProxyStyle {
   using QProxyStyle::polish;
   void polish(QWidget* widget) override {
     QProxyStyle::polish(widget);
-    if (widget->inherits("QComboBoxPrivateContainer")) widget->installEventFilter(this);
+    const auto is = [widget](auto... kinds) { return (widget->inherits(kinds) || ...); };
+    if (is("QComboBoxPrivateContainer", "QDialog", "QDockWidget", "QPushButton", "QToolButton")) widget->installEventFilter(this);
   }
   bool eventFilter(QObject* watched, QEvent* event) override {
-    if (event->type() == QEvent::Show)
-      if (auto* popup = qobject_cast<QWidget*>(watched)) widen(*popup);
+    if (event->type() == QEvent::KeyPress && qobject_cast<QAbstractButton*>(watched))
+      return press(*static_cast<QWidget*>(watched), *static_cast<QKeyEvent*>(event));
+    if (auto* shown = event->type() == QEvent::Show ? qobject_cast<QWidget*>(watched) : nullptr; shown && shown->isWindow())
+      shown->inherits("QComboBoxPrivateContainer") ? widen(*shown) : keepOnScreen(*shown);
     return QProxyStyle::eventFilter(watched, event);
   }
   int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget, QStyleHintReturn* data) const override {
+    if (hint == SH_Menu_Scrollable) return 1;  // not a second column where the screen is low
     return hint == SH_UnderlineShortcut ? 0 : QProxyStyle::styleHint(hint, option, widget, data);
   }
 
  private:
+  /// Enter does to a button that has the keyboard what Space does, as on other desktops.
+  static bool press(QWidget& button, const QKeyEvent& event) {
+    const bool enter = event.key() == Qt::Key_Return || event.key() == Qt::Key_Enter;
+    if (!enter || event.isAutoRepeat() || (event.modifiers() & ~Qt::KeypadModifier) != 0) return false;
+    const QPointer<QWidget> still(&button);  // what it does may take it away
+    for (const QEvent::Type type : {QEvent::KeyPress, QEvent::KeyRelease}) {
+      QKeyEvent space(type, Qt::Key_Space, Qt::NoModifier, " ");
+      if (still) QApplication::sendEvent(still, &space);
+    }
+    return true;
+  }
   /// Qt makes the list of a box as wide as the box.
   static void widen(QWidget& popup) {
     const auto* list = popup.findChild<QAbstractItemView*>();
@@ -253,10 +282,13 @@ QString styleSheet(const viz::Theme& theme, double scale) {
   for (auto it = kSize.globalMatch(sheet); it.hasNext();) {
     const QRegularExpressionMatch match = it.next();
     const double size = match.captured(1).toDouble();
-    scaled += sheet.mid(from, match.capturedStart() - from) + QString("%1px").arg(size <= kThinLine ? qRound(size) : qRound(size * scale));
+    const qsizetype line = sheet.lastIndexOf('\n', match.capturedStart()) + 1;
+    const bool thin = size <= kThinLine && !QStringView(sheet).mid(line).startsWith(u"QSlider::handle");  // which is round only as a whole
+    scaled += sheet.mid(from, match.capturedStart() - from) + QString("%1px").arg(thin ? qRound(size) : qRound(size * scale));
     from = match.capturedEnd();
   }
-  return scaled + sheet.mid(from);
+  scaled += sheet.mid(from);
+  return scaled.replace("/chevron-", "/large-chevron-").replace("/check-", "/large-check-");  // a picture is made smaller only
 }
 
 void applyTheme(QApplication& app, const viz::Theme& theme) {

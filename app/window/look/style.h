@@ -56,7 +56,7 @@ enum class Icon {
   ghosts,
   find
 };
-/// Line icon of 16 x 16, drawn for every pixel ratio.
+/// Line icon of 16 x 16, drawn for every size and pixel ratio.
 QIcon icon(Icon which, const QColor& colour, const QColor& disabled);
 
 }  // namespace kvscope

@@ -100,11 +100,13 @@ void Pages::show(Page page) {
   m_rows.tools().compareButton()->setChecked(page == Page::compare);
   const Known* named = known->action ? known : find(Page::inspect);  // the welcome stands over the layout Inspect
   if (named->action) named->action->setChecked(true);
+  // By key what has the keyboard is seen, too; by mouse nothing looks chosen.
+  const bool by_key = m_rows.pages().window()->testAttribute(Qt::WA_KeyboardFocusChange);
+  const Qt::FocusReason why = by_key ? Qt::ShortcutFocusReason : Qt::OtherFocusReason;
   if (known->entry.focus)
-    known->entry.focus->setFocus();
-  else if (from_welcome)  // by key what has the keyboard is seen, too; by mouse nothing looks chosen
-    m_rows.crumbs().focusSentence(m_rows.pages().window()->testAttribute(Qt::WA_KeyboardFocusChange) ? Qt::ShortcutFocusReason
-                                                                                                     : Qt::OtherFocusReason);
+    known->entry.focus->setFocus(why);
+  else if (from_welcome)
+    m_rows.crumbs().focusSentence(why);
 }
 
 }  // namespace kvscope

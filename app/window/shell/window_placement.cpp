@@ -5,12 +5,13 @@
 #include <QScreen>
 #include <QSettings>
 
+#include "app/window/look/windows.h"
 #include "app/window/shell/inspect_page.h"
 
 namespace kvscope {
 
 namespace {
-constexpr int kFrameWidth = 8, kFrameHeight = 48;  // px that the frame of a window takes at most
+constexpr double kShareOfScreen = 0.8;  // of a large one, the first time
 }  // namespace
 
 void restoreGeometryOf(QMainWindow& window, const QSettings& settings) {
@@ -19,7 +20,8 @@ void restoreGeometryOf(QMainWindow& window, const QSettings& settings) {
     window.restoreGeometry(geometry);
   } else if (const QScreen* const on = window.screen()) {
     // Where the window with its frame would not fit, it fills the screen: nothing of it may lie outside.
-    const QSize room = on->availableGeometry().size() - QSize(kFrameWidth, kFrameHeight);
+    window.resize(window.size().expandedTo(on->availableGeometry().size() * kShareOfScreen));
+    const QSize room = on->availableGeometry().size() - kWindowFrame;
     if (window.size() == window.size().boundedTo(room)) return;
     window.resize(window.size().boundedTo(room));
     window.setWindowState(window.windowState() | Qt::WindowMaximized);

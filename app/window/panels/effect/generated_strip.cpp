@@ -129,6 +129,12 @@ GeneratedStrip::Rows GeneratedStrip::rows() const {
   r.bottom = u(126);
   const int n = std::max(1, (width() - r.left) / u(kCellWidth));
   r.cell_width = std::max(1, (width() - r.left) / n);
+  if (const int cells = static_cast<int>(m_cells.size()); cells > 0 && cells < n) {  // where there is room, words are whole
+    int need = r.cell_width;
+    for (const Cell& cell : m_cells)
+      need = std::max({need, metrics.horizontalAdvance(cell.reference) + u(8), metrics.horizontalAdvance(cell.says) + u(10)});
+    r.cell_width = std::min(need, (width() - r.left) / cells);
+  }
   return r;
 }
 
@@ -247,8 +253,8 @@ void GeneratedStrip::paintFrames(QPainter& painter, int current, int end) const 
   }
   if (hasFocus()) {
     painter.setOpacity(1);
-    painter.setPen(QPen(toColor(theme.accent), 1, Qt::DotLine));
-    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, px(*this, 6), -0.5, -0.5), radius, radius);
+    painter.setPen(QPen(toColor(theme.text), 2));
+    painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), radius, radius);
   }
 }
 

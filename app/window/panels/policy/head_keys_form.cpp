@@ -52,7 +52,7 @@ HeadKeysForm::HeadKeysForm(Workspace& workspace, SessionController& controller, 
   m_grid->setHorizontalSpacing(8);
   m_grid->setVerticalSpacing(6);
   m_grid->setColumnStretch(1, 1);
-  m_grid->setColumnMinimumWidth(0, 72);
+  m_grid->setColumnMinimumWidth(0, 56);
   m_reset->setText("As the run");
   m_reset->setToolTip("All heads take the run's values again");
   m_reset->setAccessibleName(m_reset->toolTip());

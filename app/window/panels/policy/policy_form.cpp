@@ -70,13 +70,12 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   m_grid->setHorizontalSpacing(8);
   m_grid->setVerticalSpacing(6);
   m_grid->setColumnStretch(1, 1);
-  m_grid->setColumnMinimumWidth(0, 72);
+  m_grid->setColumnMinimumWidth(0, 56);
   column->addLayout(m_grid);
 
   m_lanes = new QComboBox(this);
   m_lanes->setAccessibleName("run");
-  m_lanes->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  m_lanes->setMinimumContentsLength(8);
+  ParamEditor::giveWay(*m_lanes);
   m_add = smallButton(this, "+", "add a run with this budget");
   m_duplicate = smallButton(this, "⧉", "duplicate this run");
   m_remove = smallButton(this, "−", "remove this run");
@@ -84,13 +83,13 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   lane_row->setSpacing(4);
   lane_row->addWidget(m_lanes, 1);
   for (QToolButton* button : {m_add, m_duplicate, m_remove}) lane_row->addWidget(button);
-  m_grid->addWidget(new QLabel("run", this), 0, 0);
-  m_grid->addLayout(lane_row, 0, 1, 1, 2);
+  m_grid->addLayout(lane_row, 0, 0, 1, 3);
 
   m_policies = new QComboBox(this);
   m_policies->setObjectName("policies");
   m_policies->setAccessibleName("policy of the run");
   addPolicies(*m_policies, /*with_reference=*/false);
+  ParamEditor::giveWay(*m_policies);
   m_grid->addWidget(new QLabel("policy", this), 1, 0);
   m_grid->addWidget(m_policies, 1, 1, 1, 2);
 
@@ -99,21 +98,23 @@ PolicyForm::PolicyForm(Workspace& workspace, SessionController& controller, QWid
   m_budget->setToolTip("Budget of this run, in slots per head, on the linear scale of the slider above the panels");
   m_unit = new QComboBox(this);
   m_unit->setAccessibleName("unit of the budget");
+  ParamEditor::giveWay(*m_unit);
   m_unit->addItem("slots", "slots");
   m_unit->addItem("% of prompt", "ratio");
   m_unit->addItem("% of bytes", "bytes");
   m_unit->setToolTip(
       "slots: a fixed number per head\n% of prompt: grows with the prompt\n% of bytes: of its keys and values in full precision, for what "
       "stores them in less");
-  auto* budget_row = new QHBoxLayout;
-  budget_row->setSpacing(8);
-  budget_row->addWidget(m_budget, 1);
-  budget_row->addWidget(m_unit);
   m_grid->addWidget(new QLabel("budget", this), 2, 0);
-  m_grid->addLayout(budget_row, 2, 1, 1, 2);
+  m_grid->addWidget(m_unit, 2, 1, 1, 2);
+  auto* budget = new QVBoxLayout;  // as wide as the form: a slider of some pixels hits nothing
+  budget->setSpacing(4);
+  budget->addWidget(m_budget);
+  m_grid->addLayout(budget, 3, 0, 1, 3);
   m_budget_words = new QLabel(this);
   m_budget_words->setObjectName("secondary");
-  m_grid->addWidget(m_budget_words, 3, 1, 1, 2);
+  m_budget_words->setWordWrap(true);
+  budget->addWidget(m_budget_words);
 
   m_message = new QLabel(this);
   m_message->setWordWrap(true);

@@ -65,6 +65,7 @@ ParamEditor::ParamEditor(const ParamInfo& info, QWidget* form, QGridLayout& grid
   m_reset->setSizePolicy(keep);
   m_name->setBuddy(m_widget);
   m_name->setToolTip(toolTip());
+  m_widget->setMinimumWidth(60);  // of a box of numbers Qt asks for the room of its largest
   m_widget->setToolTip(toolTip());
   m_widget->setAccessibleName(text(info.key));
   m_widget->setAccessibleDescription(text(info.help));
@@ -132,6 +133,12 @@ QString ParamEditor::toolTip() const {
   return lines.join("\n");
 }
 
+/// In a narrow panel; its list is as wide as the longest choice all the same.
+void ParamEditor::giveWay(QComboBox& box) {
+  box.setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  box.setMinimumContentsLength(4);
+}
+
 QWidget* ParamEditor::makeWidget(QWidget* form) {
   using Kind = ParamInfo::Kind;
   const auto send = [this](const QString& value) {
@@ -140,6 +147,7 @@ QWidget* ParamEditor::makeWidget(QWidget* form) {
   switch (m_info.kind) {
     case Kind::choice: {
       auto* box = new QComboBox(form);
+      giveWay(*box);
       for (const std::string& c : m_info.choices) box->addItem(text(c));
       for (const auto& [word, help] : m_info.described) box->setItemData(box->findText(text(word)), text(help), Qt::ToolTipRole);
       connect(box, &QComboBox::currentTextChanged, this, send);

@@ -8,6 +8,7 @@
 #include "policy/catalog.h"
 
 class QAbstractSpinBox;
+class QComboBox;
 class QGridLayout;
 class QLabel;
 class QLineEdit;
@@ -23,6 +24,8 @@ class ParamEditor : public QObject {
 
  public:
   static constexpr int kRows = 2;  // of the grid
+  /// Lets a list of choices be narrower than the longest of them.
+  static void giveWay(QComboBox& box);
   ParamEditor(const ParamInfo& info, QWidget* form, QGridLayout& grid, int row);
   ~ParamEditor() override;
   /// Deletes it while the form stays. A form that goes takes its fields with it.

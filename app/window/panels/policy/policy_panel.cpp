@@ -99,6 +99,7 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
   bottom->addWidget(m_presets);
   outer->addLayout(bottom);
   auto* content = new QWidget;
+  content->setMinimumWidth(1);  // as wide as what is seen: a wider one is scrolled sideways by whoever gives one of its fields the keyboard
   auto* column = new QVBoxLayout(content);
   column->setContentsMargins(12, 8, 12, 8);
   column->setSpacing(6);
@@ -122,7 +123,9 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
   m_disclosure->setAccessibleName("parameters of the policy");
   connect(m_disclosure, &QToolButton::toggled, this, [this](bool shown) {
     setParametersShown(shown);
-    if (shown) QTimer::singleShot(0, this, [this] { m_scroll->ensureWidgetVisible(m_parameters, 0, 0); });
+    if (shown)
+      QTimer::singleShot(0, this,
+                         [this] { m_scroll->verticalScrollBar()->setValue(m_parameters->mapTo(m_scroll->widget(), QPoint()).y()); });
   });
   connect(m_form, &PolicyForm::changed, this, [this] { setParametersShown(parametersShown()); });
   connect(&workspace, &Workspace::snapshotChanged, this, &PolicyPanel::factsChanged);
