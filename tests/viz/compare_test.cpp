@@ -180,6 +180,11 @@ TEST_F(CompareTest, SwapAndShiftClickChooseWhatIsCompared) {
   canvas.click(*view, centre(mark("button", "swap")));
   canvas.draw(*view);
   EXPECT_NE(find_mark(*view, "difference.strip", "D KeepKV | C H2O"), nullptr);
+  for (const char* strip : {"C H2O | D KeepKV", "D KeepKV | C H2O"}) {
+    ASSERT_TRUE(view->key(canvas.frame, "X", canvas.intents));
+    canvas.draw(*view);
+    EXPECT_NE(find_mark(*view, "difference.strip", strip), nullptr) << "by key too";
+  }
   const Mark lane = mark("lane", "lane 1");
   canvas.hold(/*shift=*/true);
   canvas.click(*view, {lane.min.x + 40, (lane.min.y + lane.max.y) / 2});

@@ -52,6 +52,24 @@ TEST_F(InspectorTest, TheCutoffMovesByKeyToo) {
   EXPECT_EQ(canvas.last<SetBudget>(), nullptr) << "the full cache has no budget";
 }
 
+TEST_F(InspectorTest, TheFiltersMoveByKeyToo) {
+  canvas.draw(*view);
+  const auto value = [&](const char* slider) {
+    canvas.draw(*view);
+    return mark("slider", slider).value;
+  };
+  for (const auto& [slider, key] : {std::pair("score", "S"), {"votes", "V"}, {"age", "A"}}) {
+    ASSERT_EQ(value(slider), "any");
+    ASSERT_TRUE(view->key(canvas.frame, key, canvas.intents));
+    const std::string once = value(slider);
+    EXPECT_NE(once, "any") << slider;
+    EXPECT_NE(mark("hidden", "tokens").value, "nothing hidden") << slider;
+    ASSERT_TRUE(view->key(canvas.frame, std::string("Shift+") + key, canvas.intents));
+    EXPECT_EQ(value(slider), "any");
+  }
+  EXPECT_EQ(mark("hidden", "tokens").value, "nothing hidden");
+}
+
 TEST_F(InspectorTest, WhatTheCardsShowIsSaidToo) {
   canvas.frame.selection.slot = 0;  // evicted
   canvas.frame.selection.tokens = TokenRange{0, 0};

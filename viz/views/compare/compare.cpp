@@ -196,6 +196,9 @@ bool Compare::key(const Frame& frame, std::string_view key, std::vector<Intent>&
   } else if (key == "Delete" && lane > 0) {
     intents.push_back(RemoveLane{lane});
     return true;
+  } else if (key == "X" && n > 1) {
+    pair_.swap();
+    return true;
   } else if (key == "R") {
     pair_.choose(lane);
     return true;

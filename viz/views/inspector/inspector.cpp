@@ -226,7 +226,7 @@ class Inspector final : public View {
       zoom_.around(at, columns.size(), key == "+" ? 1.0f : -1.0f);
     } else if (key == "0") {
       zoom_ = {};
-    } else if (why_card_.key(key)) {
+    } else if (filter_.key(key, columns) || why_card_.key(key)) {
       return true;
     } else if (key == "Enter" && hint_.shown()) {
       cards_first_ = !cards_first_;

@@ -55,6 +55,16 @@ std::string FilterBar::words() const {
   return out;
 }
 
+bool FilterBar::key(std::string_view key, const HeadColumns& all) {
+  const bool back = key.starts_with("Shift+");
+  const std::string_view letter = back ? key.substr(key.find('+') + 1) : key;
+  const int slider = letter == "S" ? 0 : letter == "V" ? 1 : letter == "A" ? 2 : -1;
+  if (slider < 0) return false;
+  const double step = slider == 1 ? 1.0 / std::max(1, most_votes(all)) : 0.1;
+  set_unit(all, slider, unit(all, slider) + (back == (slider == 2) ? step : -step));
+  return true;
+}
+
 void FilterBar::react(const Painter& p, const Rect& area, const HeadColumns& all) {
   const Pointer& m = p.pointer();
   for (int s = 0; s < kSliders; ++s) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "viz/draw/draw.h"
 #include "viz/reduce/filter.h"
@@ -22,6 +23,8 @@ class FilterBar {
   /// "score ≥ any, votes ≥ 2, age ≤ any"
   std::string words() const;
   void set(const TokenFilter& filter) { filter_ = filter; }
+  /// S, V and A hide a tenth of the range more by score, votes or age, with Shift less. False: another key.
+  bool key(std::string_view key, const HeadColumns& all);
   /// The mouse holds a slider.
   bool busy() const { return held_ >= 0; }
 
