@@ -424,7 +424,7 @@ void CrumbRow::refreshQuestions() {
   m_sentence->questions = {{m_elsewhere, {step + ": show it", step}, {step + ": show it"}, {step}},
                            {m_saved, saved_words, {"What saves it?", "99.9 % saves it: set it"}, {"What saves it?", "99.9 % saves it"}},
                            {m_which, which_words, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
-                           {m_why, {whyWords()}, {"Why evicted?"}, {"Why evicted?"}}};
+                           {m_why, {whyWords()}, {"Why evicted?", "Why token 999?"}, {"Why evicted?", "Why token 999?"}}};
   m_saved->setAccessibleDescription(point.how);
   const QString click = !budgeted ? QString("This run has no budget: there is none that would have saved the answer")
                         : point.state == BreakPoint::State::searching ? "Click: give up the search"
@@ -532,7 +532,7 @@ QString CrumbRow::whyWords() {
   const AskedToken of = askedToken(loss);
   const std::optional<viz::TokenRange>& tokens = m_workspace.selection().tokens;
   const bool plain = of.token == loss.token && (!tokens || (tokens->first == of.token && tokens->last == of.token));
-  return plain ? QString("Why evicted?") : QString("Why %1?").arg(of.token);
+  return plain ? QString("Why evicted?") : QString("Why token %1?").arg(of.token);
 }
 
 void CrumbRow::askWhy() {

@@ -27,8 +27,8 @@ struct BreakPoint {
   QString share = {};  // "23.0 %" of the prompt, where there is a budget to mark
   /// There is a budget to mark.
   bool marked() const { return state == State::found || state == State::always; }
-  /// As the answer to "what saves it?" with what a click does, and in fewer words: "23.0 % saves it: set it", "23.0 % does"
-  QStringList offers() const { return {share + " saves it: set it", share + " saves it", share + " does"}; }
+  /// As the answer to "what saves it?" with what a click does, and in fewer words: "23.0 % saves it: set it", "set 23.0 %"
+  QStringList offers() const { return {share + " saves it: set it", share + " saves it", "set " + share}; }
   QString both() const { return how.isEmpty() ? words : words + '\n' + how; }
   bool operator==(const BreakPoint&) const = default;
 };

@@ -201,7 +201,7 @@ TEST_F(CausesTest, TheQuestionWhyIsOfTheTokenThatWasChosen) {
   chosen.select({loss.token - 3, loss.token - 3});
   window->workspace().setSelection(chosen);
   QApplication::processEvents();
-  EXPECT_EQ(why->text(), QString("Why %1?").arg(loss.token - 3)) << "it says whom it is about";
+  EXPECT_EQ(why->text(), QString("Why token %1?").arg(loss.token - 3)) << "it says whom it is about";
   QTest::mouseClick(why, Qt::LeftButton);
   ASSERT_TRUE(settle());
   const auto selected = [this] { return window->workspace().selection(); };
@@ -213,7 +213,7 @@ TEST_F(CausesTest, TheQuestionWhyIsOfTheTokenThatWasChosen) {
   chosen.kv_head.reset();
   window->workspace().setSelection(chosen);
   QApplication::processEvents();
-  EXPECT_EQ(why->text(), QString("Why %1?").arg(loss.token));
+  EXPECT_EQ(why->text(), QString("Why token %1?").arg(loss.token));
   QTest::mouseClick(why, Qt::LeftButton);
   ASSERT_TRUE(settle());
   EXPECT_EQ(selected().tokens, (viz::TokenRange{loss.token, loss.token}));

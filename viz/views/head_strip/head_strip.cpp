@@ -174,7 +174,8 @@ class HeadStrip final : public View {
                                      : "hatched: with the full cache; solid: this run's own shares"};
     const float pad = p.px(10), right_end = p.canvas().x1 - 8;
     // Beside its bar, right or left, where it hides no bar; else in one line above the chart.
-    const float width = std::max(p.width_of(Face::body, lines[0]), p.width_of(Face::body, lines[1])) + 2 * pad;
+    const float width =
+        std::max({p.width_of(Face::body, lines[0]), p.width_of(Face::body, lines[1]), p.width_of(Face::caption, lines[2])}) + 2 * pad;
     const auto hides = [&](const Rect& box) {
       const int last = std::min(static_cast<int>(values.size()) - 1, rows.axis.index_at(std::min(box.x1, rows.axis.x_end() - 1)));
       for (int i = std::max(0, rows.axis.index_at(std::max(box.x0, rows.axis.x0))); i <= last; ++i)
@@ -188,8 +189,13 @@ class HeadStrip final : public View {
       box = box_at(x - p.px(32) - width);
       beside = box.x0 >= rows.axis.x0 && !hides(box);
     }
-    const std::string line =
-        fmt::format("{} · attention of this query, every token in place {}, hatched", lines[0], format_attention(value));
+    std::string line;  // whole words, as many as there is room for
+    for (const std::string& words :
+         {fmt::format("{} · attention of this query, every token in place {}, hatched", lines[0], format_attention(value)),
+          fmt::format("{} · attention {}, hatched", lines[0], format_attention(value)), lines[0]}) {
+      line = words;
+      if (p.width_of(Face::caption, line) + 2 * pad <= right_end - rows.axis.x0) break;
+    }
     if (!beside) {
       const float wide = std::min(p.width_of(Face::caption, line) + 2 * pad, right_end - rows.axis.x0);
       const float x0 = std::clamp(x - wide / 2, rows.axis.x0, right_end - wide);

@@ -57,6 +57,7 @@ void draw_step_columns(Painter& p, const TimelineLayout& l, const std::vector<St
   p.text({kTimelineLabels, l.kl_y}, "KL, nats", Face::caption, t.secondary);
   p.text({kTimelineLabels, l.step_y}, "step", Face::caption, t.secondary);
   const double most = kl_scale(steps);
+  const bool bars = l.kl.height() >= 3;  // lower ones would only strike the numbers out
   const std::vector<std::string> kl = kl_numbers(p, steps, l.pitch - p.px(5));
   for (const StepSummary& s : steps) {
     const float x = l.x_of(s.step);
@@ -76,7 +77,7 @@ void draw_step_columns(Painter& p, const TimelineLayout& l, const std::vector<St
     const float base = l.kl.y1;
     const float height = most > 0 && !std::isnan(s.kl) ? static_cast<float>(std::clamp(s.kl / most, 0.0, 1.0)) * l.kl.height() : 0;
     const Rect bar{x + p.px(8), base - std::max(1.0f, std::round(height)), column.x1 - p.px(8), base};
-    p.fill(bar, s.changed ? t.changed : t.disabled, 1, height > 3 ? 2.0f : 0.0f);
+    if (bars) p.fill(bar, s.changed ? t.changed : t.disabled, 1, height > 3 ? 2.0f : 0.0f);
     p.mark("kl", name, bar, format_number(s.kl));
     const std::string& number = kl[static_cast<std::size_t>(s.step)];
     const Face face = s.changed && p.width_of(Face::strong, number) <= l.pitch - p.px(5) ? Face::strong : Face::caption;
@@ -100,7 +101,7 @@ void draw_step_columns(Painter& p, const TimelineLayout& l, const std::vector<St
       p.frame_rect({column.x0 - 3, l.top.y0 - 4, column.x1 + 3, l.step_y + half + 3}, t.text, 1, 3, 0.4);
     }
   }
-  p.hline(l.x0, l.x_of(static_cast<int>(steps.size())), l.kl.y1, t.line);
+  if (bars) p.hline(l.x0, l.x_of(static_cast<int>(steps.size())), l.kl.y1, t.line);
 }
 
 }  // namespace kvscope::viz

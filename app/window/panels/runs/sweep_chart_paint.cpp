@@ -32,7 +32,7 @@ QString valueTick(SweepMetric metric, double v) {
     case SweepMetric::ms:
       return qs(viz::format_ms(v));
     default:
-      return v < 1e-4 ? QString::number(v, 'e', 0) : QString::number(v, 'g', 3);
+      return v < 1e-3 && v >= 1e-7 ? QString::number(v, 'f', static_cast<int>(std::ceil(-std::log10(v)))) : QString::number(v, 'g', 3);
   }
 }
 
