@@ -30,7 +30,7 @@ std::optional<Caption> caption_of_something_else(const Scene& scene, const Works
   const LaneSnapshot* lane = workspace.lane();
   if (!scene.compare && lane != nullptr && lane->fork_of >= 0)
     return Caption{
-        viz::fill_in("Changed by hand: it says {says}.", facts),
+        viz::fill_in("Changed by hand, in all heads: it says {says}.", facts),
         viz::fill_in("The full cache says {reference_says}. Ctrl+Z takes the change back; the dot leads back to the scene.", facts)};
   const viz::Selection& now = workspace.selection();
   const auto place = [](const viz::Selection& s) { return std::tie(s.lane, s.step, s.layer, s.kv_head); };

@@ -484,7 +484,7 @@ TEST_F(LessonTest, NoReasonIsGivenForWhatASceneDoesNotShow) {
   ASSERT_TRUE(arrived());
   press(Qt::Key_E);
   ASSERT_TRUE(waitFor([this] { return window->workspace().lane()->fork_of >= 0 && snapshot().phase == RunPhase::idle; }, 30000));
-  EXPECT_TRUE(said().startsWith("Changed by hand: it says «42…».")) << said().toStdString();
+  EXPECT_TRUE(said().startsWith("Changed by hand, in all heads: it says «42…».")) << said().toStdString();
   EXPECT_FALSE(said().contains("answers")) << said().toStdString();
 }
 
