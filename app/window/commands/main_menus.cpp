@@ -263,7 +263,7 @@ void fillMenus(MainWindow& window) {
   fillRun(window, *commands, bar.addMenu("&Run"));
   window.runActions().fillCompareMenu(*commands, bar.addMenu("&Compare"));
   fillTools(window, *commands, bar.addMenu("&Tools"));
-  window.viewPanels().offerMenus(window.whatIf().menu(), window.exports().ofView());
+  window.viewPanels().offerMenus(window.whatIf().menu(), window.whatIf().ofHead(), window.exports().ofView());
   fillHelp(window, *commands, bar.addMenu("&Help"));
 }
 

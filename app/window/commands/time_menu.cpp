@@ -50,27 +50,28 @@ void fillTimeMenu(Commands& commands, QMenu* menu, WindowModel& model) {
   const auto edge = [&workspace](bool first) { return [&workspace, first] { setEdge(workspace, first); }; };
   const QString brush =
       "All statistics count the steps of the range only; or drag along the step numbers of the timeline, or drag with Shift";
-  commands.add(menu,
-               {{"Step &back", {Qt::CTRL | Qt::Key_Left}, by(-1), "Also the left arrow, where no cell cursor takes it"},
-                {"Step &forward", {Qt::CTRL | Qt::Key_Right}, by(1), "Also the right arrow, where no cell cursor takes it"},
-                {"&Ten steps back", {Qt::CTRL | Qt::Key_PageUp}, by(-10), "Also Shift with the left arrow"},
-                {"Te&n steps forward", {Qt::CTRL | Qt::Key_PageDown}, by(10), "Also Shift with the right arrow"},
-                {"F&irst step", {Qt::CTRL | Qt::Key_Home}, to(0), "Also Home"},
-                {"Next &difference",
-                 {Qt::Key_F4},
-                 [&model] { model.difference.next(); },
-                 "The next step whose most likely token is not the full cache's; behind the last one the first again"},
-                {"Pre&vious difference", {Qt::SHIFT | Qt::Key_F4}, [&model] { model.difference.previous(); }},
-                {"What &would have saved the answer?",
-                 {},
-                 [&model] { model.breaks.ask(); },
-                 "Searches the lowest budget at which each run still answers as the full cache does, by runs beside those on screen",
-                 {"What saves it?"}},
-                {"&Latest step", {Qt::CTRL | Qt::Key_End}, to(-1), "Also End; new steps are followed"},
-                {},
-                {"Co&unt from this step on", {Qt::CTRL | Qt::Key_BracketLeft}, edge(true), brush},
-                {"Count up t&o this step", {Qt::CTRL | Qt::Key_BracketRight}, edge(false), brush},
-                {"Count &all steps", {Qt::CTRL | Qt::Key_Backslash}, [&workspace] { limitSteps(workspace, std::nullopt); }, "Also Esc"}});
+  commands.add(
+      menu,
+      {{"Step &back", {Qt::CTRL | Qt::Key_Left}, by(-1), "Also the left arrow, where no cell cursor takes it"},
+       {"Step &forward", {Qt::CTRL | Qt::Key_Right}, by(1), "Also the right arrow, where no cell cursor takes it"},
+       {"&Ten steps back", {Qt::CTRL | Qt::Key_PageUp}, by(-10), "Also Shift with the left arrow"},
+       {"Te&n steps forward", {Qt::CTRL | Qt::Key_PageDown}, by(10), "Also Shift with the right arrow"},
+       {"F&irst step", {Qt::CTRL | Qt::Key_Home}, to(0), "Also Home"},
+       {"Next &difference",
+        {Qt::Key_F4},
+        [&model] { model.difference.next(); },
+        "The next step whose most likely token is not the full cache's; behind the last one the first again"},
+       {"Pre&vious difference", {Qt::SHIFT | Qt::Key_F4}, [&model] { model.difference.previous(); }},
+       {"What &would have saved the answer?",
+        {},
+        [&model] { model.breaks.ask(); },
+        "Searches the lowest budget at which each run still says the full cache's token in this step, and in all, by runs beside those on screen",
+        {"What saves it?"}},
+       {"&Latest step", {Qt::CTRL | Qt::Key_End}, to(-1), "Also End; new steps are followed"},
+       {},
+       {"Co&unt from this step on", {Qt::CTRL | Qt::Key_BracketLeft}, edge(true), brush},
+       {"Count up t&o this step", {Qt::CTRL | Qt::Key_BracketRight}, edge(false), brush},
+       {"Count &all steps", {Qt::CTRL | Qt::Key_Backslash}, [&workspace] { limitSteps(workspace, std::nullopt); }, "Also Esc"}});
 }
 
 }  // namespace kvscope

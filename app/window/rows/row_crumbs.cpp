@@ -8,6 +8,7 @@
 #include <QFocusEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMenu>
 #include <QPainter>
 #include <QPushButton>
 #include <QTextLayout>
@@ -246,7 +247,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   connect(m_step, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.step.reset(); }));
   connect(m_lane, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.lane = 0; }));
   connect(m_elsewhere, &QPushButton::clicked, this, &CrumbRow::differenceRequested);
-  connect(m_which, &QPushButton::clicked, this, &CrumbRow::whichRequested);
+  connect(m_which, &QPushButton::clicked, this, &CrumbRow::offerHeads);
   connect(m_saved, &QPushButton::clicked, this, &CrumbRow::savedRequested);
   connect(m_why, &QPushButton::clicked, this, &CrumbRow::askWhy);
   connect(m_clear, &QPushButton::clicked, this, &CrumbRow::clearSelection);
@@ -408,21 +409,21 @@ void CrumbRow::refreshQuestions() {
   m_which->setToolTip(causes.whole.empty()
                           ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache") +
                                 (wait.empty() ? QString() : ": " + QString::fromStdString(wait))
-                          : QString::fromStdString(causes.whole));
+                          : QString::fromStdString(causes.whole) + "\nClick: give one of them its full cache, or see all in the head grid");
   m_which->setAccessibleDescription(QString::fromStdString(causes.whole));
   // What a click would set is said on the button, not in its help alone.
   QStringList saved_words{saved};
   if (point.marked() && lane && lane->slots_asked < point.slots)
     saved_words << point.offers();
   else if (asked || !budgeted)
-    for (const QString& words : {saved, saved.section(" (", 0, 0).section(':', 0, 0)})
-      saved_words << QString(words).remove("answers ").remove(" slots");
+    for (const QString& words : {saved, point.state == BreakPoint::State::searching ? saved.section(':', 0, 0) : saved.section(" (", 0, 0)})
+      saved_words << QString(words).remove("says ").remove(" slots");
   if (const QString most = QString(saved).remove(" even").remove(" slots"); point.state == BreakPoint::State::never)
     saved_words << most << most.section(" of ", 0, 0);  // a number that is cut would be another one
   QStringList which_words{which};
   if (causes.heads.size() == 2) which_words << "2 heads";
   m_sentence->questions = {{m_elsewhere, {step + ": show it", step}, {step + ": show it"}, {step}},
-                           {m_saved, saved_words, {"What saves it?", "99.9 % saves it: set it"}, {"What saves it?", "99.9 % saves it"}},
+                           {m_saved, saved_words, {"What saves it?", "«9» from 99.9 %: set it"}, {"What saves it?", "«9» from 99.9 %"}},
                            {m_which, which_words, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
                            {m_why, {whyWords()}, {"Why evicted?", "Why token 999?"}, {"Why evicted?", "Why token 999?"}}};
   m_saved->setAccessibleDescription(point.how);
@@ -430,10 +431,31 @@ void CrumbRow::refreshQuestions() {
                         : point.state == BreakPoint::State::searching ? "Click: give up the search"
                         : point.marked()                              ? "Click: give the run this budget"
                         : asked                                       ? QString()
-                                                                      : "Searches the lowest budget at which each run still answers as the "
-                                                                        "full cache does, by runs beside those on screen";
+                                                                      : "Searches the lowest budget at which each run still says the full "
+                                                                        "cache's token in this step, and in all, by runs beside those on screen";
   m_saved->setToolTip(point.how.isEmpty() || click.isEmpty() ? point.how + click : point.how + '\n' + click);
   m_sentence->fit();
+}
+
+/// A head that is named as the answer can be given what it lacks; before there is one, and where nothing can be given, the grid shows all.
+void CrumbRow::offerHeads() {
+  constexpr std::size_t kMost = 6;
+  const viz::CauseWords causes = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
+  const LaneSnapshot* lane = m_workspace.lane();
+  std::vector<int> heads = causes.heads;
+  if (heads.empty() && causes.most >= 0) heads = {causes.most};
+  if (heads.empty() || lane == nullptr || lane->slots_asked < 0) return Q_EMIT whichRequested();
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  const int per_layer = std::max(1, m_workspace.snapshot().model.n_kv_heads);
+  for (std::size_t i = 0; i < std::min(heads.size(), kMost); ++i) {
+    const int layer = heads[i] / per_layer, kv_head = heads[i] % per_layer;
+    menu->addAction(QString("Give L%1 H%2 its full cache").arg(layer).arg(kv_head), this,
+                    [this, layer, kv_head] { Q_EMIT fullCacheRequested(layer, kv_head); });
+  }
+  menu->addSeparator();
+  menu->addAction("Show all heads in the grid", this, &CrumbRow::whichRequested);
+  menu->popup(m_which->mapToGlobal(m_which->rect().bottomLeft()));
 }
 
 void CrumbRow::remember() {
@@ -488,6 +510,8 @@ void CrumbRow::setWelcome(bool on) {
 }
 
 void CrumbRow::beginHere() {
+  const viz::Selection& s = m_workspace.selection();
+  m_shown_why = s.tokens ? AskedToken{s.layer.value_or(-1), s.kv_head.value_or(-1), s.tokens->first} : AskedToken{};
   m_history.clear();
   m_at = -1;
   m_moving = false;

@@ -129,6 +129,8 @@ class CrumbRow : public QFrame {
   void savedRequested();
   /// Which head breaks the answer?
   void whichRequested();
+  /// This head is to keep its full cache.
+  void fullCacheRequested(int layer, int kvHead);
   /// Another step than the one that is shown is wrong: which?
   void differenceRequested();
 
@@ -141,6 +143,7 @@ class CrumbRow : public QFrame {
   };
   void listen();
   void refresh();
+  void offerHeads();
   QString welcomeWords(const Snapshot& snapshot, const LaneSnapshot& lane);
   void refreshQuestions();
   struct AskedToken {
@@ -161,7 +164,7 @@ class CrumbRow : public QFrame {
   QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_elsewhere, *m_saved, *m_which, *m_why, *m_clear;
   CrumbSentence* m_sentence;
   viz::FindingOnce m_finding;
-  AskedToken m_shown_why;  // that this has selected: nobody chose it
+  AskedToken m_shown_why;  // that this, or what was opened, has selected: nobody chose it
   viz::AgreementOnce m_agreement;
   std::shared_ptr<viz::TokenWindow> m_zoom = std::make_shared<viz::TokenWindow>();
   QList<Place> m_history;

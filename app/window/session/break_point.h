@@ -8,7 +8,7 @@
 
 namespace kvscope {
 
-/// The lowest budget at which a run still answers as the full cache does, as far as it was asked for.
+/// The lowest budget at which a run still says the full cache's token in the step that is shown, as far as it was asked for.
 struct BreakPoint {
   enum class State : std::uint8_t {
     unknown,    // nobody asked
@@ -22,13 +22,18 @@ struct BreakPoint {
   State state = State::unknown;
   int slots = 0;       // per head, asked for
   double held = 0;     // mean per head after the prompt, at that budget
-  QString words;       // "answers from 23.0 % (47 of 204 slots)"; empty where nobody asked
-  QString how;         // lines for who wants to know: how it was found, and what that does not say
+  QString words;       // "says «7» from 23.0 % (47 of 204 slots)"; empty where nobody asked
+  QString how;         // lines for who wants to know: what all steps need, how it was found, and what that does not say
   QString share = {};  // "23.0 %" of the prompt, where there is a budget to mark
+  QString token = {};  // "«7»": the full cache's
+  int step = -1;       // of which this is
   /// There is a budget to mark.
   bool marked() const { return state == State::found || state == State::always; }
-  /// As the answer to "what saves it?" with what a click does, and in fewer words: "23.0 % saves it: set it", "set 23.0 %"
-  QStringList offers() const { return {share + " saves it: set it", share + " saves it", "set " + share}; }
+  /// As the answer to "what saves it?" with what a click does, and in fewer words, each with what it is about as far as there is room.
+  QStringList offers() const {
+    const QString from = token + " from " + share;
+    return {from + ": set it", from, QString("step %1: ").arg(step) + share, "set " + share};
+  }
   QString both() const { return how.isEmpty() ? words : words + '\n' + how; }
   bool operator==(const BreakPoint&) const = default;
 };

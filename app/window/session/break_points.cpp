@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QCryptographicHash>
 #include <QStringList>
@@ -16,6 +17,7 @@
 #include "policy/catalog.h"
 #include "snapshot/figures.h"
 #include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
 #include "viz/reduce/finding.h"
 
 namespace kvscope {
@@ -59,6 +61,7 @@ QString differing(const BudgetBisection& bisection) {
 BreakPoints::BreakPoints(Workspace& workspace, SessionController& controller, RunQueue& queue, QObject* parent)
     : QObject(parent), m_workspace(workspace), m_controller(controller), m_queue(queue) {
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::staleChanged}) connect(&workspace, signal, this, &BreakPoints::refresh);
+  connect(&workspace, &Workspace::selectionChanged, this, &BreakPoints::publish);
   connect(&controller, &SessionController::requestChanged, this, &BreakPoints::refresh);
   connect(&queue, &RunQueue::measured, this, &BreakPoints::take);
   connect(&queue, &RunQueue::changed, this, &BreakPoints::lookAtQueue);
@@ -70,10 +73,27 @@ bool BreakPoints::ready() const {
          m_controller.answersNewest(s);
 }
 
-/// The steps that answer: in prefill mode the prompt's own step sees every token and cannot differ.
-int BreakPoints::countedSteps() const {
-  const Snapshot& s = m_workspace.snapshot();
-  return s.prefill_mode ? m_n_steps - 1 : m_n_steps - (s.n_prompt - 1);
+/// In prefill mode the prompt's own step sees every token and cannot differ.
+int BreakPoints::firstStep() const { return m_workspace.snapshot().prefill_mode ? 1 : m_workspace.snapshot().n_prompt - 1; }
+
+int BreakPoints::countedSteps() const { return m_n_steps - firstStep(); }
+
+int BreakPoints::askedStep() const { return std::max(m_workspace.step(), firstStep()); }
+
+BudgetBisection BreakPoints::Known::of(int step) const {
+  BudgetBisection out(static_cast<int>(std::ceil(kLeast * n_prompt)), n_prompt, static_cast<int>(kPrecision * n_prompt));
+  for (std::optional<int> n_slots = out.next(); n_slots; n_slots = out.next()) {
+    const auto found = tried.find(*n_slots);
+    if (found == tried.end()) break;
+    const std::set<int>& differs = found->second.differs;
+    out.take(found->second.slots, step < 0 ? differs.empty() : !differs.contains(step));
+  }
+  return out;
+}
+
+std::optional<int> BreakPoints::Known::wanted(int step) const {
+  const std::optional<int> first = of(step).next();
+  return first ? first : of(-1).next();
 }
 
 QByteArray BreakPoints::keyOf(const LaneSpec& spec) const {
@@ -104,12 +124,10 @@ void BreakPoints::ask() {
   const int selected = m_workspace.selection().lane;
   if (selected >= 0 && selected < static_cast<int>(lanes.size())) std::rotate(lanes.begin(), lanes.begin() + selected, lanes.end());
   for (const LaneSpec& spec : lanes) {
-    const QByteArray key = keyOf(spec);
-    if (key.isEmpty() || std::ranges::find(m_asked, key) != m_asked.end()) continue;
-    const auto known = m_known.find(key);
-    if (known != m_known.end() && known->second.failure.isEmpty()) continue;
-    m_known.erase(key);
-    m_asked.push_back(key);
+    const Asked asked{keyOf(spec), askedStep()};
+    if (asked.key.isEmpty() || std::ranges::find(m_asked, asked) != m_asked.end()) continue;
+    if (const auto known = m_known.find(asked.key); known != m_known.end()) known->second.failure.clear();
+    m_asked.push_back(asked);
   }
   refresh();
 }
@@ -131,85 +149,74 @@ void BreakPoints::proceed() {
 }
 
 void BreakPoints::end() {
-  if (!m_search) return;
-  const int run = m_search->run;
-  m_search.reset();  // first: the queue tells of it
-  m_queue.cancel(run);
+  if (const int run = std::exchange(m_run, 0); run > 0) m_queue.cancel(run);  // the queue tells of it
 }
 
 void BreakPoints::refresh() {
   if (ready()) m_n_steps = static_cast<int>(m_workspace.snapshot().lanes.front().steps.size());
   if (m_controller.viewOnly()) m_asked.clear();  // nothing can be computed from what is shown
   // What is not on screen any more is not wanted any more; a budget that was moved is none of it.
-  if (!m_asked.empty()) std::erase_if(m_asked, [this](const QByteArray& key) { return specOf(key) == nullptr; });
-  if (m_search && (m_asked.empty() || m_asked.front() != m_search->key)) end();
+  const std::optional<Asked> now = m_asked.empty() ? std::nullopt : std::optional(m_asked.front());
+  if (now) std::erase_if(m_asked, [this](const Asked& asked) { return specOf(asked.key) == nullptr; });
+  if (m_asked.empty() || m_asked.front() != *now) end();
   if (ready()) begin();
   publish();
 }
 
 void BreakPoints::begin() {
-  while (!m_search && !m_asked.empty()) {
-    const int n_prompt = m_workspace.snapshot().n_prompt;
-    const auto least = static_cast<int>(std::ceil(kLeast * n_prompt)), precision = static_cast<int>(kPrecision * n_prompt);
-    const int n_read = m_workspace.snapshot().lanes.front().steps.back()->position + 1;
-    m_search = {m_asked.front(), 0, {BudgetBisection(least, n_prompt, precision), 0, n_prompt, n_read, countedSteps(), {}}};
-    if (m_search->known.n_steps < 1) {
-      m_search->known.failure = "nothing was generated after the prompt";
-      m_known[m_search->key] = m_search->known;
-      m_asked.pop_front();
-      m_search.reset();
+  const Snapshot& s = m_workspace.snapshot();
+  while (m_run == 0 && !m_asked.empty()) {
+    const Asked asked = m_asked.front();
+    Known& known = m_known[asked.key];
+    if (known.tried.empty()) known = {{}, s.n_prompt, s.lanes.front().steps.back()->position + 1, countedSteps(), {}};
+    if (known.n_steps < 1) {
+      fail("nothing was generated after the prompt");
       continue;
     }
-    tryNext();
+    const LaneSpec* spec = specOf(asked.key);
+    const std::optional<int> n_slots = known.wanted(asked.step);
+    if (spec == nullptr || !n_slots) {
+      m_asked.pop_front();
+      continue;
+    }
+    const std::size_t before = m_queue.runs().size();
+    m_queue.add({withSlots(*spec, *n_slots, known.n_prompt)}, QueuedRun::Purpose::budget);
+    if (m_queue.runs().size() > before) m_run = m_queue.runs().back().id;
+    return;
   }
 }
 
-void BreakPoints::tryNext() {
-  const LaneSpec* spec = specOf(m_search->key);
-  const std::optional<int> n_slots = m_search->known.bisection.next();
-  if (spec == nullptr || !n_slots) return;
-  const std::size_t before = m_queue.runs().size();
-  m_search->run = 0;
-  m_queue.add({withSlots(*spec, *n_slots, m_search->known.n_prompt)}, QueuedRun::Purpose::budget);
-  if (m_search && m_queue.runs().size() > before) m_search->run = m_queue.runs().back().id;
+void BreakPoints::fail(const QString& why) {
+  m_run = 0;
+  m_known[m_asked.front().key].failure = why;
+  m_asked.pop_front();
 }
 
 void BreakPoints::take(const QueuedRun& run, const SnapshotPtr& result) {
-  if (!m_search || run.id != m_search->run || result->lanes.empty()) return;
+  if (m_run == 0 || run.id != m_run || m_asked.empty() || result->lanes.empty()) return;
   const LaneSnapshot& lane = result->lanes.back();
-  Known& known = m_search->known;
-  if (static_cast<int>(lane.steps.size()) != m_n_steps || specOf(m_search->key) == nullptr) {
-    known.failure = "a run of the search was stopped before its end";
-  } else {
-    const bool answers = viz::next_changed_step(*result, lane, -1) < 0;
-    known.bisection.take(lane.slots_asked, answers);
-    if (answers && known.bisection.slots() == lane.slots_asked) {
-      const RunFigures figures = run_figures(*result, lane);
-      known.held = figures.held.n > 0 ? figures.held.mean() : figures.slots;
-    }
+  Known& known = m_known[m_asked.front().key];
+  const std::optional<int> n_slots = known.wanted(m_asked.front().step);
+  if (static_cast<int>(lane.steps.size()) != m_n_steps || specOf(m_asked.front().key) == nullptr) {
+    fail("a run of the search was stopped before its end");
+  } else if (n_slots) {
+    const RunFigures figures = run_figures(*result, lane);
+    Tried tried{lane.slots_asked, figures.held.n > 0 ? figures.held.mean() : figures.slots, {}};
+    for (int s = viz::next_changed_step(*result, lane, -1); s >= 0; s = viz::next_changed_step(*result, lane, s)) tried.differs.insert(s);
+    known.tried[*n_slots] = std::move(tried);
   }
-  if (known.failure.isEmpty() && known.bisection.next()) {
-    tryNext();
-  } else {
-    m_known[m_search->key] = known;
-    m_asked.pop_front();
-    m_search.reset();
-    if (ready()) begin();
-  }
+  m_run = 0;
+  if (ready()) begin();
   publish();
 }
 
 /// Whoever cancels one of its runs wants the search to end.
 void BreakPoints::lookAtQueue() {
-  if (!m_search) return;
-  const auto run = std::ranges::find(m_queue.runs(), m_search->run, &QueuedRun::id);
-  if (run == m_queue.runs().end()) return;
+  const auto run = std::ranges::find(m_queue.runs(), m_run, &QueuedRun::id);
+  if (m_run == 0 || m_asked.empty() || run == m_queue.runs().end()) return;
   if (run->state == QueuedRun::State::cancelled) return giveUp();
   if (run->state != QueuedRun::State::failed) return;
-  m_search->known.failure = run->failure;
-  m_known[m_search->key] = m_search->known;
-  m_asked.pop_front();
-  m_search.reset();
+  fail(run->failure);
   if (ready()) begin();
   publish();
 }
@@ -223,56 +230,76 @@ void BreakPoints::publish() {
 
 BreakPoint BreakPoints::pointOf(std::size_t lane) const {
   using State = BreakPoint::State;
+  const Snapshot& s = m_workspace.snapshot();
   const LaneSpec& spec = m_controller.request().lanes[lane];
   const QByteArray key = keyOf(spec);
   if (key.isEmpty()) return {State::no_budget, 0, 0, "no budget to lower", "Its policy has none: there is nothing to search."};
-  if (std::ranges::find(m_asked, key) != m_asked.end()) {
-    const bool now = m_search && m_search->key == key;
-    const auto n = now ? static_cast<int>(m_search->known.bisection.tried().size()) : 0;
-    return {State::searching, 0, 0, now ? "searching: " + counted(n, "budget", "budgets") + " tried" : QString("waits for its search"), {}};
-  }
+  const int step = askedStep();
+  const bool asked = std::ranges::find(m_asked, Asked{key, step}) != m_asked.end();
   const auto found = m_known.find(key);
-  if (found == m_known.end()) return {};
-  const Known& known = found->second;
+  if (!asked && found == m_known.end()) return {};
+  const Known known = found == m_known.end() ? Known{} : found->second;
   if (!known.failure.isEmpty()) return {State::failed, 0, 0, "not found", known.failure};
-  const BudgetBisection& bisection = known.bisection;
+  const BudgetBisection bisection = known.of(step);
+  if (known.n_steps < 1 || bisection.next()) {
+    if (!asked) return {};
+    const bool now = m_run > 0 && m_asked.front().key == key;
+    const QString n = counted(static_cast<int>(bisection.tried().size()), "budget", "budgets");
+    return {State::searching, 0, 0, now ? "searching: " + n + " tried" : QString("waits for its search"), {}};
+  }
+  const auto& reference = s.lanes.front().steps;
+  if (step >= static_cast<int>(reference.size())) return {};
+  const QString token = qs(viz::quoted(viz::text_of_id(s, reference[static_cast<std::size_t>(step)]->top1)));
   const QString budget = budgetWords(bisection.slots(), known.n_prompt);
-  const QString same = QString("the full cache's most likely token in %1 after the prompt.")
-                           .arg(known.n_steps == 1 ? QString("the step") : QString("all %1 steps").arg(known.n_steps));
-  BreakPoint out{State::found, bisection.slots(), known.held, {}, {}};
+  BreakPoint out{State::found, bisection.slots(), 0, {}, {}, {}, token, step};
+  for (const auto& [n_slots, tried] : known.tried)
+    if (tried.slots == out.slots) out.held = tried.held;
   if (bisection.state() == BudgetBisection::State::never) {
     out.state = State::never;
     // No share of the prompt: as many slots as that has tokens are fewer than the full cache has behind it.
-    out.words =
-        QString("wrong even with %1 of %2 slots")
-            .arg(QString::fromStdString(viz::format_count(bisection.slots())), QString::fromStdString(viz::format_count(known.n_read)));
-    out.how = "Not " + same +
-              QString(
-                  "\nThe largest budget that was tried is %1; the full cache has %2 at the last step. Smaller ones were "
-                  "not tried: one of them may answer all the same.")
+    out.words = QString("not %1 even with %2 of %3 slots")
+                    .arg(token, QString::fromStdString(viz::format_count(bisection.slots())),
+                         QString::fromStdString(viz::format_count(known.n_read)));
+    out.how = QString(
+                  "Not the full cache's most likely token in step %1.\nThe largest budget that was tried is %2; the full cache has %3 at "
+                  "the last step. Smaller ones were not tried: one of them may answer all the same.")
+                  .arg(step)
                   .arg(counted(bisection.slots(), "slot", "slots"), QString::fromStdString(viz::format_count(known.n_read)));
-  } else if (bisection.state() == BudgetBisection::State::always) {
-    out.state = State::always;
-    out.words = "answers even at " + budget;
-    out.how = "With " + same + "\nIt is the least that was tried.";
   } else {
-    out.words = "answers from " + budget;
-    out.how = "With " + same + "\nBy bisection, to " + counted(bisection.precision(), "slot", "slots") +
-              "; below it the answer differs at the budgets tried (" + differing(bisection) +
-              " slots). Others were not tried: more slots need not be better.";
+    const bool always = bisection.state() == BudgetBisection::State::always;
+    out.state = always ? State::always : State::found;
+    out.words = QString(always ? "says %1 even at %2" : "says %1 from %2").arg(token, budget);
+    out.how = QString("With the full cache's most likely token in step %1.\n").arg(step) + allSteps(known, asked);
+    out.how += always ? QString("It is the least that was tried.")
+                      : "By bisection, to " + counted(bisection.precision(), "slot", "slots") +
+                            "; below it the answer differs at the budgets tried (" + differing(bisection) +
+                            " slots). Others were not tried: more slots need not be better.";
   }
   if (out.marked()) out.share = shareWords(bisection.slots(), known.n_prompt);
-  const QString other = contradiction(lane, bisection);
+  const QString other = contradiction(lane, bisection, step);
   if (!other.isEmpty()) out.how += '\n' + other;
   return out;
 }
 
+/// From which budget on the run says what the full cache does in all steps: a line, as far as it is known.
+QString BreakPoints::allSteps(const Known& known, bool searching) const {
+  if (known.n_steps < 2) return {};
+  const BudgetBisection all = known.of(-1);
+  const QString steps = QString("All %1 steps after the prompt").arg(known.n_steps);
+  if (all.next())
+    return steps + (searching ? QString(": still searching, ") : QString(": not searched to its end, ")) +
+           counted(static_cast<int>(all.tried().size()), "budget", "budgets") + " tried.\n";
+  if (all.state() == BudgetBisection::State::never)
+    return steps + ": not even with " + counted(all.slots(), "slot", "slots") + ", the most that was tried.\n";
+  return steps + " from " + budgetWords(all.slots(), known.n_prompt) + ".\n";
+}
+
 /// Where the run on screen shows that more slots are not always better here.
-QString BreakPoints::contradiction(std::size_t lane, const BudgetBisection& bisection) const {
+QString BreakPoints::contradiction(std::size_t lane, const BudgetBisection& bisection, int step) const {
   if (!ready()) return {};
   const Snapshot& s = m_workspace.snapshot();
   const LaneSnapshot& shown = s.lanes[lane];
-  const bool answers = viz::next_changed_step(s, shown, -1) < 0;
+  const bool answers = viz::next_changed_step(s, shown, step - 1) != step;
   int below = 0;  // the highest that was tried and differs
   for (const auto& [n_slots, same] : bisection.tried())
     if (!same) below = n_slots;

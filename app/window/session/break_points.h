@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <QByteArray>
 #include <QObject>
@@ -20,10 +21,10 @@ class Workspace;
 struct LaneSpec;
 struct QueuedRun;
 
-/// What would have saved the answer: for every run on screen the lowest budget with the full cache's most likely token in every step after
-/// the prompt, found by bisection. Its runs go through the queue one at a time, so that anything that the user does comes first, and they
-/// can be cancelled there. Nothing is computed unless somebody asks, and what was found holds for exactly what was asked: another text,
-/// length or setting has no mark.
+/// What would have saved the answer: for every run on screen the lowest budget at which it says the full cache's most likely token in the
+/// step that is shown, then the one at which it does in every step after the prompt; both by bisection. Its runs go through the queue one
+/// at a time, so that anything that the user does comes first, and they can be cancelled there. Nothing is computed unless somebody asks,
+/// and what was found holds for exactly what was asked: another step, text, length or setting has no mark.
 class BreakPoints : public QObject {
   Q_OBJECT
 
@@ -38,42 +39,55 @@ class BreakPoints : public QObject {
   void proceed();
 
  private:
-  struct Known {
-    BudgetBisection bisection{1, 1, 1};
-    double held = 0;   // at the lowest budget that answers
-    int n_prompt = 0;  // tokens
-    int n_read = 0;    // tokens up to the last step: what the full cache holds there
-    int n_steps = 0;   // after the prompt
-    QString failure;   // why there is none; empty: it is known
+  /// A run with a budget that was tried.
+  struct Tried {
+    int slots = 0;          // per head, that it was given: more than asked for where its policy needs them
+    double held = 0;        // mean per head after the prompt
+    std::set<int> differs;  // steps after the prompt whose most likely token is not the full cache's
   };
-  struct Search {
+  struct Known {
+    std::map<int, Tried> tried;  // by what was asked for
+    int n_prompt = 0;            // tokens
+    int n_read = 0;              // tokens up to the last step: what the full cache holds there
+    int n_steps = 0;             // after the prompt
+    QString failure;             // why there is no more; empty: there can be
+
+    /// What these say of a step, or of all (-1). It is still searching where they say too little.
+    BudgetBisection of(int step) const;
+    std::optional<int> wanted(int step) const;
+  };
+  struct Asked {
     QByteArray key;
-    int run = 0;  // of the queue
-    Known known;
+    int step = 0;
+    bool operator==(const Asked&) const = default;
   };
 
   bool ready() const;
+  int firstStep() const;
   int countedSteps() const;
+  /// Of which the sentence speaks, or would.
+  int askedStep() const;
   /// Everything that the answer depends on, but for the budget; empty: the run has none.
   QByteArray keyOf(const LaneSpec& spec) const;
   const LaneSpec* specOf(const QByteArray& key) const;
   void refresh();
   void begin();
-  void tryNext();
   void end();
+  void fail(const QString& why);
   void take(const QueuedRun& run, const SnapshotPtr& result);
   void lookAtQueue();
   void publish();
   BreakPoint pointOf(std::size_t lane) const;
-  QString contradiction(std::size_t lane, const BudgetBisection& bisection) const;
+  QString allSteps(const Known& known, bool searching) const;
+  QString contradiction(std::size_t lane, const BudgetBisection& bisection, int step) const;
 
   Workspace& m_workspace;
   SessionController& m_controller;
   RunQueue& m_queue;
   int m_n_steps = 0;  // of the newest result
   std::map<QByteArray, Known> m_known;
-  std::deque<QByteArray> m_asked;  // the first one is being searched
-  std::optional<Search> m_search;
+  std::deque<Asked> m_asked;  // the first one is being searched
+  int m_run = 0;              // of the queue
 };
 
 }  // namespace kvscope

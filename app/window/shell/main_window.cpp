@@ -148,6 +148,7 @@ void MainWindow::connectParts() {
     choose(*canvas("head_grid"), 0, static_cast<int>(viz::HeadMetric::cause));
     m_model.causes.ask();
   });
+  connect(&m_rows->crumbs(), &CrumbRow::fullCacheRequested, &m_model.hand, &HandEdits::giveFullCache);
   connect(&m_rows->crumbs(), &CrumbRow::savedRequested, &m_model.breaks, &BreakPoints::proceed);
   connect(&m_rows->crumbs(), &CrumbRow::whyRequested, this, [this] {
     showPage(Page::inspector);

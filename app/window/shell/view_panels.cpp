@@ -97,23 +97,40 @@ void ViewPanels::addPlayback(Panel& panel) {
   offer();
 }
 
-void ViewPanels::offerMenus(const QMenu& hand, const std::vector<QAction*>& take_out) {
+void ViewPanels::offerMenus(const QMenu& hand, const std::vector<QAction*>& of_head, const std::vector<QAction*>& take_out) {
   for (CanvasWidget* of : m_canvases.all()) {
     const auto entry =
         std::ranges::find_if(m_entries, [of](const Entry& e) { return std::string_view(e.canvas->view().id()) == of->view().id(); });
     const bool has_tokens = entry != m_entries.end() && entry->entry.edits_tokens;
-    connect(of, &CanvasWidget::contextMenuRequested, this, [of, has_tokens, &hand, take_out](const QPoint& at) {
+    const bool has_heads = std::string_view(of->view().id()) == "head_grid";
+    connect(of, &CanvasWidget::contextMenuRequested, this, [this, of, has_tokens, has_heads, &hand, of_head, take_out](const QPoint& at) {
       of->setFocus(Qt::MouseFocusReason);
+      if (has_heads) chooseHovered();
       auto* menu = new QMenu(of);
       menu->setAttribute(Qt::WA_DeleteOnClose);
       if (has_tokens) {
         menu->addActions(hand.actions());
         menu->addSeparator();
       }
+      if (has_heads) {
+        for (QAction* a : of_head) menu->addAction(a);
+        menu->addSeparator();
+      }
       for (QAction* a : take_out) menu->addAction(a);
       menu->popup(at);
     });
   }
+}
+
+/// The head under the mouse is the one that is meant.
+void ViewPanels::chooseHovered() {
+  const viz::Hover& hover = m_model.workspace.hover();
+  if (!hover.layer || !hover.kv_head) return;
+  viz::Selection selection = m_model.workspace.selection();
+  selection.layer = hover.layer;
+  selection.kv_head = hover.kv_head;
+  selection.slot.reset();
+  m_model.workspace.setSelection(selection);
 }
 
 void ViewPanels::fillMenu(Commands& commands, QMenu* menu) {

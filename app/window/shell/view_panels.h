@@ -30,9 +30,10 @@ class ViewPanels : public QObject {
  public:
   ViewPanels(WindowModel& model, Canvases& canvases, Panels& panels);
 
-  /// A right click on a view: what can be changed in it by hand, and its picture and numbers. The click gives it the focus, so it is the
+  /// A right click on a view: what can be changed in it by hand (in the grid the budget of the head under the mouse), and its picture and
+  /// numbers. The click gives it the focus, so it is the
   /// one meant.
-  void offerMenus(const QMenu& hand, const std::vector<QAction*>& take_out);
+  void offerMenus(const QMenu& hand, const std::vector<QAction*>& of_head, const std::vector<QAction*>& take_out);
   /// What views have to switch.
   void fillMenu(Commands& commands, QMenu* menu);
 
@@ -50,6 +51,7 @@ class ViewPanels : public QObject {
 
  private:
   void add(const viz::ViewEntry& entry);
+  void chooseHovered();
   void addCommands(viz::HeaderCommands commands, Panel& panel);
   void addPlayback(Panel& panel);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which head breaks the answer: the sample's failure, asked head by head.
+#include <QContextMenuEvent>
 #include <QDockWidget>
 #include <QElapsedTimer>
 
@@ -14,6 +15,7 @@
 #include "viz/draw/format.h"
 #include "viz/reduce/finding.h"
 #include "viz/views/head_grid/head_metric.h"
+#include "window/support/mouse_menu.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
@@ -86,7 +88,7 @@ TEST_F(CausesTest, ShowsItInTheGridAndSaysItInWords) {
   ASSERT_FALSE(words.brief.empty());
   QPushButton* answer = buttonOf(window->rows().crumbs(), QString::fromStdString(words.brief));
   ASSERT_NE(answer, nullptr) << words.brief;
-  EXPECT_EQ(answer->toolTip().toStdString(), words.whole);
+  EXPECT_TRUE(answer->toolTip().toStdString().starts_with(words.whole)) << answer->toolTip().toStdString();
   const std::string sentence = window->rows().crumbs().findChild<ElidedLabel*>("facts")->text().toStdString();
   EXPECT_LT(sentence.find(words.sentence), sentence.find("evicted token"))
       << "not one head is blamed where others are enough, too: " << sentence;
@@ -219,6 +221,66 @@ TEST_F(CausesTest, TheQuestionWhyIsOfTheTokenThatWasChosen) {
   EXPECT_EQ(selected().tokens, (viz::TokenRange{loss.token, loss.token}));
   EXPECT_EQ(selected().layer, loss.layer);
   EXPECT_EQ(why->text(), "Why evicted?") << "nobody chose it";
+}
+
+/// What a session or the command line selects was chosen by nobody here: the button asks about the token of its sentence.
+TEST_F(CausesTest, TheQuestionWhyFollowsTheSentenceWhereTheSelectionWasOpened) {
+  const viz::Loss loss = viz::finding_of(snapshot(), *window->workspace().lane(), window->workspace().step()).loss;
+  const RunRequest request = window->controller().request();
+  options.prompt = request.prompt;
+  options.generate = request.n_generate;
+  options.lane = 1;
+  options.layer = loss.layer;
+  options.kv_head = loss.kv_head;
+  options.tokens = viz::TokenRange{loss.token - 3, loss.token - 3};
+  options.step = window->workspace().step();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(window->workspace().selection().tokens, options.tokens);
+  QPushButton* why = buttonOf(window->rows().crumbs(), "Why");
+  ASSERT_NE(why, nullptr);
+  EXPECT_EQ(why->text(), QString("Why %1?").arg(loss.token));
+}
+
+/// What would bring the answer back is not only said: it can be done, seen and undone.
+TEST_F(CausesTest, AHeadThatIsTheAnswerIsGivenItsFullCache) {
+  ask();
+  ASSERT_TRUE(measured());
+  const viz::CauseWords words = viz::cause_words(snapshot(), causes());
+  ASSERT_FALSE(words.heads.empty());
+  const int head = words.heads.front(), layer = head / 4, kv_head = head % 4;
+  const std::string before = lane(1);
+  CrumbRow& crumbs = window->rows().crumbs();
+  QPushButton* which = buttonOf(crumbs, QString("L%1 H%2").arg(layer).arg(kv_head));
+  ASSERT_NE(which, nullptr);
+  chooseByMouse({QString("Give L%1 H%2 its full cache").arg(layer).arg(kv_head)}, [&] { QTest::mouseClick(which, Qt::LeftButton); });
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->workspace().stepRecord()->top1_same);
+  const auto& heads = window->workspace().stepRecord()->heads;
+  for (int h = 0; h < 24; ++h) EXPECT_EQ(heads[static_cast<std::size_t>(h)].overridden, h == head);
+  EXPECT_EQ(heads[static_cast<std::size_t>(head)].n_slots, window->workspace().stepRecord()->position + 1);
+  const QString sentence = crumbs.findChild<ElidedLabel*>("facts")->text();
+  EXPECT_TRUE(sentence.contains("as the full cache does")) << sentence.toStdString();
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(1), before);
+}
+
+TEST_F(CausesTest, TheGridsMenuGivesTheHeadUnderTheMouseItsFullCache) {
+  CanvasWidget* grid = window->canvas("head_grid");
+  ASSERT_TRUE(waitFor([&] { return grid->settled(); }, 5000));
+  const auto cell = std::ranges::find_if(grid->view().marks(), [](const viz::Mark& m) { return m.kind == "cell" && m.label == "L2 H1"; });
+  ASSERT_NE(cell, grid->view().marks().end());
+  const QPoint at(static_cast<int>((cell->min.x + cell->max.x) / 2), static_cast<int>((cell->min.y + cell->max.y) / 2));
+  QTest::mouseMove(grid, at);
+  ASSERT_TRUE(waitFor([&] { return window->workspace().hover().layer == 2 && window->workspace().hover().kv_head == 1; }, 5000));
+  chooseByMouse({"Give the head its full cache"}, [&] {
+    QContextMenuEvent click(QContextMenuEvent::Mouse, at, grid->mapToGlobal(at));
+    QApplication::sendEvent(grid, &click);
+  });
+  ASSERT_TRUE(settle());
+  EXPECT_NE(lane(1).find("layers=2,heads=1"), std::string::npos) << lane(1);
 }
 
 TEST_F(CausesTest, WhatWasStoppedStaysStoppedUntilItIsAskedForAgain) {

@@ -10,7 +10,8 @@ namespace kvscope {
 
 class Workspace;
 
-/// A slider of the selected run's budget in slots, with a tick where the run begins to answer as the full cache does, if somebody asked.
+/// A slider of the selected run's budget in slots, with a tick where the run begins to say the full cache's token of the step
+/// that is shown, if somebody asked.
 /// The knob moves from where it was, wherever on it or just beside it one took hold; a notch of the wheel and an arrow are one slot.
 class BudgetSlider : public QSlider {
   Q_OBJECT

@@ -58,7 +58,7 @@ void paintSweepBreaks(QPainter& painter, const QRectF& plot, const viz::Theme& t
     pen.setCapStyle(Qt::FlatCap);
     painter.setPen(pen);
     painter.drawLine(QPointF(one.x, plot.top()), QPointF(one.x, plot.bottom()));
-    // A flag to the right: from there on it answers.
+    // A flag to the right: from there on it says it.
     painter.setPen(Qt::NoPen);
     painter.setBrush(colour);
     painter.drawPolygon(QPolygonF{QPointF(one.x, plot.top() - 10), QPointF(one.x + 8, plot.top() - 5), QPointF(one.x, plot.top())});

@@ -15,13 +15,13 @@ namespace kvscope {
 
 class Workspace;
 
-/// From which budget on a run on screen answers as the full cache does: a vertical mark over the curves.
+/// From which budget on a run on screen says the full cache's token of the step that is shown: a vertical mark over the curves.
 struct SweepBreak {
   int lane = 0;
   int slots = 0;
   double held = 0;
   double x = 0;        // in the picture
-  QString words, how;  // "B · KeepKV answers from 23.0 % (47 of 204 slots)"
+  QString words, how;  // "B · KeepKV says «7» from 23.0 % (47 of 204 slots)"
 };
 
 /// Of the runs on screen, as far as they are known; x is the caller's.

@@ -56,6 +56,13 @@ void WhatIfActions::fillMenu(Commands& commands, QMenu* menu, const std::vector<
   fillScopes(commands);
   menu->addSeparator();
   QAction* question = commands.add(menu, {"The &question begins at the selected token", {}, [this] { beginQuestion(); }});
+  QAction* full = commands.add(menu, {"Give the head its &full cache",
+                                      {},
+                                      [this] {
+                                        const viz::Selection& s = m_model.workspace.selection();
+                                        if (s.layer && s.kv_head) m_model.hand.giveFullCache(*s.layer, *s.kv_head);
+                                      },
+                                      "The selected head of the run keeps every token, the others keep their budgets"});
   QAction* head = commands.add(menu, {"Give the head its &allocated budget again", {}, [this] {
                                         const viz::Selection& s = m_model.workspace.selection();
                                         if (s.layer && s.kv_head) m_model.hand.setBudget(s.lane, *s.layer, *s.kv_head, std::nullopt);
@@ -63,7 +70,8 @@ void WhatIfActions::fillMenu(Commands& commands, QMenu* menu, const std::vector<
   QAction* all = commands.add(menu, {"Give all heads of the run their allocated budgets again", {}, [this] {
                                        m_model.hand.resetBudgets(m_model.workspace.selection().lane);
                                      }});
-  const auto refresh = [this, needing, question, head, all, editors] {
+  m_of_head = {full, head};
+  const auto refresh = [this, needing, question, full, head, all, editors] {
     const bool can = m_model.hand.obstacle().isEmpty();
     const bool writing = std::ranges::any_of(editors, &PromptEditor::writing);
     for (QAction* a : needing) {
@@ -74,6 +82,8 @@ void WhatIfActions::fillMenu(Commands& commands, QMenu* menu, const std::vector<
     const viz::Selection& s = m_model.workspace.selection();
     const LaneEdits edits = m_model.hand.edits(s.lane);
     const HeadChoice chosen{{s.layer.value_or(-1)}, {s.kv_head.value_or(-1)}};
+    const LaneSnapshot* lane = m_model.workspace.lane();
+    full->setEnabled(s.layer && s.kv_head && lane && lane->slots_asked >= 0 && m_model.hand.changeable());
     head->setEnabled(std::ranges::any_of(edits.budgets, [&](const BudgetOverride& b) { return b.heads == chosen; }));
     all->setEnabled(!edits.budgets.empty());
   };

@@ -30,6 +30,8 @@ class WhatIfActions : public QObject {
   /// editors: of the text, where letters are letters, and a right click offers the same.
   void fillMenu(Commands& commands, QMenu* menu, const std::vector<PromptEditor*>& editors);
   QMenu& menu() const { return *m_menu; }
+  /// What of it is about the selected head.
+  const std::vector<QAction*>& ofHead() const { return m_of_head; }
   /// A bare key of the window; false: not one of these.
   bool key(int key);
 
@@ -45,6 +47,7 @@ class WhatIfActions : public QObject {
 
   WindowModel& m_model;
   QMenu* m_menu = nullptr;
+  std::vector<QAction*> m_of_head;
 };
 
 }  // namespace kvscope

@@ -369,6 +369,12 @@ void HandEdits::setBudget(int lane, int layer, int kvHead, std::optional<int> sl
   change(lane, now);
 }
 
+void HandEdits::giveFullCache(int layer, int kvHead) {
+  const LaneSnapshot* lane = m_workspace.lane();
+  if (lane == nullptr || lane->slots_asked < 0 || !changeable()) return;
+  setBudget(m_workspace.selection().lane, layer, kvHead, static_cast<int>(m_workspace.snapshot().tokens.size()) + 1);
+}
+
 void HandEdits::resetBudgets(int lane) {
   LaneEdits now = edits(lane);
   now.budgets.clear();

@@ -61,6 +61,8 @@ class HandEdits : public QObject {
   /// Budget of one head of a lane, or of all heads of a layer (kvHead -1); nullopt: as allocated by its policy.
   void setBudget(int lane, int layer, int kvHead, std::optional<int> slots);
   void resetBudgets(int lane);
+  /// One head of the selected run keeps all that it has read; nothing where the run has no budget.
+  void giveFullCache(int layer, int kvHead);
 
  Q_SIGNALS:
   void changed();                   // scope, waiting for a target
