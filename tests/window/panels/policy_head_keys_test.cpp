@@ -157,6 +157,9 @@ TEST_F(HeadKeysFormTest, ABudgetOfOneHeadIsSaidWithWhatItDidToTheRunAsItWas) {
   EXPECT_THAT(words, ::testing::StartsWith("13 slots only in L2 · H1: mean KL "));
   EXPECT_THAT(words, ::testing::HasSubstr("(+100"));
   EXPECT_THAT(words, ::testing::HasSubstr("top-1 same "));
+  controller.setPrompt("Another text.");
+  answer(more);
+  EXPECT_EQ(effect.words(), "") << "figures of two texts tell nothing of a head";
 }
 
 }  // namespace

@@ -128,6 +128,32 @@ TEST_F(PolicyPanelTest, SplitsTheSlotsOfAHead) {
   EXPECT_EQ(panel.facts(), "KeepKV");
 }
 
+TEST_F(PolicyPanelTest, TheBudgetOfOneHeadIsNotCalledThatOfEveryHead) {
+  Snapshot s = synthetic::make_snapshot();
+  const auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[2]);
+  for (HeadRecord& head : step->heads) head.budget = 42, head.n_slots = static_cast<int>(head.pos.size());
+  s.lanes[3].steps[2] = step;
+  publish(s);
+  selectHead(4, 1);
+  selectStep(2);
+  EXPECT_EQ(budgetFacts(workspace).title, "Budget per head");
+  const auto uneven = std::make_shared<StepRecord>(*step);
+  uneven->heads[3].budget = 60;
+  s.lanes[3].steps[2] = uneven;
+  ++s.sequence;
+  publish(s);
+  selectHead(4, 1);
+  selectStep(2);
+  EXPECT_EQ(budgetFacts(workspace).title, "Budget of L4 · H1");
+  workspace.setSelection([this] {
+    viz::Selection all = workspace.selection();
+    all.layer.reset();
+    all.kv_head.reset();
+    return all;
+  }());
+  EXPECT_EQ(budgetFacts(workspace).title, "Budget per head") << "the mean of all";
+}
+
 /// With a budget of 50 and a window of 64 another program keeps the newest 50 tokens, and this one chooses half of them.
 TEST_F(PolicyPanelTest, AWindowWiderThanHalfOfTheBudgetIsSaidToBeCut) {
   Snapshot s = synthetic::make_snapshot();

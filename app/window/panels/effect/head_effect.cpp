@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "app/window/session/request_key.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -33,6 +34,9 @@ QString placeWords(const HeadChoice& heads) {
   const bool one = heads.layers.size() == 1 && heads.kv_heads.size() <= 1;
   return one ? qs(viz::head_name(heads.layers.front(), heads.kv_heads.empty() ? -1 : heads.kv_heads.front())) : QString("some heads");
 }
+
+/// What the run is measured on.
+std::string textOf(const RunRequest& request) { return textKey(request) + '\n' + std::to_string(request.n_generate); }
 
 template <class T>
 bool has(const std::vector<T>& of, const T& one) {
@@ -69,7 +73,11 @@ QString headChangeWords(const LaneSpec& before, const LaneSpec& after) {
 }
 
 HeadEffect::HeadEffect(Workspace& workspace, SessionController& controller, QWidget* parent)
-    : QLabel(parent), m_workspace(workspace), m_controller(controller), m_lanes(controller.request().lanes) {
+    : QLabel(parent),
+      m_workspace(workspace),
+      m_controller(controller),
+      m_lanes(controller.request().lanes),
+      m_text(textOf(controller.request())) {
   setWordWrap(true);
   setTextFormat(Qt::PlainText);
   setAccessibleName("what the change of single heads did");
@@ -91,6 +99,11 @@ std::optional<HeadEffect::Figures> HeadEffect::figures(int lane, const std::stri
 
 void HeadEffect::takeRequest() {
   const std::vector<LaneSpec> before = std::exchange(m_lanes, m_controller.request().lanes);
+  const std::string text = std::exchange(m_text, textOf(m_controller.request()));
+  if (text != m_text) {  // a change of the text would be told as what the heads did
+    m_change.reset();
+    return refresh();
+  }
   if (before == m_lanes) return;
   int lane = -1, n_changed = 0;
   for (std::size_t i = 0; i < before.size() && i < m_lanes.size(); ++i)

@@ -16,7 +16,7 @@ class SessionController;
 class Workspace;
 
 /// What the last change of single heads (a value or a budget of their own, or taken back) did to the selected run, against the run as it
-/// was before: mean KL and top-1 of the decode steps. Hidden unless the run is as that change made it.
+/// was before: mean KL and top-1 of the decode steps. Hidden unless run and text are as that change left them.
 class HeadEffect : public QLabel {
   Q_OBJECT
 
@@ -38,6 +38,7 @@ class HeadEffect : public QLabel {
   Workspace& m_workspace;
   SessionController& m_controller;
   std::vector<LaneSpec> m_lanes;  // of the request before
+  std::string m_text;             // that it was about
   struct Change {
     int lane = -1;
     LaneSpec base, spec;  // without and with it

@@ -89,7 +89,7 @@ void BudgetBars::paintEvent(QPaintEvent*) {
     painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), u(2), u(2));
   };
 
-  heading(0, "Budget per head", budget.words);
+  heading(0, budget.title, budget.words);
   const double whole = std::max({budget.used(), budget.asked, 1.0});
   const double bar_height = u(15);
   double x = 0;

@@ -159,6 +159,10 @@ BudgetFacts budgetFacts(const Workspace& workspace) {
     unlimited = unlimited || head->budget < 0;
     asked += head->budget;
   }
+  const HeadRecord& one = *heads.front();
+  const auto unlike = [&one](const HeadRecord& head) { return head.budget != one.budget || head.n_slots != one.n_slots; };
+  const bool own = heads.size() == 1 && std::ranges::any_of(workspace.stepRecord()->heads, unlike);
+  facts.title = own ? "Budget of " + qs(viz::head_name(one.layer, one.kv_head)) : QString("Budget per head");
   const auto n = static_cast<double>(heads.size());
   for (double* part : {&facts.sinks, &facts.heavy, &facts.recent}) *part /= n;
   facts.asked = unlimited ? -1 : asked / n;

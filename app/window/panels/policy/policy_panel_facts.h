@@ -21,6 +21,7 @@ struct BudgetFacts {
   double asked = -1;                 // budget; -1: unlimited
   const char* heavy_name = "heavy";  // "kept" where nothing is kept because of its rank
   double used() const { return sinks + heavy + recent; }
+  QString title;  // "Budget per head", "Budget of L4 · H3" where that is not every head's
   QString words;  // "4 + 30 + 8 = 42 slots"
 };
 
