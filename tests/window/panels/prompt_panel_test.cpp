@@ -45,6 +45,20 @@ class PromptPanelTest : public PanelTest {
 const char* const kHardText =
     "a\u00A0b\u2028c \u200D👩‍👩‍👧 日本語 سلام e\u0301 ﬁ \U0001F1EB\U0001F1F7\tend\nline two\n";
 
+/// Where a space stands beside the width at which a line breaks, the caret must not take the text with it.
+TEST_F(PromptPanelTest, TheFirstLettersOfLinesStayWhole) {
+  PromptEditor& editor = panel.editor();
+  editor.setFocus();
+  for (int width = 380; width < 400; ++width) {
+    panel.resize(width, 480);
+    editor.setExactText({});
+    for (int i = 0; i < 30; ++i) {
+      QTest::keyClicks(&editor, i % 3 == 0 ? "harbour " : "a ");
+      ASSERT_EQ(editor.horizontalScrollBar()->value(), 0) << width << ", after " << editor.toPlainText().toStdString();
+    }
+  }
+}
+
 /// The line that says what to look for goes with the first letter, and the text grows: its frame must follow.
 TEST_F(PromptPanelTest, TheFrameAroundTheTextIsWholeWhenTheLineBelowItGoes) {
   ASSERT_FALSE(samplePrompts().empty());

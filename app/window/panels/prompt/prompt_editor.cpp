@@ -80,6 +80,8 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
   setFrameShape(QFrame::NoFrame);
   setWordWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  // Lines are broken at the width, but the space at a break may stand beside it: the caret must not draw the text after it.
+  connect(horizontalScrollBar(), &QScrollBar::valueChanged, this, [this] { horizontalScrollBar()->setValue(0); });
   setTabChangesFocus(true);
   setMouseTracking(true);
   viewport()->setMouseTracking(true);
