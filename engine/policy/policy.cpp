@@ -9,16 +9,11 @@
 
 #include "core/error.h"
 #include "core/place.h"
+#include "policy/budget_share.h"
 #include "policy/rules.h"
 
 namespace kvscope {
 namespace {
-
-/// down: the share removed is what kvpress is told, and it takes its difference from 1 to the letter.
-int slots_of_ratio(double ratio, int n_prompt, bool down) {
-  const double slots = down ? std::floor(n_prompt * (1 - (1 - ratio))) : ratio * n_prompt;
-  return round_half_up(std::min(slots, 1e8));
-}
 
 GroupReduce group_reduce(std::string_view text) {
   return text == "max" ? GroupReduce::max : text == "sum" ? GroupReduce::sum : GroupReduce::mean;

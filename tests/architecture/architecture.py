@@ -34,7 +34,7 @@ VIZ = ["snapshot", "core"]
 # What both programs write of a run for people who have neither: everything of the engine, and what the views show as numbers, words and colours.
 SHARE = ("viz/reduce/", "viz/draw/draw.h", "viz/draw/format.h", "viz/draw/theme.h", "viz/selection.h")
 # Panels and canvases of the window: data to show, stores of sweeps among it, names of policies, edits in a lane's text, files. No runtime.
-WINDOW = ["snapshot", "core", "io", "found/found_model.h", "policy/catalog.h", "policy/policy_groups.h", "policy/run_title.h", "policy/text/lane_edits.h",
+WINDOW = ["snapshot", "core", "io", "found/found_model.h", "policy/budget_share.h", "policy/catalog.h", "policy/policy_groups.h", "policy/run_title.h", "policy/text/lane_edits.h",
           "policy/text/head_keys.h", "trace/sweep_reader.h", "trace/sweep_bands.h"]
 # The only files of the window that may touch the runtime: the controller, who writes a prompt as a model's chat template wants, the start of
 # the program, which makes its first request, the file of a session, which keeps requests, the results in it, which are traces, and who looks

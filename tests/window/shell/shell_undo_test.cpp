@@ -139,10 +139,11 @@ TEST_F(UndoTest, WhatIsTakenBackOrDoneAgainIsShownAndSaid) {
     std::string words_back, words_again;
   };
   const std::string seven = "7 slots (" + viz::format_percent(7.0 / snapshot().n_prompt) + ")";  // beside a share it is said as one
+  const std::string quarter = viz::format_percent(std::floor(0.25 * snapshot().n_prompt + 0.5) / snapshot().n_prompt);
   const Step steps[] = {{4, 6, "adding run G, ", "adding run G, "},
                         {1, 5, "adding run F, TOVA, 50.0 %", "adding run F, TOVA, 50.0 %"},
                         {3, 3, "policy of run D, Key norm → SnapKV", "policy of run D, SnapKV → Key norm"},
-                        {2, 2, "budget of run C, " + seven + " → 25 %", "budget of run C, 25 % → " + seven},
+                        {2, 2, "budget of run C, " + seven + " → " + quarter, "budget of run C, " + quarter + " → " + seven},
                         {0, 0, "edit of the text, “ not” is gone again", "edit of the text, “ not” is there again"}};
   for (const Step& step : steps) {
     elsewhere();
@@ -167,12 +168,16 @@ TEST_F(UndoTest, WhatIsTakenBackOrDoneAgainIsShownAndSaid) {
   EXPECT_EQ(window->workspace().selection().tokens, (viz::TokenRange{6, 6}));
 }
 
-TEST_F(UndoTest, AShareThatWasComputedReadsAsEverywhereElse) {
+TEST_F(UndoTest, ASharesNumberIsThatOfTheToolbar) {
+  const auto share = [this] { return viz::format_percent(static_cast<double>(snapshot().lanes[4].slots_asked) / snapshot().n_prompt); };
+  const std::string quarter = share();
   window->controller().setLaneSpec(4, "keepkv:ratio=0.149700599");
   ASSERT_TRUE(settle());
+  const std::string less = share();
+  ASSERT_NE(less, "15.0 %") << "no whole slots: there is something to tell apart";
   undo();
   const std::string said = window->findChild<QLabel*>("passingWords")->accessibleName().toStdString();
-  EXPECT_NE(said.find("15.0 % → 25 %"), std::string::npos) << said;
+  EXPECT_NE(said.find(less + " → " + quarter), std::string::npos) << said << ", not " << less;
 }
 
 TEST_F(UndoTest, WordsTypedInOneGoAreOneStepAndTheCaretGoesWhereTheyWere) {

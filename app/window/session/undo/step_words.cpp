@@ -7,6 +7,7 @@
 #include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/shell/panel_paint.h"
+#include "policy/budget_share.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -29,32 +30,32 @@ QString runName(std::size_t i) { return "run " + qs(viz::lane_letter(static_cast
 
 struct Given {
   std::string key, value;
+  bool down = false;  // its whole slots are rounded down
 };
 
-/// n_prompt: beside a share of the tokens, slots are said as one too. 0: as they were given.
-QString budgetText(const Given& budget, int n_prompt) {
-  const auto& [key, value] = budget;
+/// A share is said as the toolbar has it: what its whole slots are of the prompt. `with_share`: slots are said as one, too.
+QString budgetText(const Given& budget, int n_prompt, bool with_share) {
+  const auto& [key, value, down] = budget;
   if (value.empty()) return "no budget";
   if (key == "slots") {
     const QString slots = qs(value) + (value == "1" ? " slot" : " slots");
-    return n_prompt <= 0 ? slots : QString("%1 (%2)").arg(slots, qs(viz::format_percent(std::stod(value) / n_prompt)));
+    return !with_share || n_prompt <= 0 ? slots : QString("%1 (%2)").arg(slots, qs(viz::format_percent(std::stod(value) / n_prompt)));
   }
-  constexpr std::size_t kTyped = 6;  // what was computed has more characters, and reads as everywhere else
-  const QString share = value.size() > kTyped ? qs(viz::format_percent(std::stod(value)))
-                                              : QString::number(100 * std::stod(value), 'g', 4) + " %";  // as it was written
-  return key == "bytes" ? share + " of bytes" : share;
-}
-
-/// Of the keys that say how much memory a run has, the one that is given.
-Given budget_of(const LaneSpec& spec) {
-  for (const auto& [key, value] : spec.given)
-    if (key == "ratio" || key == "slots" || key == "bytes") return {key, value};
-  return {};
+  const double share = std::stod(value);
+  if (key == "bytes") return QString::number(100 * share, 'g', 4) + " % of bytes";
+  return qs(viz::format_percent(n_prompt <= 0 ? share : static_cast<double>(slots_of_ratio(share, n_prompt, down)) / n_prompt));
 }
 
 std::string value_of(const LaneSpec& spec, const std::string& key) {
   const auto found = std::ranges::find(spec.given, key, &std::pair<std::string, std::string>::first);
   return found == spec.given.end() ? std::string() : found->second;
+}
+
+/// Of the keys that say how much memory a run has, the one that is given.
+Given budget_of(const LaneSpec& spec) {
+  for (const auto& [key, value] : spec.given)
+    if (key == "ratio" || key == "slots" || key == "bytes") return {key, value, value_of(spec, "round") == "down"};
+  return {};
 }
 
 /// Keys that are no budget and have other values.
@@ -92,8 +93,8 @@ QString changeWords(const Snapshot& snapshot, const LaneSpec& from, const LaneSp
   const std::vector<std::string> keys = other_keys(from, to);
   const bool budget = before.key != now.key || before.value != now.value;
   if (budget && keys.empty()) {
-    const int n_prompt = before.key != now.key ? snapshot.n_prompt : 0;
-    return "budget of " + run + arrow(budgetText(before, n_prompt), budgetText(now, n_prompt));
+    const bool with_share = before.key != now.key;
+    return "budget of " + run + arrow(budgetText(before, snapshot.n_prompt, with_share), budgetText(now, snapshot.n_prompt, with_share));
   }
   if (budget || keys.size() != 1) return "settings of " + run;
   const auto value = [&keys](const LaneSpec& of) {
