@@ -289,19 +289,26 @@ void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
   };
   commands.add(menu, {{"Re&set to the runs of the start", {}, reset}, {}});
   QMenu* look = menu->addMenu("&Look at run");
-  for (int i = 0; i < 9; ++i)
-    commands.add(look, {QString("Run &%1").arg(QChar('A' + i)), {Qt::CTRL | Qt::Key(Qt::Key_1 + i)}, [this, i] {
-                          if (i < static_cast<int>(m_model.workspace.snapshot().lanes.size())) lookAt(i);
-                        }});
-  connect(look, &QMenu::aboutToShow, this, [this, look] {
-    const std::vector<LaneSnapshot>& lanes = m_model.workspace.snapshot().lanes;
-    for (qsizetype i = 0; i < look->actions().size(); ++i) {
-      QAction& action = *look->actions()[i];
-      const bool there = i < static_cast<qsizetype>(lanes.size());
-      const QString name = QString("Run &%1").arg(QChar('A' + static_cast<int>(i)));
-      action.setText(there ? name + " · " + qs(lanes[static_cast<std::size_t>(i)].title).replace('&', "&&") : name + " (there is none)");
-    }
-  });
+  for (int i = 0; i < 9; ++i) {
+    const QString name = QString("Run &%1").arg(QChar('A' + i));
+    const auto there = [this, i] { return i < static_cast<int>(m_model.workspace.snapshot().lanes.size()); };
+    QAction* run = commands.add(look, {name, {Qt::CTRL | Qt::Key(Qt::Key_1 + i)}, [this, i, there] {
+                                         if (there()) lookAt(i);
+                                       }});
+    const auto offer = [run, there] {
+      run->setEnabled(there());
+      run->setVisible(there());
+    };
+    connect(&m_model.workspace, &Workspace::snapshotChanged, run, offer);
+    offer();
+    // Which run that is now is no part of the command's name, by which its key is kept.
+    connect(look, &QMenu::aboutToShow, run, [this, i, there, run, name] {
+      if (!there()) return;
+      const LaneSnapshot& lane = m_model.workspace.snapshot().lanes[static_cast<std::size_t>(i)];
+      run->setText(name + " · " + qs(lane.title) + (lane.slots_asked < 0 ? QString() : ", " + counted(lane.slots_asked, "slot", "slots")));
+    });
+    connect(look, &QMenu::aboutToHide, run, [run, name] { run->setText(name); });
+  }
 }
 
 }  // namespace kvscope
