@@ -140,7 +140,8 @@ struct Option {
   std::string name;
   std::vector<std::string> choices;
   int current = 0;
-  bool kept = false;  // with a session; by the choice's words
+  bool kept = false;   // with a session; by the choice's words
+  bool listed = true;  // in the header; else it is chosen in the view itself
 };
 
 /// What of a view is on or off: a line in the window's menus.

@@ -14,6 +14,7 @@
 #include "app/window/canvas/canvases.h"
 #include "app/window/files/file_kind.h"
 #include "app/window/files/found_models.h"
+#include "app/window/files/kept_choices.h"
 #include "app/window/files/left_session.h"
 #include "app/window/files/library.h"
 #include "app/window/files/library_dialog.h"
@@ -43,39 +44,6 @@ namespace {
 QString folderOf(const SavedSession& s) { return s.model.isEmpty() ? QString::fromStdString(builtInModel()) : s.model; }
 
 bool isModel(const QString& path) { return QFileInfo::exists(path) && kindOfFile(path) == FileKind::model; }
-
-/// Calls use(canvas, place among its options, option) for every choice that a session keeps.
-template <typename F>
-void forKeptChoices(const Canvases& canvases, F use) {
-  for (CanvasWidget* canvas : canvases.all()) {
-    const std::vector<viz::Option> options = canvas->view().options();
-    for (std::size_t i = 0; i < options.size(); ++i)
-      if (options[i].kept) use(*canvas, i, options[i]);
-  }
-}
-
-std::vector<ViewChoice> keptChoices(const Canvases& canvases) {
-  std::vector<ViewChoice> out;
-  forKeptChoices(canvases, [&](CanvasWidget& canvas, std::size_t, const viz::Option& option) {
-    if (option.current > 0)
-      out.push_back({canvas.view().id(), qs(option.name), qs(option.choices[static_cast<std::size_t>(option.current)])});
-  });
-  return out;
-}
-
-void restoreChoices(const Canvases& canvases, const std::vector<ViewChoice>& kept) {
-  forKeptChoices(canvases, [&](CanvasWidget& canvas, std::size_t place, const viz::Option& option) {
-    int wanted = 0;
-    for (const ViewChoice& of : kept) {
-      const auto choice = std::ranges::find(option.choices, of.choice.toStdString());
-      const bool meant = of.view == canvas.view().id() && of.option == qs(option.name);
-      if (meant && choice != option.choices.end()) wanted = static_cast<int>(choice - option.choices.begin());
-    }
-    canvas.view().choose(place, wanted);
-    canvas.invalidate();
-    Q_EMIT canvas.factsChanged();
-  });
-}
 
 }  // namespace
 
@@ -177,7 +145,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, std::opt
   }
   m.rows.tools().setGenerateCount(std::max(0, s.request.n_generate));
   m.sweep.restore(s);
-  restoreChoices(m.canvases, s.views);
+  restoreChoices(m.canvases, s.views, m.place);
   m.place.want(s.selection);  // until there is something to select
   m.pages.show(m.pages.of(s.page));
   const bool another = missing.isEmpty() && QFileInfo(folder) != QFileInfo(m_model.controller.modelFolder());

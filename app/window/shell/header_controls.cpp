@@ -57,6 +57,7 @@ QToolButton* headerButton(const QString& text, const QString& help) {
 void addOptionBoxes(Panel& panel, CanvasWidget& canvas) {
   const std::vector<viz::Option> options = canvas.view().options();
   for (std::size_t i = 0; i < options.size(); ++i) {
+    if (!options[i].listed) continue;
     auto* box = headerBox(QString::fromStdString(options[i].name));
     for (const std::string& choice : options[i].choices) box->addItem(QString::fromStdString(choice));
     box->setCurrentIndex(options[i].current);

@@ -315,6 +315,23 @@ TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndHowTheComparisonStood) {
   SweepPanel& sweep = window->runActions().sweep();
   window->canvas("compare")->view().choose(0, 2);
   window->canvas("compare")->view().choose(1, 2);
+  window->showPage(Page::compare);
+  const auto pair = [this] {
+    std::vector<std::string> names;
+    for (const viz::Mark& m : window->canvas("compare")->view().marks())
+      if (m.kind == "difference.name") names.push_back(m.label);
+    return names;
+  };
+  const auto lookAt = [this](int run) {
+    viz::Selection selection = window->workspace().selection();
+    selection.lane = run;
+    window->workspace().setSelection(selection);
+    ASSERT_TRUE(waitFor([this] { return window->canvas("compare")->settled(); }, 5000));
+  };
+  lookAt(4);
+  lookAt(1);
+  const std::vector<std::string> looked_at = pair();
+  ASSERT_FALSE(looked_at.empty());
   window->canvas("atlas")->view().choose(0, 1);
   sweep.grid().budgets().setText("12, 25 %");
   sweep.grid().model().clear();
@@ -328,6 +345,10 @@ TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndHowTheComparisonStood) {
   EXPECT_EQ(sweep.data().nMeasured(), 0) << "the figures held for the other text";
   window->canvas("compare")->view().choose(0, 0);
   window->canvas("compare")->view().choose(1, 0);
+  window->controller().removeLane(4);
+  ASSERT_TRUE(settle());
+  lookAt(3);
+  lookAt(2);
   window->canvas("atlas")->view().choose(0, 2);
   window->openFile(path);
   ASSERT_TRUE(settle());
@@ -335,6 +356,8 @@ TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndHowTheComparisonStood) {
   EXPECT_EQ(sweep.grid().budgets().text(), "12, 25 %");
   EXPECT_EQ(window->canvas("compare")->view().options()[0].current, 2);
   EXPECT_EQ(window->canvas("compare")->view().options()[1].current, 2);
+  ASSERT_TRUE(waitFor([this] { return window->canvas("compare")->settled(); }, 5000));
+  EXPECT_EQ(pair(), looked_at) << "the two runs whose difference was looked at";
   EXPECT_EQ(window->canvas("atlas")->view().options()[0].current, 1);
 }
 

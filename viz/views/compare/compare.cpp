@@ -37,13 +37,18 @@ std::vector<Option> Compare::options() const {
   for (std::size_t i = 0; i < kSortKinds.size(); ++i) {
     if (order_.kind == kSortKinds[i]) sorted = static_cast<int>(i) + 1;
   }
+  constexpr int kRuns = 64;
+  std::vector<std::string> runs = {"none"};
+  for (int lane = 0; lane < kRuns; ++lane) runs.push_back(lane_letter(lane));
   return {{"view", {"fates", "difference to the reference", "pairwise"}, static_cast<int>(mode_), true},
           {"sort", {"as added", "KL", "mean KL", "top-1 same", "first differs", "slots", "KV bytes", "policy work"}, sorted, true},
-          {"numbers", {"all that fit", "quality", "memory and work"}, static_cast<int>(set_), true}};
+          {"numbers", {"all that fit", "quality", "memory and work"}, static_cast<int>(set_), true},
+          {"other run", std::move(runs), std::min(pair_.other(), kRuns - 1) + 1, true, false}};
 }
 
 void Compare::choose(std::size_t option, int choice) {
   if (option == 0) mode_ = static_cast<CompareMode>(std::clamp(choice, 0, 2));
+  if (option == 3) pair_.restore(choice - 1);
   if (option == 2) set_ = static_cast<MetricSet>(std::clamp(choice, 0, 2));
   if (option != 1) return;
   order_ = {};

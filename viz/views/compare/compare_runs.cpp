@@ -2,6 +2,7 @@
 #include "viz/views/compare/compare_runs.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kvscope::viz {
 namespace {
@@ -45,6 +46,7 @@ bool RunPair::follow(const Frame& frame) {
   }
   if (selected_ != lane) previous_ = selected_ > 0 ? selected_ : previous_;
   selected_ = lane;
+  if (restored_ >= 0) previous_ = std::exchange(restored_, -1);
   return same;
 }
 

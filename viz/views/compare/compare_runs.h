@@ -34,6 +34,9 @@ class RunPair {
   /// Both, in the order they are shown in. The other one: the one chosen, else the one looked at before, else a neighbour.
   std::pair<int, int> lanes(const Selection& selection) const;
   void choose(int lane) { pinned_ = lane; }
+  /// The other run as somebody chose it or looked at it before; -1: nobody did. It can be given back, and holds from the next frame on.
+  int other() const { return pinned_ >= 0 ? pinned_ : previous_; }
+  void restore(int lane) { restored_ = lane; }
   void swap() { swapped_ = !swapped_; }
   /// What the buttons of the pair do: the next run that is not the other one of the pair.
   void next(const Selection& selection, bool first, std::vector<Intent>& intents);
@@ -45,6 +48,7 @@ class RunPair {
   int pinned_ = -1;    // run chosen for the difference; -1: none
   int previous_ = -1;  // run selected before the present one
   int selected_ = -1;  // in the last frame
+  int restored_ = -1;  // to be taken for the one before
   std::size_t n_lanes_ = 0;
   bool swapped_ = false;
 };
