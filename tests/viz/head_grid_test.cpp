@@ -118,6 +118,11 @@ TEST_F(HeadGridTest, TheDotOfAPinIsInTheHeadsWhereThePinHolds) {
   EXPECT_EQ(count_marks(view, "by hand"), holding);
   EXPECT_NE(find_mark(view, "by hand", "L0 H0"), nullptr);
   EXPECT_EQ(find_mark(view, "by hand", "L0 H1"), nullptr) << "the token had left before it was pinned";
+  canvas.frame.selection.layer = 0;
+  for (const int head : {0, 1}) {
+    canvas.frame.selection.kv_head = head;
+    EXPECT_EQ(view.cursor_text(canvas.frame).find("dot: its budget or tokens were changed by hand") != std::string::npos, head == 0);
+  }
 }
 
 TEST_F(HeadGridTest, EveryMetricOfTheListHasItsOwnName) {

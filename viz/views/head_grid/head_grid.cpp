@@ -25,8 +25,9 @@ constexpr double kRounding = 1e-6;                      // of single precision, 
 constexpr int kManyHeads = 256;                         // beyond, no reader goes through the marks of all cells
 constexpr float kNumberWidth = 34, kNumberHeight = 14;  // least cell that holds a number
 
-/// A head whose budget was set by hand, or in which tokens are pinned or were evicted, merged or restored by hand up to this step.
-bool by_hand(const Frame& frame, std::size_t head) {
+}  // namespace
+
+bool changed_by_hand(const Frame& frame, std::size_t head) {
   const LaneSnapshot* lane = lane_of(frame);
   const StepRecord* record = record_of(frame);
   if (lane == nullptr || record == nullptr || head >= record->heads.size()) return false;
@@ -38,8 +39,6 @@ bool by_hand(const Frame& frame, std::size_t head) {
   }
   return false;
 }
-
-}  // namespace
 
 Rect HeadGrid::Grid::cell(int layer, int head) const {
   const auto column = static_cast<float>(order.column_of[static_cast<std::size_t>(head)]),
@@ -255,7 +254,7 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
         }
       }
       if (fine_marks) p.mark("cell", fmt::format("L{} H{}", l, h), r, value);
-      if (by_hand(f, index) && std::min(r.width(), r.height()) >= 6) {
+      if (changed_by_hand(f, index) && std::min(r.width(), r.height()) >= 6) {
         const float size = p.px(std::min(r.width(), r.height()) >= p.px(14) ? 5 : 3);
         const Rect dot{r.x1 - size - 1, r.y0 + 1, r.x1 - 1, r.y0 + size + 1};
         p.fill(dot.inset(-1), t.panel, 1, size);

@@ -21,6 +21,10 @@ struct HeadOrder {
 /// is not available comes last, equals stay in the order of the model. values: [n_layers * n_heads], layer-major.
 HeadOrder head_order(const std::vector<double>& values, int n_layers, int n_heads, bool sorted);
 
+/// A head whose budget was set by hand, or in which tokens are pinned or were evicted, merged or restored by hand up to this step: it has a
+/// dot.
+bool changed_by_hand(const Frame& frame, std::size_t head);
+
 /// V3: layers x KV heads, one metric by colour and number.
 class HeadGrid : public View {
  public:

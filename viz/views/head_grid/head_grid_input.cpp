@@ -51,6 +51,7 @@ std::vector<std::string> HeadGrid::tooltip(const Frame& frame, int layer, int he
   lines.front() += window_text(*frame.snapshot, layer);
   const auto index = static_cast<std::size_t>(head_index(*frame.snapshot, layer, head));
   if (record == nullptr || index >= record->heads.size()) return lines;
+  if (changed_by_hand(frame, index)) lines.front() += " · dot: its budget or tokens were changed by hand";
   const std::vector<double>& values = values_of(frame);
   const double v = values[index];
   lines.push_back(fmt::format("{} {} ({})", metric_name(metric_), format_metric(metric_, v), unit_text(frame)));
