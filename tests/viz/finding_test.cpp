@@ -76,6 +76,24 @@ TEST(FindingTest, NamesTheTokenThatNoSlotStandsForWithTheMostAttention) {
       << "it need not be the only head that breaks the answer: " << words;
 }
 
+/// A choice that the full cache hardly made itself is hardly lost.
+TEST(FindingTest, SaysWhereTheFullCacheWasUnsureItself) {
+  const auto words = [](double first, double second) {
+    Snapshot s = with_changed({2});
+    auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[2]);
+    step->top_tokens = {{}, {}};
+    step->top_tokens[0].id = 5, step->top_tokens[0].p_reference = first;
+    step->top_tokens[1].id = 7, step->top_tokens[1].p_reference = second;
+    s.lanes[3].steps[2] = step;
+    return finding_sentence(s, s.lanes[3], finding_of(s, s.lanes[3], 2));
+  };
+  EXPECT_NE(words(0.036, 0.035).find("; the full cache was unsure itself (p 0.036)"), std::string::npos) << words(0.036, 0.035);
+  EXPECT_NE(words(0.45, 0.4).find("unsure itself"), std::string::npos) << "two nearly as likely";
+  EXPECT_NE(words(0.09, 0.01).find("unsure itself"), std::string::npos) << "none is likely";
+  EXPECT_EQ(words(0.9, 0.05).find("unsure itself"), std::string::npos) << words(0.9, 0.05);
+  EXPECT_EQ(words(0.3, 0.2).find("unsure itself"), std::string::npos);
+}
+
 TEST(FindingTest, SaysThatTheAnswerIsTheFullCachesWhereItIs) {
   const Snapshot s = with_changed({2});
   const LaneSnapshot& lane = s.lanes[3];

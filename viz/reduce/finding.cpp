@@ -43,6 +43,20 @@ std::vector<int> heads_with(const LaneSnapshot& lane, int step, int token) {
   return out;
 }
 
+/// The full cache's probability of its most likely token, where another is nearly as likely or none is likely: to lose that choice says
+/// little. NaN: it was sure, or its probabilities are not known.
+double unsure_of(const StepRecord& record) {
+  constexpr double kLikely = 0.1, kAhead = 1.2;
+  double first = kNotAvailable, second = 0;
+  for (const TopToken& token : record.top_tokens) {
+    if (token.id == record.top1_reference)
+      first = token.p_reference;
+    else
+      second = std::max(second, token.p_reference);
+  }
+  return first < kLikely || first < kAhead * second ? first : kNotAvailable;
+}
+
 std::string either_of(const std::string& a, const std::string& b) { return fmt::format("With {} or {} in full it is right.", a, b); }
 
 }  // namespace
@@ -62,6 +76,7 @@ Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step,
   out.reference = text_of_id(snapshot, record.top1_reference);
   out.says = text_of_id(snapshot, record.top1);
   out.kl = record.kl;
+  out.unsure = unsure_of(record);
   std::vector<int> meant = causes.heads;
   if (meant.empty() && causes.most >= 0) meant = {causes.most};
   out.loss = largest_loss_at(snapshot, lane, step, meant);
@@ -142,7 +157,7 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
   if (heads.empty())
     return {"no head alone",
             "With no single head in full it is right" + (gains < 0 ? std::string(".") : fmt::format(", {} gains most.", name(gains))),
-            fmt::format("With any one head in full and the others as they are, the answer stays wrong. {}", most),
+            fmt::format("With any one head in full and the others as they are, this step's token stays wrong. {}", most),
             {},
             gains};
   std::string names;
@@ -152,7 +167,8 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
       fmt::format("{} of {} heads do not by themselves.", causes.n_heads - static_cast<int>(heads.size()), causes.n_heads);
   if (heads.size() == 1)
     return {fmt::format("{} alone", name(heads[0])), fmt::format("With {} alone in full it is right.", name(heads[0])),
-            fmt::format("If only {} keeps its full cache, the answer is the full cache's again. {} {}", names, most, others), heads, gains};
+            fmt::format("If only {} keeps its full cache, this step's token is the full cache's again. {} {}", names, most, others), heads,
+            gains};
   const std::string whole = fmt::format("Each of these is enough, if only it keeps its full cache: {}. {} {}", names, most, others);
   if (heads.size() == 2)
     return {fmt::format("{} or {}", name(heads[0]), name(heads[1])), either_of(name(heads[0]), name(heads[1])), whole, heads, gains};
@@ -162,7 +178,8 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
 
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes) {
   if (finding.step < 0) return {};
-  const std::string what = fmt::format("{} says {}, not {}", lane.title, quoted(finding.says), quoted(finding.reference));
+  std::string what = fmt::format("{} says {}, not {}", lane.title, quoted(finding.says), quoted(finding.reference));
+  if (std::isfinite(finding.unsure)) what += fmt::format("; the full cache was unsure itself (p {})", format_probability(finding.unsure));
   const Loss& loss = finding.loss;
   const bool measured = !causes.sentence.empty();
   if (loss.step < 0)

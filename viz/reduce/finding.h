@@ -32,12 +32,13 @@ std::string measuring_words(const HeadCauses& causes);
 
 /// What one step of a run says instead, and what it misses most there.
 struct Finding {
-  int step = -1;                // -1: the choice is the full cache's, or the step predicts a token of the prompt
-  std::string reference, says;  // token texts
-  double kl = kNotAvailable;    // KL(full || run) of the step, nats
-  Loss loss;                    // step -1: no lost token would get attention worth speaking of, or attention was not captured
-  int n_alike = 0;              // of the heads that bring the answer back: how many have no slot for that token either
-  int lost_at = -1;             // step in which the slot that stood for the token was evicted
+  int step = -1;                  // -1: the choice is the full cache's, or the step predicts a token of the prompt
+  std::string reference, says;    // token texts
+  double kl = kNotAvailable;      // KL(full || run) of the step, nats
+  double unsure = kNotAvailable;  // the full cache's own probability of its choice, where that is low or hardly above the next one's
+  Loss loss;                      // step -1: no lost token would get attention worth speaking of, or attention was not captured
+  int n_alike = 0;                // of the heads that bring the answer back: how many have no slot for that token either
+  int lost_at = -1;               // step in which the slot that stood for the token was evicted
 };
 /// Once it is measured which heads bring the answer back, or which one gains most, the loss is theirs, as far as they have one.
 Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes = {});
