@@ -28,8 +28,9 @@ const ViewEntry kEntries[] = {
      .place = dock(Column::middle, 1, 0.214, 0.17, 120),
      .commands = HeaderCommands::inspector,
      .edits_tokens = true,
-     .tour = {"One head",
-              "What this step's query reads. A hatched bar is attention that the full cache pays to a token which is gone here."}},
+     .tour =
+         {"One head",
+          "What this step's query reads. A hatched bar is attention that the full cache pays to a token which is gone or merged here."}},
     {.make = [](const Window&) { return make_inspector(); },
      .place = page("Head in&spector", "Alt+2"),
      .edits_tokens = true,

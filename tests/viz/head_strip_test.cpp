@@ -76,13 +76,39 @@ TEST(PickHead, ClampsStepsAndLanesAndSurvivesEmptySnapshots) {
 
 TEST(HeadFacts, PrintsTheMeasuresOfTheRecord) {
   const Snapshot snapshot = small_snapshot();
-  EXPECT_EQ(head_facts(pick_head(snapshot, head_of(1, 0, 0, 7))),
-            "L0 · H0 · attention lost 20.0 % · local error 113.5 % · after Wₒ 729 · changed by this compression 1.2 %");
+  EXPECT_EQ(
+      head_facts(pick_head(snapshot, head_of(1, 0, 0, 7))),
+      "L0 · H0 · attention lost to eviction 20.0 %, stood in by merges 25.0 % · local error 113.5 % · after Wₒ 729 · changed by this compression 1.2 %");
   Snapshot unmeasured = snapshot;
   auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps.back());
   step->heads[0].attention_loss = step->heads[0].local_rel_l2 = step->heads[0].local_l1_wo = kNotAvailable;
   unmeasured.lanes[1].steps.back() = step;
-  EXPECT_THAT(head_facts(pick_head(unmeasured, head_of(1, 0, 0, 7))), HasSubstr("attention lost n/a · local error n/a · after Wₒ n/a"));
+  EXPECT_THAT(head_facts(pick_head(unmeasured, head_of(1, 0, 0, 7))),
+              HasSubstr("attention lost to eviction n/a, stood in by merges 25.0 % · local error n/a · after Wₒ n/a"));
+}
+
+/// What a query would pay to tokens whose slot it could not see, but another's that stands for them.
+TEST(HeadFacts, AttentionThatMergedSlotsStandInForIsNoneThatWasLost) {
+  const Snapshot snapshot = small_snapshot();
+  const LaneSnapshot& lane = snapshot.lanes[1];
+  for (int step = 0; step < 8; ++step) {
+    const HeadPick pick = pick_head(snapshot, head_of(1, 0, 0, step));
+    double merged = 0;
+    for (int t = 0; t <= step; ++t) {
+      const bool seen = std::ranges::find(pick.values->attended, t) != pick.values->attended.end();
+      const bool stood_for = step > 0 && slot_of(*lane.fates, *lane.steps[static_cast<std::size_t>(step) - 1], 0, t) >= 0;
+      if (!seen && stood_for) merged += static_cast<double>(pick.values->reference_attention[static_cast<std::size_t>(t)]);
+    }
+    EXPECT_DOUBLE_EQ(stood_in_by_merges(pick), merged) << step;
+    EXPECT_EQ(merged > 0, step >= 5) << step << ": what a step merges its own query still saw";
+    EXPECT_EQ(head_facts(pick).find("stood in by merges") != std::string::npos, step >= 5);
+  }
+  Snapshot without = snapshot;
+  auto last = std::make_shared<StepRecord>(*lane.steps.back());
+  last->heads[0].reference_attention.clear();
+  without.lanes[1].steps.back() = last;
+  EXPECT_TRUE(std::isnan(stood_in_by_merges(pick_head(without, head_of(1, 0, 0, 7))))) << "not captured is not zero";
+  EXPECT_THAT(head_facts(pick_head(without, head_of(1, 0, 0, 7))), HasSubstr("attention lost 20.0 % ·"));
 }
 
 TEST(HeadColumns, SeparateWhatTheQuerySawFromWhatOnlyTheReferenceHas) {

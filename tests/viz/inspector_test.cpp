@@ -45,7 +45,7 @@ TEST_F(InspectorTest, AgreementHasARowWhereItWasMeasured) {
   EXPECT_EQ(mark("agreement.reference", "L0 H0 t1").value, "1.00") << "of a token without a slot: hatched";
   EXPECT_EQ(testing::find_mark(*view, "agreement", "L0 H0 t5"), nullptr);
   EXPECT_LT(mark("attention", "L0 H0 t3").max.y, mark("agreement", "L0 H0 t3").min.y);
-  EXPECT_EQ(row("agreement"), "2 of 2 query heads");
+  EXPECT_EQ(row("in the budget for"), "2 of 2 query heads");
   const HeadPick pick = pick_head(snapshot, canvas.frame.selection);
   EXPECT_THAT(token_lines(snapshot, pick, head_columns(snapshot, pick), 4),
               ::testing::Contains("inside the budget for 1 of 2 query heads"));
@@ -174,7 +174,8 @@ TEST_F(InspectorTest, CardLineageAndReasonsDescribeTheSelectedSlot) {
   EXPECT_EQ(mark("why", "2").value, "Nearest key: slot 3 «t3», cosine 0.950 ≥ 0.80, so it merges");
   EXPECT_EQ(mark("threshold", "cosine").value, "0.8");
   EXPECT_EQ(mark("head.row", "query head 1").value, "1 4.500 4.600 −0.100 −0.097");
-  EXPECT_EQ(mark("cost", "compress_rel_l2").value, "this head's output changed by 1.2 % at step 7");
+  EXPECT_EQ(mark("cost", "compress_rel_l2").value,
+            "output changed by 1.2 % at the merge (step 7); the local error, 113.5 %, is from before it");
 }
 
 TEST_F(InspectorTest, TheNoteOfTheCosinesStandsBesideTheNumbersOfTheirAxis) {
@@ -198,10 +199,11 @@ TEST_F(InspectorTest, TheNoteOfTheCosinesStandsBesideTheNumbersOfTheirAxis) {
 }
 
 TEST_F(InspectorTest, FactsAddUp) {
-  EXPECT_EQ(view->facts(canvas.frame),
-            "L0 · H0 · slots 4 of 8 tokens (50.0 %) · merged away 3 · evicted 1 · votes 7 + 1 lost = 8 · attention lost 20.0 % · local "
-            "error 113.5 % · "
-            "effective tokens 5.00 · top 8 hold 100 % of the attention");
+  EXPECT_EQ(
+      view->facts(canvas.frame),
+      "L0 · H0 · slots 4 of 8 tokens (50.0 %) · merged away 3 · evicted 1 · votes 7 + 1 lost = 8 · attention lost to eviction 20.0 %, stood in by merges 25.0 % · local "
+      "error 113.5 % · "
+      "effective tokens 5.00 · top 8 hold 100 % of the attention");
 }
 
 TEST_F(InspectorTest, AMeasureThatIsMissingIsNotAZero) {

@@ -36,6 +36,14 @@ std::string rank_of_places(int rank, int n_ranked, int places) {
   return fmt::format("rank {} of {} for {}", format_count(rank), format_count(n_ranked), count_of(places, "place", "places"));
 }
 
+std::pair<std::string, std::string> told_apart(double a, double b) {
+  constexpr int kMost = 9;
+  std::pair<std::string, std::string> out{format_number(a), format_number(b)};
+  for (int digits = 4; a != b && out.first == out.second && digits <= kMost; ++digits)
+    out = {format_number(a, digits), format_number(b, digits)};
+  return out;
+}
+
 std::string votes_text(int votes) { return count_of(votes, "vote", "votes"); }
 
 std::string subscript(int number) {
@@ -66,13 +74,20 @@ std::string window_text(const Snapshot& snapshot, int layer) {
   return window > 0 ? fmt::format(" · sees the last {}", count_of(window, "token", "tokens")) : std::string();
 }
 
+std::string lost_text(const HeadPick& pick) {
+  constexpr double kSaid = 0.0005;  // less is none when it is printed
+  const double merged = stood_in_by_merges(pick);
+  const std::string lost = format_percent(pick.values->attention_loss);
+  return merged >= kSaid ? fmt::format("attention lost to eviction {}, stood in by merges {}", lost, format_percent(merged))
+                         : "attention lost " + lost;
+}
+
 std::string head_facts(const HeadPick& pick) {
   if (pick.values == nullptr) return {};
   const HeadRecord& head = *pick.values;
-  return fmt::format("{}{} · attention lost {} · local error {} · after Wₒ {} · changed by this compression {}{}",
-                     head_name(head.layer, head.kv_head), choice_text(pick), format_percent(head.attention_loss),
-                     format_percent(head.local_rel_l2), format_number(head.local_l1_wo), format_percent(head.compress_rel_l2),
-                     pooled_text(head));
+  return fmt::format("{}{} · {} · local error {} · after Wₒ {} · changed by this compression {}{}", head_name(head.layer, head.kv_head),
+                     choice_text(pick), lost_text(pick), format_percent(head.local_rel_l2), format_number(head.local_l1_wo),
+                     format_percent(head.compress_rel_l2), pooled_text(head));
 }
 
 std::string restored_text(std::span<const EarlierFate> past, int token, int step) {
@@ -202,7 +217,7 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
   const auto add_agreement = [&](int token) {
     std::string heads = agreement_text(snapshot, *pick.values, token);
     if (heads.empty() && pick.lane > 0 && pick.values->budget >= 0) heads = kNotMeasured;
-    if (!heads.empty()) out.push_back({"agreement", std::move(heads)});
+    if (!heads.empty()) out.push_back({"in the budget for", std::move(heads)});
   };
   if (facts.pos < 0) {
     out.push_back({"position", format_count(facts.token)});
@@ -238,8 +253,10 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
     out.push_back({"rank", facts.rank > 0 ? fmt::format("{} of {} ranked", format_count(facts.rank), format_count(facts.n_ranked))
                                           : std::string("not ranked")});
   }
-  if (!pick.run->statistic.empty()) out.push_back({pick.run->statistic, format_number(facts.statistic)});
-  out.push_back({"attention now", format_attention(facts.attention)});
+  // Beside what was ranked earlier the others say of which step they are, too.
+  const std::string now = then.rank > 0 && then.step < pick.step ? fmt::format(", step {}", pick.step) : std::string();
+  if (!pick.run->statistic.empty()) out.push_back({pick.run->statistic, format_number(facts.statistic) + now});
+  out.push_back({"attention now", format_attention(facts.attention) + now});
   add_agreement(facts.pos);
   out.push_back({"logit bias b", std::isfinite(facts.bias) && facts.bias != 0 ? format_delta(facts.bias, 4) : format_number(facts.bias)});
   out.push_back({"born · last merge", facts.last_merge < 0 ? fmt::format("{} · –", step_or_dash(facts.born))

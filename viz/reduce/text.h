@@ -17,6 +17,8 @@ std::string window_text(const Snapshot& snapshot, int layer);
 
 /// " · state of 40 evicted tokens: 3.1% of the attention", of a head that keeps sums of what it evicted; "" of others.
 std::string pooled_text(const HeadRecord& head);
+/// "attention lost 20.0 %", and where merged slots stand in for tokens: "attention lost to eviction <0.1 %, stood in by merges 60.7 %".
+std::string lost_text(const HeadPick& pick);
 /// "attention lost 99.9 % · local error 113.5 % · after Wₒ 729 · compression <0.1 %", before it the head's name.
 std::string head_facts(const HeadPick& pick);
 
@@ -35,6 +37,9 @@ std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& p
 
 /// The numbers of one head, one row per token.
 Table head_table(const Snapshot& snapshot, const HeadPick& pick);
+
+/// Two scores with as many digits as tell them apart; both alike where they are the same.
+std::pair<std::string, std::string> told_apart(double a, double b);
 
 /// "rank 20 of 58 for 10 places", of candidates of a selection: who comes after the last place goes.
 std::string rank_of_places(int rank, int n_ranked, int places);

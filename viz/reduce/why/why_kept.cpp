@@ -73,10 +73,11 @@ WhyStep rank_step(const Snapshot& snapshot, const WhyKept& kept) {
     return step;
   }
   step.title = fmt::format("It stays: {}", place_text(kept));
-  std::string line = fmt::format("its score: {}", format_number(kept.score));
-  if (kept.gone >= 0) line += fmt::format("  ·  highest that went, {}: {}", slot_name(snapshot, kept.gone), format_number(kept.gone_score));
+  const auto [own, gone] = told_apart(kept.score, kept.gone_score);
+  std::string line = fmt::format("its score: {}", own);
+  if (kept.gone >= 0) line += fmt::format("  ·  highest that went, {}: {}", slot_name(snapshot, kept.gone), gone);
   step.lines.push_back(std::move(line));
-  if (kept.gone >= 0 && kept.gone_score == kept.score) step.lines.emplace_back("of equal scores the lower position stays");
+  if (kept.gone >= 0 && kept.gone_score == kept.score) step.lines.emplace_back(kEqualScores);
   if (kept.alike.last > kept.alike.first)
     step.lines.push_back(fmt::format("tokens {} to {} have this very score: a maximum over neighbours", kept.alike.first, kept.alike.last));
   return step;

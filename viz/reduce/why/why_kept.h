@@ -9,6 +9,8 @@
 
 namespace kvscope::viz {
 
+inline constexpr const char* kEqualScores = "of equal scores the lower position stays";
+
 /// How a slot came through the last selection of its head that ranked or removed anything: policies that compress once have none in later
 /// steps, and it still explains what stands.
 struct WhyKept {

@@ -70,6 +70,7 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
     case Kind::attention:
       out.push_back(fmt::format("attention on tokens that no slot represents, mean of the heads{}: {}", m.range ? " and of " + steps : "",
                                 number(m.attention_loss)));
+      out.emplace_back("merged tokens do not count as lost: a slot stands in for them");
       break;
     case Kind::slots: {
       out.push_back(fmt::format("slots per head after step {}, mean: {}", m.step, number(m.slots)));

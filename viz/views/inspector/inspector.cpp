@@ -100,14 +100,13 @@ class Inspector final : public View {
     for (const int v : head.votes) votes += v;
     const std::int64_t slots = only_figures(head) ? head.n_slots : static_cast<std::int64_t>(head.pos.size());
     return fmt::format(
-        "{}{}{} · slots {} of {} tokens ({}) · merged away {} · evicted {} · votes {} + {} lost = {} · attention lost {} · local error {} · "
+        "{}{}{} · slots {} of {} tokens ({}) · merged away {} · evicted {} · votes {} + {} lost = {} · {} · local error {} · "
         "effective tokens {} · top {} hold {} of the attention{}",
         head_name(head.layer, head.kv_head), choice_text(pick), window_text(*frame.snapshot, head.layer), format_count(slots),
         format_count(columns.size()), format_percent(static_cast<double>(slots) / std::max(1, columns.size())),
         format_count(count(Category::merged)), format_count(count(Category::evicted)), format_count(votes),
-        format_count(head.evicted_votes), format_count(votes + head.evicted_votes), format_percent(head.attention_loss),
-        format_percent(head.local_rel_l2), format_number(effective_tokens(head)), kTopSlots, format_percent(top_mass(head, kTopSlots)),
-        pooled_text(head));
+        format_count(head.evicted_votes), format_count(votes + head.evicted_votes), lost_text(pick), format_percent(head.local_rel_l2),
+        format_number(effective_tokens(head)), kTopSlots, format_percent(top_mass(head, kTopSlots)), pooled_text(head));
   }
 
   Table table(const Frame& frame) const override {

@@ -315,7 +315,7 @@ class Strip {
       if (x + p_.width_of(Face::caption, one.label) + p_.px(16) > limit) break;
       x = draw_category_legend(p_, x, y, {&one, 1});
     }
-    const std::string_view hatched = "hatched: full cache's share, gone here", brief = "hatched: not in this cache";
+    const std::string_view hatched = "hatched: full cache's share, gone or merged", brief = "hatched: not in this cache";
     const bool room = x + p_.width_of(Face::caption, hatched) + p_.px(20) < limit;
     x = item(x, room ? hatched : brief, limit, [](Painter& p, const Rect& s) { p.reference_only(s); });
     x = item(x, "outline: score of an earlier step", limit,

@@ -256,19 +256,28 @@ std::vector<Piece> pieces_of(Painter& p, float width, const Snapshot& snapshot, 
   return out;
 }
 
-std::string cost_text(const Why& why) {
-  return std::isfinite(why.cost) ? fmt::format("this head's output changed by {} at step {}", format_percent(why.cost), why.step)
-                                 : std::string("not measured");
+/// At the removal, and beside it what the step on screen says of the head: both are shares of its output, of other queries and caches.
+std::string cost_text(const HeadPick& pick, const Why& why) {
+  if (!std::isfinite(why.cost)) return "not measured";
+  const char* const what = why.event.kind == Event::Kind::merge ? "merge" : "eviction";
+  const std::string then = fmt::format("output changed by {} at the {} (step {})", format_percent(why.cost), what, why.step);
+  const double now = pick.values->local_rel_l2;
+  if (!std::isfinite(now)) return then;
+  return pick.step == why.step ? fmt::format("{}; the local error, {}, is from before it", then, format_percent(now))
+                               : fmt::format("{}; local error now (step {}): {}", then, pick.step, format_percent(now));
 }
 
 /// What the compression of the step cost. Returns where the words end.
-float draw_cost(Painter& p, const Rect& foot, const Why& why) {
+float draw_cost(Painter& p, const Rect& foot, const HeadPick& pick, const Why& why) {
   const Theme& t = p.theme();
   p.hline(foot.x0 - p.px(12), foot.x1 + p.px(12), foot.y0, t.line);
-  float x = foot.x0 + p.text({foot.x0, foot.middle_y()}, "Cost, same query", Face::body, t.secondary) + p.px(12);
-  const std::string cost = cost_text(why);
-  x += p.text_fit({x, foot.middle_y()}, cost, Face::strong, t.text, std::max(0.0f, foot.x1 - x));
-  p.mark("cost", "compress_rel_l2", foot, cost);
+  float x = foot.x0 + p.text({foot.x0, foot.middle_y()}, "Cost to this head", Face::body, t.secondary) + p.px(12);
+  const std::string whole = cost_text(pick, why), first = whole.substr(0, whole.find(';'));
+  // Beside it must stand that there is more to read.
+  const float room = std::max(0.0f, foot.x1 - x - p.width_of(Face::caption, "more of step 9: PgDown") - p.px(14));
+  x += p.text_fit({x, foot.middle_y()}, p.width_of(Face::strong, whole) <= room ? whole : first, Face::strong, t.text,
+                  std::max(0.0f, foot.x1 - x));
+  p.mark("cost", "compress_rel_l2", foot, whole);
   return x;
 }
 
@@ -315,7 +324,7 @@ std::string why_words(const Snapshot& snapshot, const HeadPick& pick, const Why&
     for (const std::string& line : step.lines) out += "; " + line;
     for (const std::vector<std::string>& row : step.rows) out += fmt::format("; {}", fmt::join(row, " "));
   }
-  return stays ? out : out + ". Cost, same query: " + cost_text(why);
+  return stays ? out : out + ". Cost to this head: " + cost_text(pick, why);
 }
 
 void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
@@ -336,7 +345,7 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
     p.mark("why", "nothing", body_, nothing);
     return;
   }
-  const float words_end = stays ? foot.x0 : draw_cost(p, foot, why);
+  const float words_end = stays ? foot.x0 : draw_cost(p, foot, pick, why);
   body_.cut_top(p.px(8));
 
   // All that fits with fewer candidates is shown with fewer; else all is there, and is scrolled.
