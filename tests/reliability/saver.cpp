@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     }
   }
   if (std::strcmp(argv[argc - 2], "results") == 0) {
-    if (start) return removeUnfinished(place), readSession(place), 0;
+    if (start) return takeUpSession(place), 0;
     for (int i = 0;; ++i) {
       SavedSession session = numbered(i * 37);
       writeSession(place, session);

@@ -162,8 +162,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, std::opt
 void Document::openSessionFile(const QString& path) {
   try {
     const SeenFile file = SeenFile::now(path);
-    const ReadSession read = readSession(path);
-    removeUnfinished(path);
+    const ReadSession read = takeUpSession(path);
     if (!isModel(folderOf(read.session)) && (read.session.results.zlib.isEmpty() || m_model.options.ofSession()))
       return offerWithoutModel(read.session, path);
     const QStringList outside = filesOutside(read.session, path, folderOf(read.session));
@@ -234,8 +233,6 @@ void Document::openGivenSession(const QString& path) {
 }
 
 void Document::openFile(const QString& path) {
-  if (path.contains(QChar::Null))  // what the system would open is the name before it
-    return sayNotOpened(QString("%1 was not opened: a file's name has no zero byte").arg(QString(path).replace(QChar::Null, "%00")));
   switch (kindOfFile(path)) {
     case FileKind::model:
       if (m_model.controller.computesElsewhere())

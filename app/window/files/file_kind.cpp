@@ -15,7 +15,8 @@ QString modelAt(const QString& path) {
 }
 
 FileKind kindOfFile(const QString& path) {
-  constexpr qint64 kHead = 4096;  // our files say at their beginning what they are
+  constexpr qint64 kHead = 4096;                            // our files say at their beginning what they are
+  if (path.contains(QChar::Null)) return FileKind::prompt;  // whose reader refuses it: the system would take the name before it
   const QFileInfo info(path);
   if (info.isDir()) return SweepReader::is_store(path.toStdString()) ? FileKind::store : FileKind::model;
   const auto ends = [&path](const char* suffix) { return path.endsWith(suffix, Qt::CaseInsensitive); };

@@ -353,17 +353,19 @@ ReadSession readSession(const QString& path) {
   return parseSession(QByteArray(text.data(), static_cast<qsizetype>(text.size())), path);
 }
 
+ReadSession takeUpSession(const QString& path) {
+  ReadSession read = readSession(path);
+  const QString file = QFileInfo(path).canonicalFilePath();  // what a link leads to was written, not the link
+  if (!file.isEmpty()) remove_unfinished(file.toStdString());
+  return read;
+}
+
 QStringList filesOutside(const SavedSession& session, const QString& path, const QString& model_folder) {
   QStringList out;
   const std::string folder = QFileInfo(path).absolutePath().toStdString();
   for (const std::string& file : named_files_outside(session.request.lanes, model_folder.toStdString(), {folder}))
     out << QString::fromStdString(file);
   return out;
-}
-
-void removeUnfinished(const QString& path) {
-  const QString file = QFileInfo(path).canonicalFilePath();  // what a link leads to is written, not the link
-  if (!file.isEmpty()) remove_unfinished(file.toStdString());
 }
 
 void writeSession(const QString& path, const SavedSession& session) {

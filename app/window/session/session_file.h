@@ -62,10 +62,10 @@ QByteArray sessionJson(const SavedSession& session);
 ReadSession parseSession(const QByteArray& json, const QString& name);
 /// Throws Error (the file, too).
 ReadSession readSession(const QString& path);
+/// The same to go on with: what a program that was killed left beside the file while it wrote it goes.
+ReadSession takeUpSession(const QString& path);
 /// Files that its runs name and that lie neither beside `path`, where it was read, nor in the model's folder: nobody has chosen them.
 QStringList filesOutside(const SavedSession& session, const QString& path, const QString& model_folder);
-/// Removes what a program that was killed left beside the file while it wrote it.
-void removeUnfinished(const QString& path);
 /// Replaces the file only once everything is written, and no file of a model. Throws Error.
 void writeSession(const QString& path, const SavedSession& session);
 
