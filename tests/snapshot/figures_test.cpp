@@ -21,7 +21,7 @@ TEST(RunFigures, CountTheStepsAfterThePromptInWhichANumberExists) {
   EXPECT_DOUBLE_EQ(f.local_rel_l2.mean(), 0.013);
   EXPECT_DOUBLE_EQ(f.attention_loss.mean(), 0.02);
   EXPECT_DOUBLE_EQ(f.tokens_per_s(), 250) << "one step of 4 ms";
-  EXPECT_EQ(f.slots, 2);
+  EXPECT_EQ(f.slots, 2.5) << "two and three";
   EXPECT_EQ(f.bytes, s.lanes[1].kv_bytes);
   EXPECT_EQ(f.allocated, s.lanes[1].bytes);
   EXPECT_EQ(run_figures(s, s.lanes[0]).top1_share(), 1);

@@ -106,9 +106,9 @@ inline Snapshot sample_run() {
   lane.statistic = "share";
   lane.half_life = 6.5;
   lane.head_params = {{.layer = 0, .kv_head = 1, .key = "threshold", .value = "0.6"}};
-  lane.kv_bytes = 768;
+  lane.kv_bytes = 960;
   lane.bytes = 1024;
-  lane.slots = 2;
+  lane.slots = 2.5;
   lane.fed = {9};
   StepRecord first = step(0, 9, false), second = step(1, -1, false);
   for (HeadRecord& head : first.heads) {

@@ -70,7 +70,7 @@ TEST(TraceReader, DetailWhyGivesBackWhatTheWindowShows) {
   EXPECT_EQ(head.attention, std::vector<float>({0.5f, 0.25f, 0.1f}));
   EXPECT_EQ(head.agreement, was.lanes[1].steps[0]->heads[1].agreement);
   EXPECT_FALSE(head.agreement.empty());
-  EXPECT_EQ(lane.kv_bytes, 768);
+  EXPECT_EQ(lane.kv_bytes, 960);
   EXPECT_EQ(lane.bytes, 1024);
   ASSERT_EQ(lane.head_params.size(), 1u);
   EXPECT_EQ(lane.head_params[0].layer, 0);
