@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <tuple>
+
 #include <QIconEngine>
 #include <QPainter>
 #include <QPainterPath>
@@ -142,6 +145,12 @@ class LineIcon final : public QIconEngine {
 
 }  // namespace
 
-QIcon icon(Icon which, const QColor& colour, const QColor& disabled) { return QIcon(new LineIcon(which, colour, disabled)); }
+// Made once: what draws a widget may keep what it knows of every icon that was shown, although nobody has it any more.
+QIcon icon(Icon which, const QColor& colour, const QColor& disabled) {
+  static auto& made = *new std::map<std::tuple<Icon, QRgb, QRgb>, QIcon>;  // never destroyed: after the application nobody may
+  QIcon& result = made[{which, colour.rgba(), disabled.rgba()}];
+  if (result.isNull()) result = QIcon(new LineIcon(which, colour, disabled));
+  return result;
+}
 
 }  // namespace kvscope

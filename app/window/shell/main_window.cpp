@@ -261,6 +261,7 @@ void MainWindow::showEvent(QShowEvent* event) {
   if (m_arranged) return;
   m_arranged = true;
   m_inspect->arrange();
+  m_panels.orderFocus();
   if (page() == Page::inspect) setFocus(Qt::OtherFocusReason);  // Tab begins at the first control; none looks chosen before
   if (m_model.settings) restoreDocks(*m_inspect, *m_model.settings);
 }

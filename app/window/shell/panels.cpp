@@ -33,6 +33,20 @@ void Panels::applyTheme() {
   for (Panel* panel : m_all) panel->applyTheme(m_workspace.theme());
 }
 
+void Panels::orderFocus() {
+  for (const Panel* panel : m_all) {
+    std::vector<QWidget*> order, signs;
+    for (QWidget* w = panel->header()->nextInFocusChain(); w != panel->header(); w = w->nextInFocusChain()) {
+      if ((w->focusPolicy() & Qt::TabFocus) == 0) continue;
+      if (panel->body()->isAncestorOf(w)) order.push_back(w);
+      if (panel->header()->isAncestorOf(w)) signs.push_back(w);
+    }
+    if (order.empty()) continue;
+    order.insert(order.end(), signs.begin(), signs.end());
+    for (std::size_t i = 1; i < order.size(); ++i) QWidget::setTabOrder(order[i - 1], order[i]);
+  }
+}
+
 void limitSteps(Workspace& workspace, const std::optional<viz::StepRange>& steps) {
   viz::Selection selection = workspace.selection();
   selection.steps = steps;

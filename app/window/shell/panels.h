@@ -34,6 +34,8 @@ class Panels : public QObject {
   Panel* of(const QString& id) const;  // nullptr: there is none
   Panel* withFocus() const;
   void applyTheme();
+  /// Tab goes through what a panel holds, and then through the signs of its header.
+  void orderFocus();
 
  Q_SIGNALS:
   void maximiseRequested(kvscope::Panel* panel);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small screens, and people who have no mouse: everything is within reach, and what has the keyboard is seen.
 #include <QCheckBox>
+#include <QComboBox>
 #include <QDialog>
 #include <QDockWidget>
 #include <QHeaderView>
@@ -8,14 +9,20 @@
 #include <QLabel>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QSettings>
 #include <QTableWidget>
+#include <QTemporaryDir>
 #include <QToolButton>
 
 #include "app/window/canvas/canvas_widget.h"
 #include "app/window/help/help_dialog.h"
 #include "app/window/help/tour.h"
+#include "app/window/lecture/lecture_row.h"
 #include "app/window/look/windows.h"
+#include "app/window/panels/policy/budget_slider.h"
 #include "app/window/panels/policy/policy_panel.h"
+#include "app/window/rows/rows.h"
+#include "app/window/shell/window_placement.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -134,6 +141,60 @@ TEST_F(RoomTest, TheTourShowsWhatItSpeaksOf) {
     EXPECT_FALSE(tour.geometry().intersects(around)) << id << " is under the bubble";
     tour.goTo(tour.stop() + 1);
   }
+}
+
+TEST_F(RoomTest, TabGoesThroughAPanelBeforeTheSignsOfItsHeader) {
+  for (const char* id : {"prompt", "atlas", "timeline", "policy", "effect"}) {
+    bool in_header = false;
+    int n = 0;
+    const Panel* panel = window->panel(id);
+    const QWidget* const outside = window->rows().tools().budgetSlider();
+    for (const QWidget* w = outside->nextInFocusChain(); w != outside; w = w->nextInFocusChain()) {
+      if (!(w->focusPolicy() & Qt::TabFocus)) continue;
+      if (panel->header()->isAncestorOf(w)) in_header = true, ++n;
+      const bool late = in_header && panel->body()->isAncestorOf(w);
+      EXPECT_FALSE(late) << id << ": " << w->accessibleName().toStdString();
+    }
+    EXPECT_GE(n, 1) << id;
+  }
+}
+
+TEST_F(RoomTest, ALargeScreenOpensALargeWindow) {
+  const QTemporaryDir folder;
+  const QSettings none(folder.filePath("none.ini"), QSettings::IniFormat);
+  window->resize(860, 470);
+  restoreGeometryOf(*window, none);
+  const QSize screen = window->screen()->availableGeometry().size();
+  EXPECT_GE(window->width(), screen.width() * 0.79);
+  EXPECT_GE(window->height(), screen.height() * 0.79);
+}
+
+/// Signs, arrows and knobs of a lecture grow with its type.
+TEST_F(RoomTest, ALectureOnALargeScreenHasLargeSigns) {
+  window->setAttribute(Qt::WA_DontShowOnScreen);
+  window->resize(3840, 2160);
+  window->showPage(MainWindow::Page::lecture);
+  ASSERT_TRUE(settle());
+  QTest::qWait(100);
+  const auto inked = [](QWidget& widget, const QRect& in) {  // what is drawn on the colour in the middle of its edge
+    const QImage drawn = widget.grab(in).toImage();
+    QRect out;
+    const QColor ground = drawn.pixelColor(drawn.width() / 2, drawn.height() / 6);
+    for (int y = drawn.height() / 6; y < drawn.height() * 5 / 6; ++y)
+      for (int x = drawn.width() / 6; x < drawn.width() * 5 / 6; ++x)
+        if (std::abs(drawn.pixelColor(x, y).lightness() - ground.lightness()) > 40) out |= QRect(x, y, 1, 1);
+    return out;
+  };
+  int n = 0;
+  for (QToolButton* button : window->lectureMode().row().findChildren<QToolButton*>()) {
+    if (!button->isVisible() || button->icon().isNull()) continue;
+    ++n;
+    EXPECT_GE(inked(*button, button->rect()).height(), button->height() / 4) << button->accessibleName().toStdString();
+  }
+  EXPECT_GE(n, 4);
+  auto* policy = window->lectureMode().row().findChild<QComboBox*>();
+  const int arrow = policy->height();  // the square at its right end
+  EXPECT_GE(inked(*policy, QRect(policy->width() - arrow, 0, arrow, arrow)).width(), arrow / 6);
 }
 
 TEST_F(RoomTest, EnterPressesWhatHasTheKeyboardAsSpaceDoes) {

@@ -136,8 +136,11 @@ void HeadKeysForm::rebuildFields(const std::vector<std::string>& keys) {
     connect(editor, &ParamEditor::edited, this, [this, key = qs(info.key)](const QString& value) {
       if (!m_refreshing) set(key, value);
     });
+    setTabOrder(m_fields.empty() ? m_reset : m_fields.back()->resetButton(), editor->widget());
+    setTabOrder(editor->widget(), editor->resetButton());
     m_fields.push_back(editor);
   }
+  if (!m_fields.empty()) setTabOrder(m_fields.back()->resetButton(), m_reset);
 }
 
 void HeadKeysForm::set(const QString& key, const QString& value) {
