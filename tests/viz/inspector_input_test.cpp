@@ -60,11 +60,13 @@ TEST_F(InspectorTest, TheFiltersMoveByKeyToo) {
   };
   for (const auto& [slider, key] : {std::pair("score", "S"), {"votes", "V"}, {"age", "A"}}) {
     ASSERT_EQ(value(slider), "any");
-    ASSERT_TRUE(view->key(canvas.frame, key, canvas.intents));
-    const std::string once = value(slider);
-    EXPECT_NE(once, "any") << slider;
+    for (int n = 0; n < 10 && mark("hidden", "tokens").value == "nothing hidden"; ++n) {
+      ASSERT_TRUE(view->key(canvas.frame, key, canvas.intents));
+      EXPECT_NE(value(slider), "any") << slider;
+    }
     EXPECT_NE(mark("hidden", "tokens").value, "nothing hidden") << slider;
-    ASSERT_TRUE(view->key(canvas.frame, std::string("Shift+") + key, canvas.intents));
+    for (int n = 0; n < 10 && value(slider) != "any"; ++n)
+      ASSERT_TRUE(view->key(canvas.frame, std::string("Shift+") + key, canvas.intents));
     EXPECT_EQ(value(slider), "any");
   }
   EXPECT_EQ(mark("hidden", "tokens").value, "nothing hidden");

@@ -61,7 +61,9 @@ bool FilterBar::key(std::string_view key, const HeadColumns& all) {
   const int slider = letter == "S" ? 0 : letter == "V" ? 1 : letter == "A" ? 2 : -1;
   if (slider < 0) return false;
   const double step = slider == 1 ? 1.0 / std::max(1, most_votes(all)) : 0.1;
+  const int age = filter_.max_age;
   set_unit(all, slider, unit(all, slider) + (back == (slider == 2) ? step : -step));
+  if (slider == 2 && age >= 0 && filter_.max_age == age) filter_.max_age = std::max(0, age + (back ? 1 : -1));  // among a few tokens
   return true;
 }
 
