@@ -171,10 +171,10 @@ TEST_F(UndoTest, WhatIsTakenBackOrDoneAgainIsShownAndSaid) {
 TEST_F(UndoTest, ASharesNumberIsThatOfTheToolbar) {
   const auto share = [this] { return viz::format_percent(static_cast<double>(snapshot().lanes[4].slots_asked) / snapshot().n_prompt); };
   const std::string quarter = share();
-  window->controller().setLaneSpec(4, "keepkv:ratio=0.149700599");
+  window->controller().setLaneSpec(4, "keepkv:ratio=0.299700599");
   ASSERT_TRUE(settle());
   const std::string less = share();
-  ASSERT_NE(less, "15.0 %") << "no whole slots: there is something to tell apart";
+  ASSERT_NE(less, "30.0 %") << "no whole slots: there is something to tell apart";
   undo();
   const std::string said = window->findChild<QLabel*>("passingWords")->accessibleName().toStdString();
   EXPECT_NE(said.find(less + " → " + quarter), std::string::npos) << said << ", not " << less;
