@@ -316,7 +316,8 @@ bool DockArea::fold(Column& column) {
       tabifyDockWidget(behind, guest);
       guest->setVisible(stood);
     }
-  (leastOf(behind) > leastOf(front) ? behind : front)->raise();
+  const bool looked_at = with_focus && front->isAncestorOf(with_focus);
+  (leastOf(behind) > leastOf(front) && !looked_at ? behind : front)->raise();
   if (with_focus && isAncestorOf(with_focus)) with_focus->setFocus();
   return true;
 }

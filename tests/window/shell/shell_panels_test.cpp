@@ -85,18 +85,15 @@ TEST_F(GoToPanelTest, OneAfterTheOtherAndBack) {
 }
 
 TEST_F(GoToPanelTest, WhatIsOpenedInALowWindowLeavesTheAtlasItsRows) {
-  for (const auto& [size, floats] : {std::pair(QSize(1600, 1000), false), std::pair(QSize(1280, 720), true)}) {
+  for (const QSize& size : {QSize(1600, 1000), QSize(1280, 720), QSize(1100, 600)}) {
     window->resize(size);
     QTest::qWait(50);
-    const int before = window->panel("atlas")->body()->height();
     Q_EMIT window->runActions().jobsRequested();
     QTest::qWait(50);
     QWidget* const dock = window->panel("jobs")->body()->window();
-    EXPECT_EQ(dock != window.get(), floats) << size.height();
-    EXPECT_TRUE(window->panel("jobs")->body()->isVisible());
-    if (floats) {
-      EXPECT_EQ(window->panel("atlas")->body()->height(), before);
-    }
+    EXPECT_EQ(dock, window.get()) << size.height() << ": it floats";
+    EXPECT_FALSE(window->panel("jobs")->body()->visibleRegion().isEmpty()) << size.height();
+    EXPECT_GE(window->panel("atlas")->body()->height(), 170) << size.height();
     QApplication::processEvents();
     for (QDockWidget* d : window->findChildren<QDockWidget*>())
       if (d->objectName() == "dock_jobs") d->close();
