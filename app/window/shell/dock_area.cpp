@@ -185,9 +185,8 @@ void DockArea::resizeEvent(QResizeEvent* event) {
 }
 
 void DockArea::layOut() {
-  bool changed = false;
-  for (Column& column : m_columns) changed = fold(column) || changed;
-  if (changed) QWidget::layout()->activate();
+  for (Column& column : m_columns) fold(column);
+  QWidget::layout()->activate();  // what was moved has its place: shares are given by where panels stand
   shareWidths();
   for (const auto& stack : stacks()) shareHeights(stack.second);
 }
@@ -290,9 +289,9 @@ DockArea::Fold DockArea::wanted(const Column& column) const {
   return beside && height() < last_two ? Fold::with_guests : Fold::last_two;
 }
 
-bool DockArea::fold(Column& column) {
+void DockArea::fold(Column& column) {
   const QList<QDockWidget*>& docks = column.docks;
-  if (!std::ranges::all_of(docks, stands)) return false;  // somebody's own layout
+  if (!std::ranges::all_of(docks, stands)) return;  // somebody's own layout
   QDockWidget *const front = docks[docks.size() - 2], *const behind = docks.back();
   const auto together = [this](QDockWidget* a, QDockWidget* b) { return tabifiedDockWidgets(a).contains(b); };
   const bool beside = std::ranges::any_of(column.guests, stands);
@@ -302,12 +301,12 @@ bool DockArea::fold(Column& column) {
   if (now == Fold::with_guests && next == Fold::last_two && !beside) next = now;  // those that are closed take no room
   if (next == now || (next < now && column.fold == Fold::none)) {
     column.fold = std::min(column.fold, now);  // or they were laid out anew meanwhile
-    return false;
+    return;
   }
   column.fold = next;
   QWidget* const with_focus = QApplication::focusWidget();
   if (next < now) pullApart(column);
-  if (next == Fold::none) return true;
+  if (next == Fold::none) return;
   if (!together(front, behind)) tabifyDockWidget(front, behind);
   if (next == Fold::with_guests)
     for (QDockWidget* guest : column.guests) {
@@ -319,7 +318,6 @@ bool DockArea::fold(Column& column) {
   const bool looked_at = with_focus && front->isAncestorOf(with_focus);
   (leastOf(behind) > leastOf(front) && !looked_at ? behind : front)->raise();
   if (with_focus && isAncestorOf(with_focus)) with_focus->setFocus();
-  return true;
 }
 
 /// Every panel of the column has a place of its own again, and the guests one below.

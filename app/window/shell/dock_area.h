@@ -57,7 +57,7 @@ class DockArea final : public QMainWindow {
   void shareHeights(const QList<QDockWidget*>& docks);
   void shareWidths();
   Fold wanted(const Column& column) const;
-  bool fold(Column& column);  // whether anything changed
+  void fold(Column& column);
   void pullApart(const Column& column);
   void showFloating(QDockWidget* dock, bool floating);
 

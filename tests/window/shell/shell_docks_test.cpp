@@ -105,7 +105,7 @@ TEST_F(DocksTest, PanelsThatStandOnEachOtherKeepTheirSharesOfTheHeight) {
     EXPECT_TRUE(settles(shared)) << when << ' ' << ::testing::PrintToString(before) << " became " << ::testing::PrintToString(heights());
   };
   std::vector<int> before = heights();
-  ASSERT_GT(before[0], 200);
+  ASSERT_GT(before[0], 200) << ::testing::PrintToString(before);
   QTest::keyClick(window.get(), Qt::Key_F, Qt::ControlModifier);  // a row more above
   ASSERT_TRUE(waitFor([&] { return dock("atlas")->height() != before[0]; }));
   QTest::qWait(100);
