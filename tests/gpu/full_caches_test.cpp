@@ -7,6 +7,7 @@
 #include "emulator.h"
 #include "paths.h"
 #include "policy/catalog.h"
+#include "runtime/model/synthetic_model.h"
 #include "runtime/session/session.h"
 
 namespace kvscope::test {
