@@ -243,7 +243,7 @@ TEST_P(RunFiguresEverywhere, SoDoTheComparisonAndTheReport) {
     near(number(ranged, "attention lost"), want[l].attention_loss, kSpecs[l]);
     EXPECT_EQ(reported[l].at("mean KL, nats"), format_number(want[l].kl)) << kSpecs[l];
     EXPECT_EQ(reported[l].at("top-1 same"), std::to_string(want[l].same)) << kSpecs[l];
-    EXPECT_EQ(reported[l].at("slots"), in_report(want[l].slots)) << kSpecs[l];
+    EXPECT_EQ(reported[l].at("slots per head"), in_report(want[l].slots)) << kSpecs[l];
     EXPECT_EQ(reported[l].at("KV bytes"), in_report(want[l].used)) << kSpecs[l];
   }
   EXPECT_NE(table.columns[column(table, "top-1 same")].find("of " + std::to_string(want[0].compared)), std::string::npos);

@@ -240,7 +240,7 @@ TEST_F(CausesTest, TheQuestionWhyFollowsTheSentenceWhereTheSelectionWasOpened) {
   ASSERT_EQ(window->workspace().selection().tokens, options.tokens);
   QPushButton* why = buttonOf(window->rows().crumbs(), "Why");
   ASSERT_NE(why, nullptr);
-  EXPECT_EQ(why->text(), QString("Why %1?").arg(loss.token));
+  EXPECT_EQ(why->text(), QString("Why token %1?").arg(loss.token));
 }
 
 /// What would bring the answer back is not only said: it can be done, seen and undone.
