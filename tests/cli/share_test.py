@@ -15,7 +15,7 @@ NEEDLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "a
 LESSONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "assets", "lessons")
 LESSON = os.path.join(LESSONS, "1-small-cache.json")
 TOLD = "will hold the text of the prompt"
-SCENES_TOLD = "with notes, texts and results: anyone with the file can read it"
+SCENES_TOLD = "texts and results: anyone with the file can read it"
 
 
 def lesson_of(page):
@@ -105,7 +105,7 @@ class Share(Pages):
         self.assertNotIn("notice", json.loads(self.succeeds("run", known, "--json")))
 
     def test_a_lesson_becomes_the_steps_of_a_page(self):
-        page = self.makes("--scenes", LESSON, told=SCENES_TOLD)
+        page = self.makes("--scenes", LESSON, told="with notes, " + SCENES_TOLD)
         with open(LESSON, encoding="utf-8") as f:
             written = json.load(f)
         lesson = lesson_of(page)

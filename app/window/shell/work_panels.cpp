@@ -59,10 +59,14 @@ void WorkPanels::refreshBadge() {
   m_panels.of("effect")->setBadge(text, "Statistics count " + text + " only: click for all (Esc)");
 }
 
+void WorkPanels::showParameters(InspectPage& inspect) {
+  inspect.goTo(*m_panels.of("policy"));
+  m_policy->setParametersShown(true);
+}
+
 void WorkPanels::fillGoMenu(Commands& commands, QMenu* menu, InspectPage& inspect) {
   const auto parameters = [this, &inspect](QWidget& form) {
-    inspect.goTo(*m_panels.of("policy"));
-    m_policy->setParametersShown(true);
+    showParameters(inspect);
     InspectPage::focusFirst(form);
   };
   commands.add(menu, {{"Parameters of the p&olicy",

@@ -30,6 +30,7 @@ class WorkPanels : public QObject {
   void tabulate(CanvasWidget& canvas);
   void refreshBadge();
   /// To the forms that are behind a disclosure.
+  void showParameters(InspectPage& inspect);
   void fillGoMenu(Commands& commands, QMenu* menu, InspectPage& inspect);
 
  private:

@@ -95,20 +95,18 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
     Q_EMIT edited();
   });
   connect(this, &QPlainTextEdit::selectionChanged, this, [this] { publishSelection(); });
-  connect(&workspace, &Workspace::snapshotChanged, this, [this] {
+  const auto recoloured = [this] {
     recolour();
     showEmphasis();
-  });
+  };
+  connect(&workspace, &Workspace::snapshotChanged, this, recoloured);
+  connect(&workspace, &Workspace::teachingChanged, this, recoloured);
   connect(&workspace, &Workspace::selectionChanged, this, [this] {
     recolour();
     showEmphasis();
     showSelection();
   });
   connect(&workspace, &Workspace::themeChanged, this, [this] { recolour(); });
-  connect(&workspace, &Workspace::teachingChanged, this, [this] {
-    recolour();
-    showEmphasis();
-  });
   connect(&workspace, &Workspace::dimmedChanged, this, [this] { recolour(); });
   connect(&workspace, &Workspace::hoverChanged, viewport(), qOverload<>(&QWidget::update));
   connect(&workspace, &Workspace::foundChanged, viewport(), qOverload<>(&QWidget::update));
