@@ -51,6 +51,12 @@ TEST(TraceReader, GivesBackTheSameDocumentForEveryDetail) {
   }
 }
 
+TEST(TraceReader, FewerDetailsMakeUpNoTokenOfTheReference) {
+  const Trace t = read_trace(trace_text(sample_run(), {.detail = Detail::slots}), "t.json");
+  for (const LaneSnapshot& lane : t.snapshot.lanes)
+    for (const StepPtr& step : lane.steps) EXPECT_EQ(step->top1_reference, step->top1_same ? step->top1 : -1) << step->step;
+}
+
 TEST(TraceReader, DetailWhyGivesBackWhatTheWindowShows) {
   const Snapshot was = sample_run();
   const Snapshot is = read_trace(trace_text(was, {.detail = Detail::why}), "t.json").snapshot;
