@@ -51,6 +51,7 @@ struct ViewEntry {
   RangeBadge badge = RangeBadge::none;
   HeaderCommands commands = HeaderCommands::none;
   bool edits_tokens = false;  // its tokens can be pinned, evicted, merged, restored
+  bool edits_heads = false;   // budgets of the heads that it shows can be set
   bool sums_up_runs = false;  // its table has a row a run: what a report says of them
   bool in_lecture = false;    // a page that a lecture shows in large type
   TourText tour = {};

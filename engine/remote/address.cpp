@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "io/shell_line.h"
 
 namespace kvscope::remote {
 
@@ -16,15 +17,10 @@ constexpr std::string_view kHere = "exec:", kThere = "ssh:", kServe = "serve", k
   throw UsageError("--engine: expected " + expected + ", got \"" + text + "\"");
 }
 
-std::string quoted_for_shell(std::string_view path) {
-  std::string out;
-  if (path.substr(0, 2) == "~/") {
-    out = "~/";
-    path.remove_prefix(2);
-  }
-  out += '\'';
-  for (const char c : path) c == '\'' ? out += "'\\''" : out += c;
-  return out + '\'';
+/// The shell there knows whose home it is.
+std::string path_there(std::string_view path) {
+  constexpr std::string_view kHome = "~/";
+  return path.starts_with(kHome) ? std::string(kHome) + quoted_for_shell(path.substr(kHome.size())) : quoted_for_shell(path);
 }
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
@@ -67,7 +63,7 @@ std::vector<std::string> command_of(const Address& a) {
   return {"ssh",  "-T",
           "-o",   "ServerAliveInterval=10",
           "-o",   "ServerAliveCountMax=2",
-          a.host, quoted_for_shell(a.path) + " " + std::string(kServe) + " " + std::string(kStdio)};
+          a.host, path_there(a.path) + " " + std::string(kServe) + " " + std::string(kStdio)};
 }
 
 }  // namespace kvscope::remote

@@ -136,8 +136,8 @@ struct StepRecord {
   double nll = kNotAvailable;  // -ln p(next_token), nats
   double kl = 0;               // KL(full || lane), nats
   bool top1_same = true;
-  int top1 = 0;  // the lane's own most likely next token
-  int top1_reference = 0;
+  int top1 = 0;                                    // the lane's own most likely next token
+  int top1_reference = 0;                          // -1: it is another one, which a file does not say
   std::vector<std::pair<int, double>> logits_top;  // the highest, five or as many as were asked for (token, logit)
   std::vector<TopToken> top_tokens;                // up to ten: best of the reference and of the lane, by reference probability
   std::vector<HeadRecord> heads;                   // layer-major

@@ -318,9 +318,7 @@ StepRecord Reader::step(const JsonCursor& s, int index, bool fed_as_text) {
   }
   if (s.has("top1")) record.top1 = s.at("top1").whole(0, last_token());
   // of a trace with fewer details it is known where both are the same
-  record.top1_reference = s.has("top1_reference") ? static_cast<int>(s.at("top1_reference").whole(-1, last_token()))
-                          : record.top1_same      ? record.top1
-                                                  : -1;
+  record.top1_reference = s.has("top1_reference") ? s.at("top1_reference").whole(-1, last_token()) : record.top1_same ? record.top1 : -1;
   if (s.has("top_tokens")) record.top_tokens = top_tokens(s.at("top_tokens"));
   if (s.has("heads")) {
     const JsonCursor heads = s.at("heads");

@@ -30,7 +30,7 @@ class SweepResults {
     if (a.store.empty()) return;
     store_.emplace(a.store);
     const Interrupt::Critical writing;
-    store_->announce(plan.contents());
+    store_->announce(plan.contents(a));
   }
 
   /// Looks into the store; what is of no use there is said.

@@ -87,8 +87,6 @@ std::string command_of(const Arguments& a) {
 }  // namespace
 
 SweepPlan::SweepPlan(const Arguments& a, const ModelFiles& model, bool with_keys) : runs_(runs_of(a)), texts_(sweep_texts(a, model)) {
-  how_ = how_of(a, texts_[0].request);
-  command_ = command_of(a);
   for (int i = 0; i < a.seeds; ++i) seeds_.push_back(a.seed + static_cast<std::uint64_t>(i));
   if (const int n = texts_[0].n_question; n > 0)
     for (Run& run : runs_)
@@ -112,8 +110,14 @@ SweepPlan::SweepPlan(const Arguments& a, const ModelFiles& model, bool with_keys
   }
 }
 
-SweepContents SweepPlan::contents() const {
-  SweepContents out{.model = items_.front().model, .how = how_, .command = command_, .runs = {}, .texts = {}, .seeds = seeds_, .keys = {}};
+SweepContents SweepPlan::contents(const Arguments& a) const {
+  SweepContents out{.model = items_.front().model,
+                    .how = how_of(a, texts_[0].request),
+                    .command = command_of(a),
+                    .runs = {},
+                    .texts = {},
+                    .seeds = seeds_,
+                    .keys = {}};
   for (const Run& run : runs_) out.runs.push_back({run.lane.name, run.lane.text, run.ratio, run.beside});
   for (const SweepText& text : texts_) out.texts.push_back({text.number, text.depth});
   for (const SweepItem& item : items_) out.keys.push_back(item.key());

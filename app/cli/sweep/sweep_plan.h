@@ -36,7 +36,7 @@ class SweepPlan {
 
   std::size_t size() const { return items_.size(); }
   /// For a store; items need keys.
-  SweepContents contents() const;
+  SweepContents contents(const Arguments& arguments) const;
   const SweepItem& item(std::size_t i) const { return items_[i]; }
   Place place(std::size_t i) const { return {texts_[i / runs_.size() / seeds_.size()], seeds_[i / runs_.size() % seeds_.size()], run(i)}; }
   const std::vector<Run>& runs() const { return runs_; }
@@ -49,7 +49,6 @@ class SweepPlan {
   std::pair<std::size_t, std::size_t> shard(std::size_t part, std::size_t n) const { return {(part - 1) * size() / n, part * size() / n}; }
 
  private:
-  std::string how_, command_;
   std::vector<Run> runs_;
   std::vector<SweepText> texts_;
   std::vector<std::uint64_t> seeds_;

@@ -9,7 +9,6 @@
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QLineEdit>
-#include <QStandardPaths>
 
 #include "app/window/canvas/canvases.h"
 #include "app/window/files/file_kind.h"
@@ -20,6 +19,7 @@
 #include "app/window/files/library_dialog.h"
 #include "app/window/files/model_choice.h"
 #include "app/window/files/prompt_file.h"
+#include "app/window/files/usual_folder.h"
 #include "app/window/help/welcome_page.h"
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/sweep_panel.h"
@@ -321,9 +321,8 @@ void Document::saveNow() {
 }
 
 void Document::saveAs() {
-  const QString folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
-  QString path = QFileDialog::getSaveFileName(&m.window, "Save session", m_file.path.isEmpty() ? folder + "/session.kvscope" : m_file.path,
-                                              "Sessions (*.kvscope)");
+  const QString before = m_file.path.isEmpty() ? usualFolder() + "/session.kvscope" : m_file.path;
+  QString path = QFileDialog::getSaveFileName(&m.window, "Save session", before, "Sessions (*.kvscope)");
   if (path.isEmpty()) return;
   if (QFileInfo(path).suffix().isEmpty()) path += ".kvscope";
   save(path);

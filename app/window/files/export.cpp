@@ -8,6 +8,7 @@
 #include <QCoreApplication>
 #include <QFontMetricsF>
 #include <QPainter>
+#include <QPdfWriter>
 
 #include "app/window/canvas/canvas_widget.h"
 #include "app/window/look/style.h"
@@ -114,6 +115,19 @@ bool writePng(const QString& path, const QImage& image, QString* error) {
   if (!image.save(&buffer, "PNG")) {
     *error = path + " could not be written: there is no picture, or too little memory for it";
     return false;
+  }
+  return writeFile(path, bytes.toStdString(), error);
+}
+
+bool writePdf(const QString& path, const QString& title, const std::function<void(QPdfWriter&)>& draw, QString* error) {
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  buffer.open(QIODevice::WriteOnly);
+  {
+    QPdfWriter pdf(&buffer);
+    pdf.setTitle(title);
+    pdf.setCreator("kvscope " KVSCOPE_VERSION);
+    draw(pdf);
   }
   return writeFile(path, bytes.toStdString(), error);
 }

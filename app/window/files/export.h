@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include <QImage>
 #include <QPixmap>
 #include <QString>
+
+class QPdfWriter;
 
 namespace kvscope {
 
@@ -26,6 +29,9 @@ QPixmap windowAsPixmap(QWidget& window);
 /// to do.
 bool exportCanvas(CanvasWidget& canvas, const QWidget& window, const Workspace& workspace, const QString& path, qreal scale,
                   QString* error);
+
+/// Writes a PDF that `draw` fills, all or nothing.
+bool writePdf(const QString& path, const QString& title, const std::function<void(QPdfWriter&)>& draw, QString* error);
 
 /// Writes bytes to a file, all or nothing.
 bool writeFile(const QString& path, const std::string& bytes, QString* error);

@@ -12,11 +12,11 @@
 #include <QFileInfo>
 #include <QMenu>
 #include <QMessageBox>
-#include <QStandardPaths>
 
 #include "app/window/canvas/canvases.h"
 #include "app/window/commands/command_table.h"
 #include "app/window/files/export.h"
+#include "app/window/files/usual_folder.h"
 #include "app/window/lecture/lecture_mode.h"
 #include "app/window/panels/runs/table_panel.h"
 #include "app/window/panels/stores/sweep_page.h"
@@ -118,13 +118,8 @@ QString ExportActions::writeSweep(const QString& path, const QString& ending, do
 }
 
 QString ExportActions::pathFor(const QString& title, const QString& name, const QString& kinds, QString* kind) {
-  if (m_folder.isEmpty()) {
-    const auto usual = {QStandardPaths::DocumentsLocation, QStandardPaths::HomeLocation};
-    for (const auto place : usual)
-      if (m_folder.isEmpty() && QFileInfo(QStandardPaths::writableLocation(place)).isDir())
-        m_folder = QStandardPaths::writableLocation(place);
-  }
-  const QString path = QFileDialog::getSaveFileName(&m.window, title, m_folder + "/" + name, kinds, kind);
+  const QString folder = m_folder.isEmpty() ? usualFolder() : m_folder;
+  const QString path = QFileDialog::getSaveFileName(&m.window, title, folder + "/" + name, kinds, kind);
   if (!path.isEmpty()) m_folder = QFileInfo(path).path();
   return path;
 }

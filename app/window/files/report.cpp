@@ -305,13 +305,7 @@ std::unique_ptr<QTextDocument> reportOnPaper(const Report& report, const QSizeF&
 
 bool writeReport(const Report& report, const QString& path, ReportPaper paper, QString* error) {
   if (!path.endsWith(".pdf", Qt::CaseInsensitive)) return writeFile(path, reportHtml(report).toStdString(), error);
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
-  {
-    QPdfWriter pdf(&buffer);
-    pdf.setTitle("kvscope report");
-    pdf.setCreator("kvscope " KVSCOPE_VERSION);
+  const auto draw = [&](QPdfWriter& pdf) {
     pdf.setResolution(96);  // the points of the style sheet; text and lines stay vectors
     if (paper == ReportPaper::one_page) {
       const auto document = reportOnOnePage(report);
@@ -323,8 +317,8 @@ bool writeReport(const Report& report, const QString& path, ReportPaper paper, Q
       pdf.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Landscape, QMarginsF(12, 12, 12, 12), QPageLayout::Millimeter));
       reportOnPaper(report, QSizeF(pdf.width(), pdf.height()))->print(&pdf);
     }
-  }
-  return writeFile(path, bytes.toStdString(), error);
+  };
+  return writePdf(path, "kvscope report", draw, error);
 }
 
 }  // namespace kvscope

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include <QBuffer>
 #include <QPainter>
 #include <QPdfWriter>
 #include <QTextDocument>
@@ -27,9 +26,7 @@ QString sceneText(const share::PageScene& scene, int number) {
       .arg(qs(scene.name).toHtmlEscaped(), qs(scene.message).toHtmlEscaped(), qs(scene.text).toHtmlEscaped());
 }
 
-void beginSheets(QPdfWriter& pdf, const QString& title) {
-  pdf.setTitle(title);
-  pdf.setCreator("kvscope " KVSCOPE_VERSION);
+void beginSheets(QPdfWriter& pdf) {
   pdf.setResolution(kDots);
   pdf.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Portrait, QMarginsF(15, 15, 15, 15), QPageLayout::Millimeter));
 }
@@ -37,12 +34,8 @@ void beginSheets(QPdfWriter& pdf, const QString& title) {
 }  // namespace
 
 bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error) {
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
-  {
-    QPdfWriter pdf(&buffer);
-    beginSheets(pdf, lesson);
+  const auto draw = [&](QPdfWriter& pdf) {
+    beginSheets(pdf);
     QPainter painter(&pdf);
     const double width = pdf.width(), title = 0.3 * kDots, part = (pdf.height() - title) / kScenesOnSheet;
     for (std::size_t i = 0; i < scenes.size(); ++i) {
@@ -67,17 +60,13 @@ bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes
       words.drawContents(&painter, QRectF(0, 0, width, part - size.height() - 0.2 * kDots));
       painter.restore();
     }
-  }
-  return writeFile(path, bytes.toStdString(), error);
+  };
+  return writePdf(path, lesson, draw, error);
 }
 
 bool writeNotes(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error) {
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
-  {
-    QPdfWriter pdf(&buffer);
-    beginSheets(pdf, lesson + ": speaker notes");
+  const auto draw = [&](QPdfWriter& pdf) {
+    beginSheets(pdf);
     QString all = QString("<p>%1: speaker notes</p>").arg(lesson.toHtmlEscaped());
     for (std::size_t i = 0; i < scenes.size(); ++i)
       all += sceneText(scenes[i].scene, static_cast<int>(i) + 1) + QString("<p>%1</p><hr>").arg(qs(scenes[i].scene.notes).toHtmlEscaped());
@@ -85,8 +74,8 @@ bool writeNotes(const QString& lesson, const std::vector<HandoutScene>& scenes, 
     words.setDefaultFont(uiFont(14));
     words.setHtml(all);
     words.print(&pdf);
-  }
-  return writeFile(path, bytes.toStdString(), error);
+  };
+  return writePdf(path, lesson + ": speaker notes", draw, error);
 }
 
 Handout::Handout(LectureGuide& guide, WindowModel& model, std::function<QImage()> picture, QObject* parent)

@@ -8,12 +8,12 @@
 #include <QFileInfo>
 #include <QMenu>
 #include <QSettings>
-#include <QStandardPaths>
 #include <QTextBrowser>
 #include <QVBoxLayout>
 
 #include "app/lessons/lesson.h"
 #include "app/window/commands/command_table.h"
+#include "app/window/files/usual_folder.h"
 #include "app/window/lecture/lecture_guide.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -80,9 +80,7 @@ void LessonFiles::listOwn(QMenu* menu) {
   }
 }
 
-QString LessonFiles::folder() const {
-  return m_folder.isEmpty() ? QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation) : m_folder;
-}
+QString LessonFiles::folder() const { return m_folder.isEmpty() ? usualFolder() : m_folder; }
 
 void LessonFiles::setShown(const QString& path) {
   if (place_of(path.toStdString()) != built_in_lessons().end()) return;

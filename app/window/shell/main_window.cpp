@@ -228,7 +228,6 @@ void MainWindow::takeSnapshot() {
   m_run_actions->selectWanted();
   m_library->keepPicture();
   m_view_panels->refreshHeaders();
-  if (m_arranged) m_panels.orderFocus();  // another policy has other fields
 }
 
 void MainWindow::replacePrompt(const QString& text) {

@@ -102,7 +102,7 @@ void ViewPanels::offerMenus(const QMenu& hand, const std::vector<QAction*>& of_h
     const auto entry =
         std::ranges::find_if(m_entries, [of](const Entry& e) { return std::string_view(e.canvas->view().id()) == of->view().id(); });
     const bool has_tokens = entry != m_entries.end() && entry->entry.edits_tokens;
-    const bool has_heads = std::string_view(of->view().id()) == "head_grid";
+    const bool has_heads = entry != m_entries.end() && entry->entry.edits_heads;
     connect(of, &CanvasWidget::contextMenuRequested, this, [this, of, has_tokens, has_heads, &hand, of_head, take_out](const QPoint& at) {
       of->setFocus(Qt::MouseFocusReason);
       if (has_heads) chooseHovered();

@@ -43,7 +43,7 @@ std::vector<Option> Compare::options() const {
   return {{"view", {"fates", "difference to the reference", "pairwise"}, static_cast<int>(mode_), true},
           {"sort", {"as added", "KL", "mean KL", "top-1 same", "first differs", "slots", "KV bytes", "policy work"}, sorted, true},
           {"numbers", {"all that fit", "quality", "memory and work"}, static_cast<int>(set_), true},
-          {"other run", std::move(runs), std::min(pair_.other(), kRuns - 1) + 1, true, false}};
+          {"other run", std::move(runs), pair_.other() < kRuns ? pair_.other() + 1 : 0, true, false}};
 }
 
 void Compare::choose(std::size_t option, int choice) {

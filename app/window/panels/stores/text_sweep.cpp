@@ -8,6 +8,7 @@
 #include <QFileInfo>
 #include <QStandardPaths>
 
+#include "app/window/files/usual_folder.h"
 #include "app/window/session/run_estimate.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/assets.h"
@@ -107,9 +108,8 @@ int countTexts(const QString& file) {
 QString storeFor(const QString& texts) {
   const QFileInfo file(texts.isEmpty() ? QString("hidden-numbers") : texts);
   QString folder = file.absolutePath();
-  if (texts.isEmpty() || QFileInfo(ownTexts()) == file || !QFileInfo(folder).isWritable())
-    folder = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
-  return QDir(QDir(folder).exists() ? folder : QDir::homePath()).filePath(file.completeBaseName() + "-sweep");
+  if (texts.isEmpty() || QFileInfo(ownTexts()) == file || !QFileInfo(folder).isWritable()) folder = usualFolder();
+  return QDir(folder).filePath(file.completeBaseName() + "-sweep");
 }
 
 }  // namespace kvscope
