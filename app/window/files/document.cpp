@@ -155,7 +155,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, std::opt
   m_file = file;
   m_unsaved.clean();
   if (modified.value_or(file.path.isEmpty())) m_unsaved.changed();
-  m_journal->touch();
+  m_unsaved.any() ? m_journal->touch() : m_journal->discard();
   refreshTitle();
 }
 

@@ -87,7 +87,7 @@ TEST(SessionFileTest, WhatIsWrittenIsReadBack) {
   s.request.prompt_ids = {1, 5, 2047};
   s.request.follow = Follow::file;
   s.request.follow_ids = {3, 4};
-  s.request.shadow = false;
+  s.request.history = false;
   s.request.measures.hidden = true;
   SweepFigures figures;
   figures.mean_kl = 0.12345678901234567;
@@ -228,11 +228,14 @@ TEST(SessionJournalTest, AKilledProgramLeavesItsPrompt) {
   QTemporaryDir home;
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
   for (const char* name : {"HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"}) environment.insert(name, home.path());
+  const QString kept = home.filePath("kept.json");
+  ASSERT_EQ(QProcess::execute(KVSCOPE_CLI, {"trace", "--prompt", "Once upon a killed time", "--lane", "full", "--lane", "streaming:slots=4",
+                                            "--generate", "1", "--out", home.filePath("t.json"), "--out-kept", kept, "--quiet"}),
+            0);
   QProcess program;
   program.setProcessEnvironment(environment);
-  // A run is added by its lane: the start itself is nothing that could be lost.
-  program.start(KVSCOPE_PROGRAM,
-                {"--prompt", "Once upon a killed time", "--generate", "0", "--session", kVersion1, "--journal", home.filePath("journal")});
+  // A start is nothing that could be lost, and an opened session is not either: what another program kept has no file of its own here.
+  program.start(KVSCOPE_PROGRAM, {"--session", kept, "--journal", home.filePath("journal")});
   ASSERT_TRUE(program.waitForStarted(20000));
   const auto files = [&] { return QDir(home.filePath("journal")).entryList({"*.kvscope"}); };
   ASSERT_TRUE(waitFor([&] { return !files().isEmpty(); }, 60000));
@@ -241,7 +244,7 @@ TEST(SessionJournalTest, AKilledProgramLeavesItsPrompt) {
   ASSERT_TRUE(program.waitForFinished(20000));
   const QStringList left = SessionJournal::left(home.filePath("journal"));
   ASSERT_EQ(left.size(), 1);
-  EXPECT_EQ(readSession(left.front()).session.bookmarks.size(), 1u);
+  EXPECT_EQ(readSession(left.front()).session.request.prompt, "Once upon a killed time");
 }
 
 TEST(RecentFilesTest, NewestFirstEachOnceAndMissingOnesAreGrey) {
@@ -499,6 +502,30 @@ TEST_F(WindowTest, AnOfferToRecoverThatWasDismissedIsNotMadeAgain) {
   ASSERT_TRUE(begin());
   EXPECT_TRUE(window->notices().isHidden()) << window->notices().text().toStdString();
   EXPECT_TRUE(QFile::exists(folder.filePath("unsaved-1700000000000-1.kvscope"))) << "the welcome page still has it";
+}
+
+TEST_F(WindowTest, ASessionThatWasOnlyOpenedIsNotSaidToBeUnsaved) {
+  window.reset();
+  QTemporaryDir folder;
+  const QString saved = folder.filePath("saved.kvscope"), journal = folder.filePath("journal");
+  writeSession(saved, readSession(kVersion1).session);
+  options.journal = journal.toStdString();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  const auto unsaved = [&] { return QDir(journal).entryList({"unsaved-*.kvscope"}).size(); };
+  window->openFile(saved);
+  ASSERT_TRUE(settle());
+  QTest::qWait(SessionJournal::kJournalPauseMs + 500);
+  EXPECT_EQ(unsaved(), 0) << "a kill now loses nothing";
+  RunRequest mine = window->controller().request();
+  mine.prompt += " and mine";
+  window->controller().replaceRequest(mine);
+  ASSERT_TRUE(waitFor([&] { return unsaved() == 1; }, 30000));
+  window->openFile(saved);
+  ASSERT_TRUE(settle());
+  QTest::qWait(SessionJournal::kJournalPauseMs + 500);
+  EXPECT_EQ(unsaved(), 1) << "that work, kept to be recovered; nothing of the session";
 }
 
 TEST_F(WindowTest, WorkThatAnotherSessionTakesThePlaceOfIsKept) {
