@@ -74,7 +74,7 @@ void Writer::write() {
   json_.member("follow", s.follow).member("seed", static_cast<unsigned long long>(options_.seed));
   tokens();
   if (why_) json_.member("detail", "why");
-  if (shown_) json_.member("shadow", s.shadow).member("prompt", s.prompt);
+  if (shown_) json_.member("shadow", s.history).member("prompt", s.prompt);
   json_.key("lanes").begin_array(/*lines=*/true);
   for (std::size_t l = 0; l < s.lanes.size(); ++l) lane(l);
   json_.end_array();
@@ -236,9 +236,12 @@ void Writer::steps(std::size_t lane) {
 
 std::string trace_text(const Snapshot& snapshot, const TraceOptions& options) {
   std::string text;
-  const TakesText take = [&text](std::string_view piece) { text += piece; };
-  Writer(snapshot, options, nullptr, take).write();
+  write_trace(snapshot, options, [&text](std::string_view piece) { text += piece; });
   return text;
+}
+
+void write_trace(const Snapshot& snapshot, const TraceOptions& options, const TakesText& take) {
+  Writer(snapshot, options, nullptr, take).write();
 }
 
 struct TraceStream::Impl {

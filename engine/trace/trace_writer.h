@@ -25,6 +25,8 @@ struct TraceOptions {
 /// recorded floats as floats); a number that is not there or not finite is null, and `warnings` says why where the schema promises one.
 /// Detail::why adds what the window shows beyond that, so that read_trace() gives the whole snapshot back. Throws Cancelled.
 std::string trace_text(const Snapshot& snapshot, const TraceOptions& options = {});
+/// The same in pieces of a megabyte, as they are made.
+void write_trace(const Snapshot& snapshot, const TraceOptions& options, const TakesText& take);
 
 /// The same bytes while the run goes on: every step is written as soon as it is final and put aside on disk, so that no record has to stay
 /// in memory. One run for each.

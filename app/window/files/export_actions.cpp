@@ -16,6 +16,7 @@
 #include "app/window/canvas/canvases.h"
 #include "app/window/commands/command_table.h"
 #include "app/window/files/export.h"
+#include "app/window/files/share_page.h"
 #include "app/window/files/usual_folder.h"
 #include "app/window/lecture/lecture_mode.h"
 #include "app/window/panels/runs/table_panel.h"
@@ -26,6 +27,7 @@
 #include "app/window/shell/inspect_page.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panel.h"
+#include "trace/trace_writer.h"
 #include "viz/draw/format.h"
 #include "viz/draw/svg.h"
 #include "viz/draw/theme.h"
@@ -50,8 +52,8 @@ QString typedKind(const QString& path) {
 }  // namespace
 
 ExportActions::ExportActions(const Parts& parts) : m(parts) {
-  connect(&m_page, &SharePage::written, this, [this](const QString& path, const QString& why) {
-    why.isEmpty() ? m.rows.say("Page written to " + path) : m.rows.notices().show(why, why);
+  connect(&m_writer, &FileWriter::written, this, [this](const QString& path, const QString& why) {
+    why.isEmpty() ? m.rows.say("Written to " + path) : m.rows.notices().show(why, why);
   });
 }
 
@@ -162,6 +164,11 @@ void ExportActions::fillFileMenu(Commands& commands, QMenu* menu) {
                       {},
                       [this] { shareAsPage(); },
                       "One HTML file in which others step through these runs in their browser, without kvscope and without network"});
+  commands.add(menu,
+               {"Write &trace…",
+                {},
+                [this] { writeTraceAs(); },
+                "One JSON file of all runs: what every head held at every step and why, for scripts; kvscope-cli trace writes the same"});
 }
 
 Report ExportActions::report() const {
@@ -213,7 +220,18 @@ void ExportActions::shareAsPage() {
     return;
   ShownFacts shown(m.model.controller, *snapshot);
   shown.facts.opens_at = m.model.workspace.selection();
-  m_page.write([snapshot, shown] { return share::replay_page(*snapshot, shown.withHashes()); }, path);
+  m_writer.write([snapshot, shown] { return share::replay_page(*snapshot, shown.withHashes()); }, path);
+  m.rows.say("Writing " + path + " …");
+}
+
+void ExportActions::writeTraceAs() {
+  const SnapshotPtr snapshot = m.model.workspace.snapshotPtr();
+  if (snapshot->lanes.empty()) return m.rows.messages().show("There is no run to write yet", "There is no run to write yet");
+  QString path = pathFor("Write trace", "trace.json", "Trace (*.json)");
+  if (path.isEmpty()) return;
+  if (QFileInfo(path).suffix().isEmpty()) path += ".json";
+  const TraceOptions options{.detail = Detail::why, .seed = m.model.controller.request().seed};
+  m_writer.writePieces([snapshot, options](const TakesText& take) { write_trace(*snapshot, options, take); }, path);
   m.rows.say("Writing " + path + " …");
 }
 

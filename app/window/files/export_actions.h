@@ -6,8 +6,8 @@
 #include <QObject>
 #include <QPixmap>
 
+#include "app/window/files/file_writer.h"
 #include "app/window/files/report.h"
-#include "app/window/files/share_page.h"
 
 class QAction;
 class QMenu;
@@ -61,6 +61,7 @@ class ExportActions : public QObject {
   void showNumbers();
   void writeReportAs();
   void shareAsPage();
+  void writeTraceAs();
   /// Why it was not; empty: it was.
   QString writeSweep(const QString& path, const QString& ending, double scale) const;
   /// Asks for it, in the folder of the last one; empty: none.
@@ -68,7 +69,7 @@ class ExportActions : public QObject {
   bool ofSweep(const CanvasWidget* chosen) const;
 
   Parts m;
-  SharePage m_page;
+  FileWriter m_writer;
   QString m_folder;  // of the last file that was written; empty: none yet
   std::vector<QAction*> m_of_view;
 };

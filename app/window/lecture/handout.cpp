@@ -8,6 +8,7 @@
 #include <QTextDocument>
 
 #include "app/window/files/export.h"
+#include "app/window/files/share_page.h"
 #include "app/window/lecture/lecture_guide.h"
 #include "app/window/look/style.h"
 #include "app/window/session/window_model.h"
@@ -82,7 +83,7 @@ Handout::Handout(LectureGuide& guide, WindowModel& model, std::function<QImage()
     : QObject(parent), m_guide(guide), m_model(model), m_picture(std::move(picture)) {
   m_timer.setInterval(kLookMs);
   connect(&m_timer, &QTimer::timeout, this, &Handout::take);
-  connect(&m_page, &SharePage::written, this, [this](const QString& path, const QString& why) {
+  connect(&m_page, &FileWriter::written, this, [this](const QString& path, const QString& why) {
     why.isEmpty() ? Q_EMIT written(path, static_cast<int>(m_scenes.size()), m_left_out) : Q_EMIT failed(why);
     m_scenes.clear();
   });

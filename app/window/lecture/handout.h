@@ -9,7 +9,8 @@
 #include <QString>
 #include <QTimer>
 
-#include "app/window/files/share_page.h"
+#include "app/share/page.h"
+#include "app/window/files/file_writer.h"
 
 namespace kvscope {
 
@@ -64,7 +65,7 @@ class Handout : public QObject {
   QString m_path, m_notes, m_left_out;
   std::vector<HandoutScene> m_scenes;
   std::vector<share::PagePart> m_parts;
-  SharePage m_page;
+  FileWriter m_page;
   int m_before = 0;
 };
 

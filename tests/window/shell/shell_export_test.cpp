@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files out of a view: their kind, and the dialog that asks for them.
+#include <set>
+
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
 #include <QDir>
 #include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
 #include <QPushButton>
 #include <QTemporaryDir>
 
@@ -43,6 +49,19 @@ class ExportTest : public WindowTest {
   }
   QTemporaryDir folder;
 };
+
+/// All that `a` says `b` says too; what else it has is added to `more` by its name.
+void expectWithin(const QJsonValue& a, const QJsonValue& b, const QString& where, std::set<QString>& more) {
+  if (a.isObject() && b.isObject()) {
+    for (const QString& key : b.toObject().keys())
+      if (!a.toObject().contains(key)) more.insert(key);
+    for (const QString& key : a.toObject().keys()) expectWithin(a[key], b[key], where + "/" + key, more);
+  } else if (a.isArray() && b.isArray() && a.toArray().size() == b.toArray().size()) {
+    for (int i = 0; i < a.toArray().size(); ++i) expectWithin(a[i], b[i], QString("%1/%2").arg(where).arg(i), more);
+  } else {
+    EXPECT_TRUE(a == b) << where.toStdString();
+  }
+}
 
 TEST_F(ExportTest, ATypedEndingDecidesTheKind) {
   EXPECT_EQ(exported("view", "SVG"), "view.svg <?xml");
@@ -86,6 +105,31 @@ TEST_F(ExportTest, ASweepIsWrittenAsNumbersOnceSomethingIsMeasured) {
     if (a->text().remove('&') == "Copy the numbers of the view") a->trigger();
   EXPECT_EQ(QApplication::clipboard()->text().toStdString(), viz::to_csv(window->runActions().sweep().data().table()));
   EXPECT_FALSE(window->messages().isVisible());
+}
+
+TEST_F(ExportTest, ATraceIsWhatTheCommandLineWritesOfTheSession) {
+  const QString session = folder.filePath("s.kvscope"), ours = folder.filePath("ours.json"), theirs = folder.filePath("theirs.json");
+  ASSERT_TRUE(window->document().save(session));
+  FileDialogAnswer answer(folder.filePath("ours"), "Trace");
+  for (QAction* a : window->findChildren<QAction*>())
+    if (a->text().remove('&') == "Write trace…") a->trigger();
+  EXPECT_TRUE(answer.answered());
+  ASSERT_TRUE(waitFor([&] { return QFile::exists(ours); }, 30000));
+  QProcess cli;
+  cli.start(KVSCOPE_CLI, {"trace", "--session", session, "--detail", "why", "--quiet", "--out", theirs});
+  ASSERT_TRUE(cli.waitForFinished(60000));
+  ASSERT_EQ(cli.exitCode(), 0) << cli.readAllStandardError().toStdString();
+  const auto read = [](const QString& path) {
+    QFile file(path);
+    EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+    return QJsonDocument::fromJson(file.readAll()).object();
+  };
+  const QJsonObject here = read(ours);
+  EXPECT_EQ(here["lanes"].toArray().size(), static_cast<qsizetype>(snapshot().lanes.size()));
+  std::set<QString> only_there;
+  expectWithin(here, read(theirs), {}, only_there);
+  // what is measured in the window when it is asked for
+  EXPECT_EQ(only_there, (std::set<QString>{"agreement", "predictor_error", "predictor_rel_error", "runner_ups", "theta"}));
 }
 
 TEST_F(ExportTest, AnEndingThatCannotBeGivesWayToTheChosenKind) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/files/share_page.h"
+#include "app/window/files/file_writer.h"
 
 #include <QFile>
 #include <QSignalSpy>
@@ -8,21 +8,22 @@
 
 #include <gtest/gtest.h>
 
+#include "app/share/page.h"
 #include "viz/synthetic.h"
 
 namespace kvscope {
 namespace {
 
 QString written(const SnapshotPtr& snapshot, const QString& path) {
-  SharePage pages;
-  QSignalSpy spy(&pages, &SharePage::written);
+  FileWriter pages;
+  QSignalSpy spy(&pages, &FileWriter::written);
   pages.write([snapshot] { return share::replay_page(*snapshot, {}); }, path);
   EXPECT_TRUE(spy.count() > 0 || spy.wait(60000));
   EXPECT_EQ(spy.at(0).at(0).toString(), path);
   return spy.at(0).at(1).toString();
 }
 
-TEST(SharePage, WritesTheRunsThatItWasGiven) {
+TEST(FileWriter, WritesTheRunsThatItWasGiven) {
   const auto snapshot = std::make_shared<const Snapshot>(synthetic::make_snapshot({.n_prompt = 40, .n_generated = 3, .slots = 12}));
   QTemporaryDir folder;
   const QString path = folder.filePath("run.html");
@@ -32,7 +33,7 @@ TEST(SharePage, WritesTheRunsThatItWasGiven) {
   EXPECT_EQ(file.readAll().toStdString(), share::replay_page(*snapshot, {}));
 }
 
-TEST(SharePage, SaysWhyThereIsNone) {
+TEST(FileWriter, SaysWhyThereIsNone) {
   QTemporaryDir folder;
   EXPECT_TRUE(written(std::make_shared<const Snapshot>(), folder.filePath("run.html")).contains("compute a prompt first"));
   const auto snapshot = std::make_shared<const Snapshot>(synthetic::make_snapshot({.n_prompt = 40, .n_generated = 1, .slots = 12}));
