@@ -128,25 +128,13 @@ void write_own_tokens(JsonText& json, const Snapshot& s, const LaneSnapshot& lan
   json.end_array();
 }
 
-std::optional<PolicyInfo> info_of_run(const LaneSnapshot& lane) {
-  for (const PolicyInfo& info : policies()) {
-    if (info.name != lane.policy) continue;
-    try {
-      return info_of(parse_lane_spec(lane.spec));
-    } catch (const Error&) {  // parts that this build does not know: the words for any choice
-      return info;
-    }
-  }
-  return std::nullopt;
-}
-
 /// What the policy does, in the words of its card.
 void write_policy(JsonText& json, const Snapshot& s, const LaneSnapshot& lane) {
   json.key("policy").begin_array();
   const auto row = [&json](const char* name, const std::string& value) {
     if (!value.empty()) json.begin_array().value(name).value(value).end_array();
   };
-  if (const std::optional<PolicyInfo> info = info_of_run(lane)) {
+  if (const std::optional<PolicyInfo> info = info_of_result(lane.policy, lane.spec)) {
     row("idea", info->idea);
     row("ranking", info->ranking);
     row("merging", info->merging);

@@ -87,6 +87,8 @@ LaneSpec lane_spec_of_result(std::string_view text);
 std::vector<ParamInfo> params_of(const LaneSpec& spec);
 /// Words and keys of the policy of a specification; where its keys choose the parts, those of this choice.
 PolicyInfo info_of(const LaneSpec& spec);
+/// The same of a stored result's policy and specification, as far as this build knows them.
+std::optional<PolicyInfo> info_of_result(std::string_view policy, std::string_view spec);
 /// The same run, where the last n_tokens of the prompt are its question. Nothing where its policy does not ask how long that is.
 std::optional<LaneSpec> with_question(const LaneSpec& spec, int n_tokens);
 /// True of slots, ratio and bytes: the keys that say how large a run's cache may be.

@@ -46,11 +46,8 @@ std::string methodOf(LaneSpec spec) {
 }
 
 std::string methodOf(const std::string& spec) {
-  try {
-    return methodOf(parse_lane_spec(spec));
-  } catch (const Error&) {
-    return policyOf(spec);
-  }
+  const LaneSpec read = lane_spec_of_result(spec);
+  return read.name.empty() ? policyOf(spec) : methodOf(read);
 }
 
 std::string methodTitle(const std::string& spec) {
@@ -67,22 +64,15 @@ std::string specLike(const std::string& policy, const LaneSpec& like) {
 }
 
 int slotsAsked(const std::string& spec, int n_prompt) {
-  try {
-    for (const auto& [key, value] : parse_lane_spec(spec).given) {
-      if (key == "slots") return std::stoi(value);
-      if (key == "ratio" || key == "bytes") return static_cast<int>(std::lround(std::stod(value) * n_prompt));
-    }
-  } catch (const std::exception&) {
+  for (const auto& [key, value] : lane_spec_of_result(spec).given) {
+    if (key == "slots") return std::stoi(value);
+    if (key == "ratio" || key == "bytes") return static_cast<int>(std::lround(std::stod(value) * n_prompt));
   }
   return -1;
 }
 
 bool asksBytes(const std::string& spec) {
-  try {
-    return std::ranges::any_of(parse_lane_spec(spec).given, [](const auto& g) { return g.first == "bytes"; });
-  } catch (const Error&) {
-    return false;
-  }
+  return std::ranges::any_of(lane_spec_of_result(spec).given, [](const auto& g) { return g.first == "bytes"; });
 }
 
 RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string>& specs, const std::map<std::string, RunTime>& times,

@@ -26,21 +26,19 @@ QString textOf(const Snapshot& s) {
 
 RunWords wordsOf(const std::string& spec) {
   RunWords words{spec, {}};
-  try {
-    const LaneSpec parsed = parse_lane_spec(spec);
-    words.title = title_of(parsed);
-    if (parsed.name == given_policy().name) {
-      words.budget = "as a file says";
-      return words;
-    }
-    for (const auto& [key, value] : parsed.given) {
-      std::string text = key + " " + value;
-      if (key == "slots") text = value + (value == "1" ? " slot" : " slots");
-      if (key == "ratio" || key == "bytes") text = viz::format_percent(std::stod(value));
-      if (key == "bytes") text += " of the bytes";
-      words.budget += (words.budget.empty() ? "" : ", ") + text;
-    }
-  } catch (const std::exception&) {  // cannot be read: as it stands
+  const LaneSpec read = lane_spec_of_result(spec);
+  if (read.name.empty()) return words;  // as it stands
+  words.title = title_of(read);
+  if (read.name == given_policy().name) {
+    words.budget = "as a file says";
+    return words;
+  }
+  for (const auto& [key, value] : read.given) {
+    std::string text = key + " " + value;
+    if (key == "slots") text = value + (value == "1" ? " slot" : " slots");
+    if (key == "ratio" || key == "bytes") text = viz::format_percent(std::stod(value));
+    if (key == "bytes") text += " of the bytes";
+    words.budget += (words.budget.empty() ? "" : ", ") + text;
   }
   return words;
 }

@@ -252,6 +252,13 @@ PolicyInfo info_of(const LaneSpec& spec) {
   return info;
 }
 
+std::optional<PolicyInfo> info_of_result(std::string_view policy, std::string_view spec) {
+  if (const LaneSpec read = lane_spec_of_result(spec); read.name == policy) return info_of(read);
+  const auto all = policies();  // a key or a part that this build does not know: the words for any choice
+  const auto it = std::ranges::find(all, policy, &PolicyInfo::name);
+  return it == all.end() ? std::nullopt : std::optional(*it);
+}
+
 std::optional<LaneSpec> with_question(const LaneSpec& spec, int n_tokens) {
   const std::vector<ParamInfo> params = params_of(spec);
   const auto key = std::ranges::find_if(params, &ParamInfo::of_question);

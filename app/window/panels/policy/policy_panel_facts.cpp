@@ -11,7 +11,6 @@
 #include "app/window/panels/effect/step_votes.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
-#include "core/error.h"
 #include "policy/catalog.h"
 #include "policy/text/head_keys.h"
 #include "snapshot/held_bytes.h"
@@ -35,20 +34,6 @@ std::vector<const HeadRecord*> scope(const Workspace& workspace) {
 }
 
 QString count(long long n) { return qs(viz::format_count(n)); }
-
-/// The catalog's entry; none for a lane of a policy that this build does not know (an opened trace).
-std::optional<PolicyInfo> infoOf(const LaneSnapshot& lane) {
-  const auto all = policies();
-  const auto it = std::find_if(all.begin(), all.end(), [&](const PolicyInfo& p) { return p.name == lane.policy; });
-  if (it == all.end()) return std::nullopt;
-  if (it->keys_follow_choices) {
-    try {
-      return info_of(parse_lane_spec(lane.spec));
-    } catch (const Error&) {  // parts that this build does not know: the words for any choice
-    }
-  }
-  return *it;
-}
 
 QString questionWords(const LaneSnapshot& lane, const std::optional<PolicyInfo>& info, bool prefill) {
   if (lane.sees_question) return "seen: the last queries of the prompt take part";
@@ -77,11 +62,8 @@ CardFact question(const LaneSnapshot& lane, const std::optional<PolicyInfo>& inf
 /// The parameters as they hold in the selected head; without one those of the run, with a note where a head has its own.
 std::vector<ParamText> paramsInScope(const Workspace& workspace, const LaneSnapshot& lane) {
   std::vector<ParamText> params = lane.params;
-  std::vector<HeadKey> own;
-  try {
-    own = given_head_keys(parse_lane_spec(lane.spec));
-  } catch (const Error&) {  // a specification that this build cannot read
-  }
+  const LaneSpec read = lane_spec_of_result(lane.spec);
+  const std::vector<HeadKey> own = read.name.empty() ? std::vector<HeadKey>{} : given_head_keys(read);
   const viz::Selection& s = workspace.selection();
   const bool one = selectedHead(workspace.snapshot(), s.layer, s.kv_head).has_value();
   for (ParamText& param : params) {
@@ -98,14 +80,11 @@ std::vector<ParamText> paramsInScope(const Workspace& workspace, const LaneSnaps
 
 /// What the run was given beside its budget; the rest stands at its defaults.
 QString givenParams(const LaneSnapshot& lane) {
+  const LaneSpec spec = lane_spec_of_result(lane.spec);
+  if (spec.name.empty()) return qs(lane.spec);  // this build cannot read it: as it is
   QStringList set;
-  try {
-    for (const auto& [key, value] : parse_lane_spec(lane.spec).given) {
-      if (key != "slots" && key != "ratio") set << qs(key) + " " + qs(value);
-    }
-  } catch (const Error&) {
-    return qs(lane.spec);  // a specification that this build cannot read: as it is
-  }
+  for (const auto& [key, value] : spec.given)
+    if (key != "slots" && key != "ratio") set << qs(key) + " " + qs(value);
   return set.join(" · ");
 }
 
@@ -206,7 +185,7 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
   const LaneSnapshot* lane = workspace.lane();
   const StepRecord* step = workspace.stepRecord();
   if (!lane) return facts;
-  const std::optional<PolicyInfo> info = infoOf(*lane);
+  const std::optional<PolicyInfo> info = info_of_result(lane->policy, lane->spec);
   const std::vector<ParamText> params = paramsInScope(workspace, *lane);
   // A comparison with a parameter is shown with its value: "cosine ≥ threshold" as "cosine ≥ 0.8".
   const auto words = [&params](const std::string& text) {
@@ -244,7 +223,7 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
 
 QString policyIdea(const Workspace& workspace) {
   const LaneSnapshot* lane = workspace.lane();
-  const std::optional<PolicyInfo> info = lane ? infoOf(*lane) : std::nullopt;
+  const std::optional<PolicyInfo> info = lane ? info_of_result(lane->policy, lane->spec) : std::nullopt;
   return info ? qs(info->idea) : QString();
 }
 
