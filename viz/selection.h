@@ -78,11 +78,11 @@ struct WantMeasure {
   enum class What {
     theta,
     of_one_head,
-    shadow,
+    history,
     causes,
     queries,
     prediction
-  };  // of_one_head: MeasureSet::of_one_head(); queries, prediction: those of MeasureSet; shadow: the uncompressed history, for local
+  };  // of_one_head: MeasureSet::of_one_head(); queries, prediction: those of MeasureSet; history: the uncompressed history, for local
       // figures; once, it stays on; causes: HeadCauses
   What what = What::theta;
   bool on = false;

@@ -112,7 +112,7 @@ void measure_run(Session& session, std::vector<LaneSpec> lanes, int context, Ste
                      .lanes = std::move(lanes),
                      .n_generate = 0,
                      .detail = Detail::summary,
-                     .shadow = false,
+                     .history = false,
                      .measures = MeasureSet::none()};
   const Snapshot prompt = session.run(request, cancel);
   const std::string what = name_of_lanes(prompt.lanes.size());

@@ -9,12 +9,12 @@
 
 namespace kvscope::cli {
 
-Runs::Runs(const Arguments& a, Detail detail, bool shadow, const MeasureSet& measures, const CancelToken& cancel)
+Runs::Runs(const Arguments& a, Detail detail, bool history, const MeasureSet& measures, const CancelToken& cancel)
     : cancel_(cancel), quiet_(a.quiet) {
   ModelFiles model = open_model_of(a);
   request_ = make_request(a, model);
   request_.detail = detail;
-  request_.shadow = shadow && (!a.session || request_.shadow);  // a session may have switched it off
+  request_.history = history && (!a.session || request_.history);  // a session may have switched it off
   request_.measures = measures;
   request_.n_logits = a.logits;
   request_.ignore_end = a.ignore_eos;
@@ -33,9 +33,9 @@ Snapshot Runs::run(const RunRequest& request, RecordSink* sink) {
       request, cancel_, [&](const std::string& activity, double fraction) { progress.show(activity, fraction); }, {}, sink);
 }
 
-Result compute(const Arguments& a, Detail detail, bool shadow, const MeasureSet& measures, const CancelToken& cancel,
+Result compute(const Arguments& a, Detail detail, bool history, const MeasureSet& measures, const CancelToken& cancel,
                const MakeSink& make_sink) {
-  Runs runs(a, detail, shadow, measures, cancel);
+  Runs runs(a, detail, history, measures, cancel);
   Snapshot snapshot = runs.run(runs.request(), make_sink ? make_sink(runs.request()) : nullptr);
   return {std::move(snapshot), runs.tokenizer()};
 }

@@ -31,7 +31,7 @@ using MakeSink = std::function<RecordSink*(const RunRequest&)>;
 class Runs {
  public:
   /// Throws Error, UsageError, Cancelled.
-  Runs(const Arguments& arguments, Detail detail, bool shadow, const MeasureSet& measures, const CancelToken& cancel);
+  Runs(const Arguments& arguments, Detail detail, bool history, const MeasureSet& measures, const CancelToken& cancel);
   ~Runs();
 
   const RunRequest& request() const { return request_; }
@@ -50,7 +50,7 @@ class Runs {
 };
 
 /// What the arguments ask for: model, prompt, runs. Progress goes to a terminal. Throws Error, UsageError, Cancelled.
-Result compute(const Arguments& arguments, Detail detail, bool shadow, const MeasureSet& measures, const CancelToken& cancel,
+Result compute(const Arguments& arguments, Detail detail, bool history, const MeasureSet& measures, const CancelToken& cancel,
                const MakeSink& make_sink = {});
 
 }  // namespace kvscope::cli

@@ -39,7 +39,7 @@ RunRequest teacher_forcing(const Arguments& a) {
   request.n_generate = -1;
   request.seed = a.seed;
   request.detail = Detail::summary;
-  request.shadow = false;
+  request.history = false;
   request.measures = MeasureSet::none();
   return request;
 }

@@ -194,7 +194,7 @@ Result stored_result(const std::string& path) {
 int run(const Arguments& a) {
   const Interrupt interrupt;
   const Result result =
-      a.results ? stored_result(*a.results) : compute(a, Detail::summary, /*shadow=*/false, MeasureSet::none(), interrupt.token());
+      a.results ? stored_result(*a.results) : compute(a, Detail::summary, /*history=*/false, MeasureSet::none(), interrupt.token());
   const Decoder decode(result.snapshot, result.tokenizer);
   return print(a.json ? run_json(result.snapshot, decode) : run_text(result.snapshot, decode, a.quiet));
 }
@@ -207,7 +207,7 @@ int trace(const Arguments& a) {
   std::optional<TraceStream> stream;
   KeptWriter kept;
   Sinks sinks;
-  const Result result = compute(a, a.detail, /*shadow=*/true, MeasureSet::all(), interrupt.token(), [&](const RunRequest& request) {
+  const Result result = compute(a, a.detail, /*history=*/true, MeasureSet::all(), interrupt.token(), [&](const RunRequest& request) {
     const TraceOptions options{.detail = a.detail, .seed = request.seed, .cancel = &interrupt.token()};
     sinks.sinks = {&stream.emplace(options, request.measures, folder.empty() ? std::filesystem::temp_directory_path().string() : folder)};
     if (!a.out_kept.empty()) sinks.sinks.push_back(&kept);

@@ -46,7 +46,7 @@ Shared stored(const std::string& path) {
 
 Shared computed(const Arguments& a, const CancelToken& cancel) {
   PageFacts facts;
-  Runs runs(a, Detail::why, /*shadow=*/true, MeasureSet::all(), cancel);
+  Runs runs(a, Detail::why, /*history=*/true, MeasureSet::all(), cancel);
   Snapshot snapshot = runs.run(runs.request());
   facts.asked = {n_after_prompt(snapshot), runs.request().temperature, runs.request().seed};
   facts.files = model_hashes(runs.model(), snapshot.model_stamp);
@@ -92,7 +92,7 @@ Told told(const Arguments& a, const Lesson& lesson, const CancelToken& cancel) {
     const PagePart results{std::make_shared<const Snapshot>(std::move(shared.snapshot)), shared.facts};
     return told(lesson, [&](const Stage&) { return results; });
   }
-  Runs runs(a, Detail::why, /*shadow=*/true, MeasureSet::all(), cancel);
+  Runs runs(a, Detail::why, /*history=*/true, MeasureSet::all(), cancel);
   PageFacts facts;
   facts.files = model_hashes(runs.model(), {});
   return told(lesson, [&](const Stage& stage) {

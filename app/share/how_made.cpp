@@ -43,7 +43,7 @@ Rows settings(const Snapshot& s, const Asked& asked) {
   out.emplace_back("sampling", !asked.temperature       ? fmt::format("not known, seed {}", asked.seed)
                                : *asked.temperature > 0 ? fmt::format("temperature {:g}, seed {}", *asked.temperature, asked.seed)
                                                         : fmt::format("greedy, seed {} (of policies that draw lots)", asked.seed));
-  if (!s.shadow) out.emplace_back("history", "the uncompressed history is not kept: local figures are not available");
+  if (!s.history) out.emplace_back("history", "the uncompressed history is not kept: local figures are not available");
   if (!s.notice.empty()) out.emplace_back("notice", s.notice);
   return out;
 }

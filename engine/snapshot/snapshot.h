@@ -100,7 +100,7 @@ struct Snapshot {
   std::string model_stamp;     // of the files that it was read from (arch/model_parts.h); empty: not known
   bool prefill_mode = true;
   std::string follow = "reference";  // reference | self | file
-  bool shadow = true;                // false: local figures are not available
+  bool history = true;               // false: local figures are not available
   MeasureSet measures;               // that were asked for
   std::string prompt;                // text of this result
   int n_prompt = 0;                  // tokens, BOS included

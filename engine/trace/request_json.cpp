@@ -88,7 +88,7 @@ void write_request(JsonText& out, const RunRequest& r) {
   out.member("seed", std::string_view(std::to_string(r.seed)));  // a JSON number would lose digits
   if (r.detail != kAsMade.detail) out.member("detail", std::string_view(name_of(r.detail)));
   if (r.n_logits != kAsMade.n_logits) out.member("logits", r.n_logits);
-  out.member("shadow", r.shadow);
+  out.member("shadow", r.history);
   out.key("measures").begin_object();
   for (const MeasureName& m : kMeasures)
     if (m.always || r.measures.*m.asked) out.member(m.name, r.measures.*m.asked);
@@ -127,7 +127,7 @@ RunRequest read_request(const JsonCursor& f, std::vector<std::string>* notes) {
   if (error != std::errc() || end != seed.data() + seed.size()) refuse(f, "seed", "digits", quoted(seed));
   r.detail = detail_of(f);
   r.n_logits = f.whole_or("logits", 0, std::numeric_limits<int>::max(), r.n_logits);
-  r.shadow = f.flag_or("shadow", true);
+  r.history = f.flag_or("shadow", true);
   if (f.given("measures")) {
     const JsonCursor measures = f.at("measures");
     for (const MeasureName& m : kMeasures) r.measures.*m.asked = measures.flag_or(m.name, r.measures.*m.asked);

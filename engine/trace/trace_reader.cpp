@@ -115,7 +115,7 @@ void Reader::read() {
   trace_.seed = root_.at("seed").unsigned_whole();
   tokens();
   if (root_.has("candidate_texts")) candidates();
-  if (root_.has("shadow")) out_.shadow = root_.at("shadow").flag();
+  if (root_.has("shadow")) out_.history = root_.at("shadow").flag();
   if (root_.has("prompt")) out_.prompt = root_.at("prompt").text();
   const JsonCursor lanes = root_.at("lanes");
   for (std::size_t i = 0; i < lanes.size(1024); ++i) out_.lanes.push_back(lane(lanes.at(i), i == 0 || out_.follow != "self"));

@@ -64,7 +64,7 @@ RunRequest request(std::vector<int> ids, const std::string& lane) {
   out.prompt_ids = std::move(ids);
   if (!lane.empty()) out.lanes = {parse_lane_spec(lane)};
   out.detail = Detail::summary;
-  out.shadow = false;
+  out.history = false;
   out.measures = MeasureSet::none();  // what is left is the policy's own work
   return out;
 }

@@ -25,7 +25,7 @@ std::vector<int> written_text(Session& session, int n, std::uint64_t seed) {
   request.seed = seed;
   request.detail = Detail::summary;
   request.measures = MeasureSet::none();
-  request.shadow = false;
+  request.history = false;
   const Snapshot out = session.run(request, CancelToken());
   std::vector<int> ids;
   for (const TokenInfo& t : out.tokens) ids.push_back(t.id);
@@ -67,7 +67,7 @@ int main(int argc, char** argv) try {
   request.n_generate = -1;
   request.detail = Detail::why;
   request.measures = {.local = false, .runner_ups = true};
-  request.shadow = false;
+  request.history = false;
   std::map<std::string, testing::DecisionCount> counts;
   for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
     for (int i = 0; i < n_prompts; ++i) {

@@ -51,7 +51,7 @@ std::vector<std::string> lanes(int n, const std::string& ratio) {
   return out;
 }
 
-/// Keystrokes in a 512-token prompt, the full cache and these lanes, shadow on, everything recorded.
+/// Keystrokes in a 512-token prompt, the full cache and these lanes, history kept, everything recorded.
 void bench_edits(Session& session, const std::vector<std::string>& specs) {
   RunRequest request;
   request.lanes = parse_lane_specs(specs);
@@ -123,7 +123,7 @@ void time_lanes(const std::string& folder, const std::vector<std::string>& specs
     const Lane::Setup setup{.spec = parse_lane_spec(spec),
                             .mode = PromptMode::prefill,
                             .n_prompt = static_cast<int>(ids.size()),
-                            .record = {.captures = false, .measures = MeasureSet::none(), .shadow = true}};
+                            .record = {.captures = false, .measures = MeasureSet::none(), .history = true}};
     lanes.push_back(std::make_unique<Lane>(*backend, model, setup,
                                            Policy::make({.spec = setup.spec, .model = &model.config(), .n_prompt = setup.n_prompt})));
     batch.push_back(lanes.back().get());

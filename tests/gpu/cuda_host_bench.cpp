@@ -83,7 +83,7 @@ Cost cost_of(const Case& of, const ModelConfig& config) {
   for (int i = 0; i < of.n_prompt; ++i) request.prompt_ids.push_back(i % 60);
   request.lanes = parse_lane_specs(of.lanes);
   request.detail = of.detail;
-  request.shadow = false;
+  request.history = false;
   request.measures = MeasureSet::none();
   session.run(request, CancelToken());
   Cost cost;

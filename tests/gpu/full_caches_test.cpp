@@ -28,7 +28,7 @@ class FullCaches : public OfVariant {
     out.mode = mode;
     out.n_generate = n_generate;
     out.detail = detail;
-    out.shadow = false;
+    out.history = false;
     out.measures = MeasureSet::none();
     return out;
   }
@@ -102,7 +102,7 @@ emulator::Requests of_a_step(const std::string& policy, Detail detail) {
   r.prompt_ids.assign(20, 3);
   r.lanes = parse_lane_specs({policy});
   r.detail = detail;
-  r.shadow = false;
+  r.history = false;
   r.measures = MeasureSet::none();
   r.n_generate = 6;
   session.run(r, CancelToken());

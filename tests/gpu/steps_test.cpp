@@ -90,7 +90,7 @@ void compare(PromptMode mode, const Variant& variant, Detail detail) {
   const bool on_host = variant.name.starts_with("host");  // a hundred thousand fibers: short texts
   RunRequest request = request_for(lanes_for(on_cpu, mode), mode, on_host ? 20 : 40, on_host ? 5 : 64);
   request.detail = detail;
-  request.shadow = detail == Detail::why;
+  request.history = detail == Detail::why;
   if (detail != Detail::why) request.measures = MeasureSet::none();
   ASSERT_GE(request.lanes.size(), 15u);
   const Snapshot expected = on_cpu.run(request, CancelToken()), got = on_cuda.run(request, CancelToken());
@@ -156,7 +156,7 @@ StepCounts counts_of_a_step(const Variant& variant, const std::string& policy, i
              .mode = PromptMode::stream,
              .n_prompt = 16,
              .seed = 0,
-             .record = {.captures = captures, .measures = MeasureSet::none(), .slots = captures, .shadow = captures}},
+             .record = {.captures = captures, .measures = MeasureSet::none(), .slots = captures, .history = captures}},
             Policy::make({.spec = parse_lane_spec(policy + ":slots=4"), .model = &config, .n_prompt = 16, .mode = PromptMode::stream}));
   StepCounts counts;
   for (int position = 0; position < 16; ++position) {

@@ -76,7 +76,7 @@ TEST_P(Hindsight_, TheHistoryItNeedsIsNotShownWhereItIsSwitchedOff) {
   Session session = open_session(tiny_model());
   RunRequest request = hindsight_request(ids, GetParam(), 4);
   const Snapshot with = run(session, request);
-  request.shadow = false;
+  request.history = false;
   const Snapshot without = run(session, request);
   EXPECT_EQ(without.lanes[1].steps.back()->heads[0].pos, with.lanes[1].steps.back()->heads[0].pos);
   EXPECT_TRUE(std::isnan(without.lanes[1].steps.back()->heads[0].local_rel_l2));

@@ -25,7 +25,7 @@ TEST_P(Precision, DecisionsAreThoseOfFloat64WhereScoresAreApart) {
   request.follow_ids = random_ids(8, 2048, 77);
   request.n_generate = -1;
   request.measures = {.local = false, .runner_ups = true};
-  request.shadow = false;
+  request.history = false;
   DecisionCount all;
   for (const char* text :
        {"The old man walked slowly along the shore and looked at the grey water, thinking of the ship that had left.",

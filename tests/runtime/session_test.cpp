@@ -224,7 +224,7 @@ TEST(Session, SaysWhatItKeepsOfAPromptsAttention) {
 TEST(Session, WithoutAShadowLocalFiguresAreNotAvailable) {
   Session session = open_session(tiny_model());
   RunRequest request = session_request(random_ids(40, 64, 8), PromptMode::prefill, 3);
-  request.shadow = false;
+  request.history = false;
   const Snapshot out = run(session, request);
   const LaneSnapshot& lane = out.lanes[1];
   ASSERT_LT(lane.steps[2]->heads[0].pos.size(), 40u);

@@ -136,7 +136,7 @@ TEST(TraceWriter, WritesNoNumberThatIsNotFiniteAndWarns) {
 
 TEST(TraceWriter, SaysThatLocalFiguresWereNotMeasured) {
   Snapshot s = sample_run();
-  s.shadow = false;
+  s.history = false;
   for (const int step : {0, 1}) {
     for (HeadRecord& h : step_of(s, 1, step).heads) h.local_rel_l2 = h.local_l1_wo = h.attention_loss = kNotAvailable;
   }

@@ -37,7 +37,7 @@ TEST_P(CaptureOffers, WhatIsNotCapturedWithTheTimeItTakes) {
   canvas.frame.selection.lane = 3;
   snapshot.total_ms = 412;
   EXPECT_EQ(offer(), nullptr) << "the history is kept";
-  snapshot.shadow = false;
+  snapshot.history = false;
   ASSERT_NE(offer(), nullptr);
   const Mark found = *offer();
   EXPECT_TRUE(found.value.ends_with("not captured – capture now (412 ms)")) << found.value;
@@ -45,7 +45,7 @@ TEST_P(CaptureOffers, WhatIsNotCapturedWithTheTimeItTakes) {
   EXPECT_LE(found.max.x, canvas.frame.size.x);
   canvas.click(*view, centre(found));
   ASSERT_NE(canvas.last<WantMeasure>(), nullptr);
-  EXPECT_TRUE(canvas.last<WantMeasure>()->on && canvas.last<WantMeasure>()->what == WantMeasure::What::shadow);
+  EXPECT_TRUE(canvas.last<WantMeasure>()->on && canvas.last<WantMeasure>()->what == WantMeasure::What::history);
   EXPECT_EQ(canvas.last<Select>(), nullptr) << "what lies under it is not meant";
 }
 

@@ -158,7 +158,7 @@ TEST_F(HeadGridTest, WhatWasNotMeasuredIsNotAvailableAndNeverZero) {
   canvas.draw(view);
   EXPECT_EQ(find_mark(view, "cell", "L1 H1")->value, "n/a");
   EXPECT_EQ(find_mark(view, "cell", "L1 H2")->value, "0");
-  for (HeadRecord& h : r.heads) h.local_l1_wo = kNotAvailable;  // no shadow cache: nothing at all
+  for (HeadRecord& h : r.heads) h.local_l1_wo = kNotAvailable;  // no history: nothing at all
   canvas.draw(view);
   for (const Mark& m : view.marks()) {
     if (m.kind == "cell") {
@@ -173,7 +173,7 @@ TEST_F(HeadGridTest, WhatNeedsTheHistoryOffersToCaptureIt) {
   canvas.draw(view);
   EXPECT_EQ(find_mark(view, "capture", ""), nullptr) << "the history is kept";
   EXPECT_FALSE(view.key(canvas.frame, "M", canvas.intents));
-  snapshot.shadow = false;
+  snapshot.history = false;
   canvas.draw(view);
   const Mark* offer = find_mark(view, "capture", "");
   ASSERT_NE(offer, nullptr);
@@ -182,7 +182,7 @@ TEST_F(HeadGridTest, WhatNeedsTheHistoryOffersToCaptureIt) {
   EXPECT_EQ(find_mark(view, "legend", ""), nullptr) << "no scale of nothing";
   canvas.click(view, centre(*offer));
   ASSERT_NE(canvas.last<WantMeasure>(), nullptr);
-  EXPECT_TRUE(canvas.last<WantMeasure>()->on && canvas.last<WantMeasure>()->what == WantMeasure::What::shadow);
+  EXPECT_TRUE(canvas.last<WantMeasure>()->on && canvas.last<WantMeasure>()->what == WantMeasure::What::history);
   canvas.intents.clear();
   EXPECT_TRUE(view.key(canvas.frame, "M", canvas.intents));
   ASSERT_NE(canvas.last<WantMeasure>(), nullptr);

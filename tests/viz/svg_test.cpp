@@ -149,7 +149,7 @@ TEST(Stamp, BreaksBetweenFactsAndNeverCutsOne) {
 
 TEST(Svg, APictureForPaperHasNoWordsForTheMouse) {
   Snapshot snapshot = synthetic::make_snapshot();
-  snapshot.shadow = false;  // figures are missing, and offered on screen
+  snapshot.history = false;  // figures are missing, and offered on screen
   int n_on_screen = 0;
   for (const auto& view : make_views()) {
     for (const ImVec2 size : {ImVec2{1550, 870}, ImVec2{1000, 300}}) {

@@ -401,7 +401,7 @@ void CanvasWidget::handleOne(const viz::Intent& intent) {
   } else if (const auto* wanted = std::get_if<viz::WantMeasure>(&intent)) {
     std::erase_if(m_wanted, [&](const viz::WantMeasure& w) { return w.what == wanted->what; });
     using What = viz::WantMeasure::What;
-    const bool stays = wanted->what == What::shadow || wanted->what == What::causes;  // whose runs were asked for and end by themselves
+    const bool stays = wanted->what == What::history || wanted->what == What::causes;  // whose runs were asked for and end by themselves
     if (wanted->on && !stays) m_wanted.push_back(*wanted);
     Q_EMIT measureWanted(*wanted);
   }

@@ -42,7 +42,7 @@ RunRequest requestOf(const Trace& trace) {
     r.n_generate = std::max(0, s.prefill_mode ? steps - 1 : steps - s.n_prompt);
   }
   r.seed = trace.seed;
-  r.shadow = s.shadow;
+  r.history = s.history;
   return r;
 }
 

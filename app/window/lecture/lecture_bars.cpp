@@ -97,7 +97,7 @@ void LectureBars::paintLabel(QPainter& painter, int y, int width, const viz::Pai
 /// Where the name of the left column would stand.
 void LectureBars::placeCapture() {
   const Snapshot& snapshot = m_workspace.snapshot();
-  m_capture->setVisible(m_needs_history && !snapshot.shadow && both() && !m_shown.empty());
+  m_capture->setVisible(m_needs_history && !snapshot.history && both() && !m_shown.empty());
   if (m_capture->isHidden()) return;
   const QFont font = typeFont(*this, Type::text);
   m_capture->setFont(font);

@@ -92,7 +92,7 @@ LecturePage::LecturePage(Workspace& workspace, SessionController& controller, Ca
                            });
   m_attention->offerCapture();
   connect(m_attention, &LectureBars::captureWanted, &controller, [&controller] {
-    controller.want({viz::WantMeasure::What::shadow, true});
+    controller.want({viz::WantMeasure::What::history, true});
   });
   m_attention->setWhatsThis(Glossary::builtIn().aboutView("attention"));
   m_next->setWhatsThis(Glossary::builtIn().aboutView("next"));

@@ -15,7 +15,7 @@ std::string textKey(const RunRequest& r) {
 }
 
 std::string workKey(const RunRequest& r) {
-  std::string out = fmt::format("{}\n{} {}", textKey(r), r.n_generate, r.shadow);
+  std::string out = fmt::format("{}\n{} {}", textKey(r), r.n_generate, r.history);
   for (const LaneSpec& lane : r.lanes) out += '\n' + lane.text;
   return out;
 }

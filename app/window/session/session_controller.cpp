@@ -366,15 +366,15 @@ void SessionController::setSeed(quint64 seed) {
   submit();
 }
 
-void SessionController::setShadow(bool on) {
-  if (on == m_request.shadow || refuses()) return;
-  m_request.shadow = on;
+void SessionController::setHistory(bool on) {
+  if (on == m_request.history || refuses()) return;
+  m_request.history = on;
   Q_EMIT requestChanged();
   submit();
 }
 
 void SessionController::want(const viz::WantMeasure& wanted) {
-  if (wanted.what == viz::WantMeasure::What::shadow) return setShadow(wanted.on);
+  if (wanted.what == viz::WantMeasure::What::history) return setHistory(wanted.on);
   if (wanted.what == viz::WantMeasure::What::causes) return;  // runs of the queue, no measure of these
   MeasureSet measures = m_request.measures;
   if (wanted.what == viz::WantMeasure::What::theta) {

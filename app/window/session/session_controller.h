@@ -74,7 +74,7 @@ class SessionController : public QObject {
   void setFollow(kvscope::Follow follow);
   void setTemperature(double temperature);
   void setSeed(quint64 seed);
-  void setShadow(bool on);
+  void setHistory(bool on);
   void want(const kvscope::viz::WantMeasure& wanted);
   void generate(int nTokens);  // so many tokens after the prompt in all
   void stop();

@@ -23,13 +23,13 @@ LaneCaches::LaneCaches(LaneContext& lane) : lane_(lane), layers_(static_cast<std
           setup.mode == PromptMode::stream ? std::min(room_of(lane.config, *lane.policy, l, h).value_or(-1), setup.n_prompt) + 1 : 0;
       layer.heads.push_back({.kv = lane.backend.make_kv(n), .slots = {}, .rope = lane.config.rope_of(l, setup.n_prompt)});
     }
-    if (lane.keeps_history()) layer.shadow.emplace(lane.backend, lane.config.n_kv_heads);
+    if (lane.keeps_history()) layer.history.emplace(lane.backend, lane.config.n_kv_heads);
   }
 }
 
 const History* LaneCaches::history(int layer) const {
-  const std::optional<History>& shadow = layers_[static_cast<std::size_t>(layer)].shadow;
-  return shadow ? &*shadow : nullptr;
+  const std::optional<History>& history = layers_[static_cast<std::size_t>(layer)].history;
+  return history ? &*history : nullptr;
 }
 
 SlotSegments LaneCaches::seen(int layer, int kv_head, Buffer& buffer) const {
@@ -49,7 +49,7 @@ CacheSizes LaneCaches::sizes() const {
 
 void LaneCaches::load(const PromptRun& prompt, int l) {
   Layer& layer = layers_[static_cast<std::size_t>(l)];
-  if (layer.shadow) layer.shadow = prompt.history(l);
+  if (layer.history) layer.history = prompt.history(l);
   if (lane_.keeps_value_norms()) layer.value_l1 = prompt.value_norms(l);
   for (int p = 0; p < prompt.size() && lane_.policy->reload() > 0; ++p) keep_query(layer, prompt.query(l, p));
   // a cache that keeps everything is not copied in the very first step
@@ -67,9 +67,9 @@ void LaneCaches::append_history(const LayerRows& rows, int row) {
   Layer& layer = layers_[static_cast<std::size_t>(rows.layer)];
   const auto kv_dim = static_cast<std::size_t>(lane_.config.kv_dim());
   if (lane_.policy->reload() > 0) keep_query(layer, lane_.at(rows.q, static_cast<std::size_t>(lane_.config.q_dim()), row));
-  if (layer.shadow)
-    layer.shadow->append(lane_.at(rows.k, kv_dim, row), lane_.at(rows.v, kv_dim, row),
-                         lane_.bytes(static_cast<std::size_t>(lane_.config.head_dim)));
+  if (layer.history)
+    layer.history->append(lane_.at(rows.k, kv_dim, row), lane_.at(rows.v, kv_dim, row),
+                          lane_.bytes(static_cast<std::size_t>(lane_.config.head_dim)));
 }
 
 void LaneCaches::keep_query(Layer& layer, const void* q) {
@@ -121,7 +121,7 @@ bool LaneCaches::reload(int layer_idx) {
   PromptRun again(lane_.backend, lane_.model);
   PromptNeeds wanted;
   wanted.add(needs);
-  again.replay(layer_idx, *layer.shadow, layer.queries, wanted);
+  again.replay(layer_idx, *layer.history, layer.queries, wanted);
   for (int h = 0; h < lane_.config.n_kv_heads; ++h) {
     HeadCache full = full_cache(layer, h, lane_.head_record(layer_idx, h));
     load_prompt(full.slots, needs, lane_.config.group(), again.stats(layer_idx, h, needs));
@@ -133,7 +133,7 @@ bool LaneCaches::reload(int layer_idx) {
 HeadCache LaneCaches::full_cache(const Layer& layer, int kv_head, HeadRecord& record) const {
   const HeadCache& now = layer.heads[static_cast<std::size_t>(kv_head)];
   const std::vector<int>& there = now.slots.pos;
-  const int n = layer.shadow->size();
+  const int n = layer.history->size();
   std::size_t i = 0;
   for (int pos = 0; pos < n; ++pos) {
     if (i < there.size() && there[i] == pos)
@@ -142,7 +142,7 @@ HeadCache LaneCaches::full_cache(const Layer& layer, int kv_head, HeadRecord& re
       record.events.push_back({.kind = Event::Kind::restore, .pos = pos});
   }
   HeadCache full{.kv = lane_.backend.make_kv(n + 1), .slots = {}, .ever_changed = now.ever_changed, .rope = now.rope};
-  for (const KvSegment& s : layer.shadow->segments(kv_head)) lane_.backend.append_kv(full.kv, s.k, s.v, s.n);
+  for (const KvSegment& s : layer.history->segments(kv_head)) lane_.backend.append_kv(full.kv, s.k, s.v, s.n);
   return full;
 }
 
@@ -152,7 +152,7 @@ std::vector<LaneCheckpoint::Layer> LaneCaches::checkpoint() const {
     const Layer& layer = layers_[static_cast<std::size_t>(l)];
     LaneCheckpoint::Layer& saved = out.emplace_back();
     for (const HeadCache& head : layer.heads) {
-      const bool elsewhere = !head.ever_changed && lane_.config.window(l) == 0 && (layer.shadow.has_value() || !lane_.removes());
+      const bool elsewhere = !head.ever_changed && lane_.config.window(l) == 0 && (layer.history.has_value() || !lane_.removes());
       saved.heads.push_back(clone_without_rows(head));
       saved.has_rows.push_back(!elsewhere);
       if (!elsewhere) saved.heads.back().kv = lane_.backend.clone_kv(head.kv);
@@ -166,8 +166,8 @@ void LaneCaches::restore(const LaneCaches& other, const LaneCheckpoint& saved) {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const Layer& from = other.layers_[l];
     Layer& to = layers_[l];
-    to.shadow = from.shadow;
-    if (to.shadow) to.shadow->truncate(saved.n_tokens);
+    to.history = from.history;
+    if (to.history) to.history->truncate(saved.n_tokens);
     if (!from.queries.empty()) to.queries.assign(from.queries.begin(), from.queries.begin() + saved.n_tokens);
     if (!from.value_l1.empty())
       to.value_l1.assign(from.value_l1.begin(), from.value_l1.begin() + static_cast<std::ptrdiff_t>(n_tokens * n_heads));
@@ -182,8 +182,8 @@ void LaneCaches::restore(const LaneCaches& other, const LaneCheckpoint& saved) {
 
 HeadKv LaneCaches::first_rows(const Layer& from, const Layer& to, int kv_head, int n) const {
   HeadKv out = lane_.backend.make_kv(n);
-  if (to.shadow) {
-    for (const KvSegment& s : to.shadow->segments(kv_head)) lane_.backend.append_kv(out, s.k, s.v, s.n);
+  if (to.history) {
+    for (const KvSegment& s : to.history->segments(kv_head)) lane_.backend.append_kv(out, s.k, s.v, s.n);
   } else {
     const HeadKv& rows = from.heads[static_cast<std::size_t>(kv_head)].kv;
     KVSCOPE_ASSERT(rows.order.empty() && rows.n_slots >= n);

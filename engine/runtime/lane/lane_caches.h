@@ -57,7 +57,7 @@ class LaneCaches {
  private:
   struct Layer {
     std::vector<HeadCache> heads;
-    std::optional<History> shadow;
+    std::optional<History> history;
     std::vector<std::shared_ptr<const Buffer>> queries;  // of every token, rotated: [n_heads, head_dim]; empty: the policy never reloads
     std::vector<double> value_l1;
   };

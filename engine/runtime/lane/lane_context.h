@@ -64,13 +64,13 @@ struct LaneContext {
   /// Slots may go: by the policy, or by hand from the full cache, too.
   bool removes() const { return policy->compresses() || edits.any(); }
   bool keeps_history() const {
-    return edits.restores() || policy->needs().coming_queries > 0 || policy->reload() > 0 || (setup.record.shadow && removes());
+    return edits.restores() || policy->needs().coming_queries > 0 || policy->reload() > 0 || (setup.record.history && removes());
   }
   /// The uncompressed history is there to be measured against, not only because the policy needs it.
-  bool compares() const { return setup.record.shadow && removes() && (setup.record.measures.local || setup.record.captures); }
+  bool compares() const { return setup.record.history && removes() && (setup.record.measures.local || setup.record.captures); }
   /// The bound of the loss holds: what stays in a cache stays as it is.
   bool bounds_loss() const;
-  bool keeps_value_norms() const { return bounds_loss() && removes() && setup.record.shadow; }
+  bool keeps_value_norms() const { return bounds_loss() && removes() && setup.record.history; }
   /// A step's rows are of use: somebody sees them, or a later compression reads what comes of them.
   bool reads_steps() const { return setup.record.captures || setup.record.measures.prediction || policy->every_step(); }
   bool reads_attention(int layer) const { return setup.record.captures || (reads_steps() && policy->needs(layer).reads_a()); }

@@ -28,7 +28,7 @@ void LaneMeasures::measure(int layer, const StepAttention::Layer& attention, std
     any_removed |= attention.heads[h].removed_before;
     if (!attention.heads[h].removed_before) set_unharmed(lane_.head_record(layer, h));
   }
-  if (!any_removed || !lane_.compares()) return;  // without a shadow the figures stay "not available"
+  if (!any_removed || !lane_.compares()) return;  // without the history the figures stay "not available"
 
   std::vector<double>& difference = differences_[layer];
   difference.assign(config.q_dim(), 0.0);

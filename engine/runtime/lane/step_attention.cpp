@@ -119,8 +119,8 @@ void StepAttention::prepare(const LayerRows& rows, int row, std::vector<Attentio
                     .further = job.further ? &*job.further : nullptr});
     if (lane_.compares() && job.removed_before) {
       const int first = lane_.first_seen(rows.layer);
-      job.shadow = history->segments(h, position + 1, first);
-      jobs.push_back({.slots = job.shadow,
+      job.history = history->segments(h, position + 1, first);
+      jobs.push_back({.slots = job.history,
                       .q = lane_.at(q, group_size, h),
                       .out = lane_.at(layer.o_full.data(), group_size, h),
                       .probabilities = lane_.reserve(job.p_full, static_cast<std::size_t>(group) * (position + 1 - first)),

@@ -18,7 +18,7 @@ class StepAttention {
  public:
   struct Head {  // buffers and results
     SlotSegments cache;
-    std::vector<KvSegment> shadow;
+    std::vector<KvSegment> history;
     std::vector<double> bias;
     void *p = nullptr, *z = nullptr;  // in the layer's
     Buffer p_full, sinks;

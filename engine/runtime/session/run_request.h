@@ -63,7 +63,7 @@ struct RunRequest {
   std::uint64_t seed = 0;
   Detail detail = Detail::why;  // what the records hold
   int n_logits = 5;             // of every step the highest so many go into the record; steps that stay from the request before keep theirs
-  bool shadow = true;           // keep the uncompressed history (local figures, edits in mid-text)
+  bool history = true;          // keep the uncompressed history (local figures, edits in mid-text)
   MeasureSet measures = {};     // of POLICIES.md section 6
 };
 

@@ -40,8 +40,10 @@ int common_prefix(std::span<const int> a, std::span<const int> b) {
 RecordOptions record_options(const RunRequest& request) {
   MeasureSet measures = request.measures;
   measures.queries = false;  // of the prompt alone: what the lanes have stays right (add_clouds)
-  return {
-      .captures = request.detail == Detail::why, .measures = measures, .slots = request.detail >= Detail::slots, .shadow = request.shadow};
+  return {.captures = request.detail == Detail::why,
+          .measures = measures,
+          .slots = request.detail >= Detail::slots,
+          .history = request.history};
 }
 
 /// What decides the tokens after the prompt.
@@ -558,7 +560,7 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   out.model_stamp = model.files.stamp;
   out.prefill_mode = mode == PromptMode::prefill;
   out.follow = name_of(request.follow);
-  out.shadow = request.shadow;
+  out.history = request.history;
   out.measures = request.measures;
   out.n_prompt = static_cast<int>(ids.size());
   out.vocabulary = vocabulary;

@@ -224,9 +224,9 @@ TEST_F(LectureTest, BarsWithoutHistoryOfferToCaptureIt) {
   LectureBars& bars = window->lectureMode().page().attention();
   ASSERT_FALSE(bars.shown().empty());
   EXPECT_FALSE(bars.captureButton().isVisible()) << "the history is kept";
-  window->controller().setShadow(false);
+  window->controller().setHistory(false);
   ASSERT_TRUE(settle());
-  ASSERT_TRUE(waitFor([this] { return !snapshot().shadow && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return !snapshot().history && snapshot().phase == RunPhase::idle; }, 30000));
   ASSERT_TRUE(settle());
   for (const QSize& size : {QSize(1280, 800), QSize(1600, 1000)}) {
     window->resize(size);
@@ -241,7 +241,7 @@ TEST_F(LectureTest, BarsWithoutHistoryOfferToCaptureIt) {
       window->exports().picture().save(QString("%1/lecture-capture-%2.png").arg(folder).arg(size.width()));
   }
   QTest::mouseClick(&bars.captureButton(), Qt::LeftButton);
-  ASSERT_TRUE(waitFor([this] { return snapshot().shadow && snapshot().phase == RunPhase::idle; }, 30000));
+  ASSERT_TRUE(waitFor([this] { return snapshot().history && snapshot().phase == RunPhase::idle; }, 30000));
   ASSERT_TRUE(settle());
   EXPECT_FALSE(bars.captureButton().isVisible());
   EXPECT_FALSE(std::isnan(bars.shown()[0].reference));

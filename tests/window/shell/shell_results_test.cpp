@@ -134,7 +134,7 @@ TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
                                          [&] { c.setTemperature(0.5); },
                                          [&] { c.setFollow(Follow::self); },
                                          [&] { c.setPromptMode(PromptMode::stream); },
-                                         [&] { c.setShadow(false); },
+                                         [&] { c.setHistory(false); },
                                          [&] { c.runExtra("h2o:slots=4"); },
                                          [&] {
                                            c.want({viz::WantMeasure::What::theta, true});

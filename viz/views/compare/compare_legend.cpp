@@ -84,7 +84,7 @@ void CompareLegend::draw(Painter& p, const Rect& legend, const CompareScene& s) 
   float x = draw_colours(p, legend.x0, y, s);
   if (prompt_end(snapshot, s.axis) > 0) x = draw_prompt_end_legend(p, x, y, fmt::format("prompt ends at {}", snapshot.n_prompt));
   capture_.none();
-  if (!snapshot.shadow && snapshot.lanes.size() > 1) x = capture_.draw(p, {x, y}, "attention lost", legend.x1 - x) + p.px(14);
+  if (!snapshot.history && snapshot.lanes.size() > 1) x = capture_.draw(p, {x, y}, "attention lost", legend.x1 - x) + p.px(14);
   const float end = legend.x1 + p.px(compare::kRemove), room = end - x - p.px(10);
   left_out_ = fmt::format("{}", fmt::join(s.left_out, ", "));
   left_out_at_ = {};

@@ -345,7 +345,7 @@ bool HeadGrid::draw_missing(Painter& p, const Rect& strip) {
     p.mark("not measured", "", strip, missing);
     return true;
   }
-  if (s.shadow || !needs_history(metric_)) return false;
+  if (s.history || !needs_history(metric_)) return false;
   capture_.draw(p, {12, y}, "", room);
   return true;
 }

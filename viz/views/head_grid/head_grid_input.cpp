@@ -58,7 +58,7 @@ std::vector<std::string> HeadGrid::tooltip(const Frame& frame, int layer, int he
   if (metric_ == HeadMetric::cause && !std::isnan(v))
     lines.push_back(fmt::format("KL {} → {} nats{}", format_number(frame.causes->kl_without), format_number(frame.causes->kl[index]),
                                 frame.causes->answer_returns(static_cast<int>(index)) ? ": the answer returns" : ""));
-  if (!frame.snapshot->shadow && needs_history(metric_))
+  if (!frame.snapshot->history && needs_history(metric_))
     lines.back() = std::string(metric_name(metric_)) + " not captured: M captures it now";
   if (frame.selection.steps && metric_ != HeadMetric::votes_lost && !habit_in(metric_) && !is_of_one_step(metric_)) {
     const auto value = [this](const HeadRecord& h, int seen) { return head_metric(h, metric_, seen); };

@@ -80,7 +80,7 @@ class HeadStrip final : public View {
     if (frame.has_focus) p.focus_cursor(rows.column(cursor(frame, columns), at.fate));
     draw_callout(rows, at, scale, snapshot, columns, bars.values);
     capture_.none();
-    if (!snapshot.shadow && pick.lane > 0) capture_.draw_plate(p, {axis.x0, 1}, "attention that is lost", axis.x1 - axis.x0);
+    if (!snapshot.history && pick.lane > 0) capture_.draw_plate(p, {axis.x0, 1}, "attention that is lost", axis.x1 - axis.x0);
     if (capture_.react(p.pointer(), intents))
       hover_.none(intents);
     else

@@ -289,7 +289,7 @@ class Inspector final : public View {
     capture_.none();
     measure_.none();
     const float room = axis.x1 - axis.x0, y = rows.attention.y0 - p.px(2);
-    if (history && !p.frame().snapshot->shadow) capture_.draw_plate(p, {axis.x0, y}, "attention that is lost, local error", room);
+    if (history && !p.frame().snapshot->history) capture_.draw_plate(p, {axis.x0, y}, "attention that is lost, local error", room);
     if (measure && pick.values->agreement.empty())
       measure_.draw_plate(p, {axis.x0, y + p.px(capture_.offered() ? 20 : 0)}, "agreement of query heads, next merge targets", room);
   }

@@ -22,12 +22,12 @@ double recompute_ms(const Snapshot& s) {
 std::string measure_words(const Snapshot& s) { return fmt::format("measure now ({} or more)", format_ms(recompute_ms(s))); }
 
 std::string CaptureOffer::missing(std::string_view what) const {
-  const std::string_view is = offers_ == WantMeasure::What::shadow ? "not captured" : "not measured";
+  const std::string_view is = offers_ == WantMeasure::What::history ? "not captured" : "not measured";
   return what.empty() ? std::string(is) : fmt::format("{}: {}", what, is);
 }
 
 std::string CaptureOffer::offer(const Snapshot& s) const {
-  return offers_ == WantMeasure::What::shadow ? capture_words(s) : measure_words(s);
+  return offers_ == WantMeasure::What::history ? capture_words(s) : measure_words(s);
 }
 
 float CaptureOffer::draw(Painter& p, ImVec2 at, std::string_view what, float room) {
@@ -38,7 +38,7 @@ float CaptureOffer::draw(Painter& p, ImVec2 at, std::string_view what, float roo
   const float w = p.text_fit({x, at.y}, offer, Face::caption, t.accent, std::max(0.0f, at.x + room - x));
   p.hline(x, x + w, at.y + p.px(7), t.accent);
   rect_ = Rect{x - 4, at.y - p.px(13), x + w + 4, at.y + p.px(13)};
-  p.mark(offers_ == WantMeasure::What::shadow ? "capture" : "measure", std::string(what), *rect_, missing + " " + offer);
+  p.mark(offers_ == WantMeasure::What::history ? "capture" : "measure", std::string(what), *rect_, missing + " " + offer);
   return x + w;
 }
 

@@ -22,7 +22,7 @@ double recompute_ms(const Snapshot& s);
 /// takes too long to be asked for by merely looking. A click asks for it.
 class CaptureOffer {
  public:
-  explicit CaptureOffer(WantMeasure::What offers = WantMeasure::What::shadow) : offers_(offers) {}
+  explicit CaptureOffer(WantMeasure::What offers = WantMeasure::What::history) : offers_(offers) {}
   void none() { rect_.reset(); }
   /// On the line of `at`, at most `room` wide; `what` is missing, said before the offer. Returns where it ends.
   float draw(Painter& p, ImVec2 at, std::string_view what, float room);

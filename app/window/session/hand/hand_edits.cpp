@@ -105,7 +105,7 @@ EditsMade HandEdits::made(WhatIf::Kind kind) const {
   if (brings_back) kind = WhatIf::Kind::pin;
   WhatIf one = early(kind);
   const bool gone = kind == WhatIf::Kind::pin && !one.positions.empty() && (brings_back || !emptyEdit(one).isEmpty());
-  if (!gone || !m_workspace.snapshot().shadow) return {one};
+  if (!gone || !m_workspace.snapshot().history) return {one};
   WhatIf back = early(WhatIf::Kind::restore);
   one.step = back.step;
   one.positions = back.positions;
@@ -117,7 +117,7 @@ QString HandEdits::obstacleOf(WhatIf::Kind kind) const {
   if (const QString why = noRoom(); !why.isEmpty()) return why;
   const WhatIf what_if = made(kind).front();
   if (what_if.positions.empty()) return "the token has not been read at this step";
-  if (kind == WhatIf::Kind::restore && !m_workspace.snapshot().shadow)
+  if (kind == WhatIf::Kind::restore && !m_workspace.snapshot().history)
     return "restoring needs the uncompressed history, which is switched off";
   return emptyEdit(what_if);
 }
