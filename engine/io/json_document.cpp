@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "io/files.h"
+#include "io/parse_json.h"
 
 namespace kvscope {
 
@@ -106,7 +107,7 @@ JsonDocument JsonDocument::parse(std::string_view text, const std::string& name,
   JsonDocument document;
   document.name_ = name;
   JsonTable table(document, limits, text.size());
-  nlohmann::json::sax_parse(text.begin(), text.end(), &table);
+  parse_json<nlohmann::json>(text, table);
   return document;
 }
 

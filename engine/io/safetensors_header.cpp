@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "io/parse_json.h"
 #include "io/quote_name.h"
 
 namespace kvscope {
@@ -138,7 +139,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
 std::vector<HeaderEntry> parse_safetensors_header(std::string_view json, const std::string& file_name) {
   HeaderReader reader(file_name);
-  nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
+  parse_json<nlohmann::json>(json, reader);
   return reader.take();
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "io/json_document.h"
+#include "io/parse_json.h"
 #include "io/quote_name.h"
 
 namespace kvscope {
@@ -172,7 +173,7 @@ TokenizerDocument read_tokenizer_document(std::string_view text, const std::stri
   TokenizerDocument out;
   Reader reader(out, name);
   try {
-    JsonValue::sax_parse(text.begin(), text.end(), &reader);
+    parse_json<JsonValue>(text, reader);
   } catch (const nlohmann::json::exception&) {  // a number outside double
     throw Error(fmt::format("{}: expected JSON with numbers in the range of a double", name));
   }

@@ -2,15 +2,16 @@
 #include "trace/step_writer.h"
 
 #include <cmath>
+#include <limits>
 
 namespace kvscope {
 
 void TraceJson::number(double number, const char* what) {
-  if (std::isfinite(number)) {
+  if (std::abs(number) <= std::numeric_limits<float>::max()) {  // more is read nowhere: pictures and pages hold it in 32 bits
     value(number);
   } else {
     null();
-    warnings.insert(std::string(what) + " was not measured or not a finite number in at least one place");
+    warnings.insert(std::string(what) + " was not measured, or not a number that 32 bits can hold, in at least one place");
   }
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/session/snapshot_builder.h"
 #include "trace/slot_history.h"
 #include "trace/token_text.h"
+#include "trace/trace_checks.h"
 
 namespace kvscope {
 
@@ -93,13 +94,6 @@ void compare_slots(const JsonCursor& h, const HeadRecord& record, const SlotHist
   if (h.has("evicted_votes")) h.at("evicted_votes").whole(lost, lost);
 }
 
-/// A probability, or none; rounded on its way.
-double share_or_null(const JsonCursor& at) {
-  const double share = at.real_or_null();
-  if (share < -1e-6 || share > 1 + 1e-6) at.fail("a share from 0 to 1");
-  return share;
-}
-
 void Reader::read() {
   if (!root_.has("schema") || !root_.at("schema").is_string() || root_.at("schema").view() != "kvscope.trace/1") {
     throw Error(fmt::format("{}: expected a trace of schema kvscope.trace/1, got {}", root_.where(),
@@ -158,7 +152,7 @@ void Reader::model(const JsonCursor& m) {
   if (m.has("max_positions")) c.max_positions = m.at("max_positions").whole(0, kMaxInt);
   if (m.has("bos_id")) c.bos_id = m.at("bos_id").whole(-1, kMaxInt);
   if (m.has("eos_id")) c.eos_id = m.at("eos_id").whole(-1, kMaxInt);
-  if (m.given("weight_bytes")) out_.weight_bytes = m.at("weight_bytes").real();
+  if (m.given("weight_bytes")) out_.weight_bytes = amount_or_null(m.at("weight_bytes"));
 }
 
 void Reader::tokens() {
@@ -229,6 +223,7 @@ LaneSnapshot Reader::lane(const JsonCursor& l, bool fed_as_text) {
       lane.params.push_back({std::string(params.member_name(i)), value.is_string() ? value.text() : value.written()});
     }
   }
+  check_run_is_one(l, lane);
   if (l.has("sinks")) lane.sinks = l.at("sinks").whole(0, kMaxInt);
   if (l.has("slots_asked")) {
     lane.slots_asked = l.at("slots_asked").whole(-1, kMaxInt);
@@ -249,9 +244,9 @@ LaneSnapshot Reader::lane(const JsonCursor& l, bool fed_as_text) {
   }
   if (l.has("score_equation")) lane.score_equation = l.at("score_equation").text();
   if (l.has("stored_as")) lane.stored_as = l.at("stored_as").text();
-  if (l.given("bytes")) lane.bytes = lane.kv_bytes = l.at("bytes").real();
-  if (l.given("kv_bytes")) lane.kv_bytes = l.at("kv_bytes").real();
-  lane.slots = l.given("slots") ? l.at("slots").real() : kNotAvailable;
+  if (l.given("bytes")) lane.bytes = lane.kv_bytes = amount_or_null(l.at("bytes"));
+  if (l.given("kv_bytes")) lane.kv_bytes = amount_or_null(l.at("kv_bytes"));
+  lane.slots = l.given("slots") ? amount_or_null(l.at("slots")) : kNotAvailable;
   if (l.has("warnings")) lane.warnings = warnings_of(l, n_all_heads());
 
   const JsonCursor steps = l.at("steps");
@@ -289,6 +284,7 @@ std::vector<TopToken> Reader::top_tokens(const JsonCursor& list) const {
     token.rank_reference = t.at("rank_reference").whole(0, out_.model.vocab_size);
     out.push_back(token);
   }
+  check_sum(list, out);
   return out;
 }
 
@@ -304,8 +300,8 @@ StepRecord Reader::step(const JsonCursor& s, int index, bool fed_as_text) {
     const int next = out_.tokens[static_cast<std::size_t>(record.position) + 1].id;
     s.at("next_token").whole(next, next);
   }
-  if (s.has("nll")) record.nll = s.at("nll").real_or_null();
-  record.kl = s.at("kl").real_or_null();
+  if (s.has("nll")) record.nll = amount_or_null(s.at("nll"));
+  record.kl = amount_or_null(s.at("kl"));
   record.top1_same = s.at("top1_same").flag();
   if (s.has("probe_tokens")) record.probe_tokens = s.at("probe_tokens").whole(0, kMaxInt);
   if (s.has("logits_top")) {
@@ -314,11 +310,13 @@ StepRecord Reader::step(const JsonCursor& s, int index, bool fed_as_text) {
       const JsonCursor pair = top.at(i);
       record.logits_top.emplace_back(pair.at(std::size_t(0)).whole(0, last_token()), pair.at(std::size_t(1)).real_or_null());
     }
-    if (!record.logits_top.empty()) record.top1 = record.logits_top.front().first;
   }
-  if (s.has("top1")) record.top1 = s.at("top1").whole(0, last_token());
+  record.top1 = record.logits_top.empty() ? -1 : record.logits_top.front().first;
+  if (s.has("top1")) record.top1 = s.at("top1").whole(-1, last_token());
   // of a trace with fewer details it is known where both are the same
   record.top1_reference = s.has("top1_reference") ? s.at("top1_reference").whole(-1, last_token()) : record.top1_same ? record.top1 : -1;
+  const bool compared = !out_.lanes.empty() && static_cast<std::size_t>(index) < out_.lanes.front().steps.size();
+  check_choice(s, record, compared ? out_.lanes.front().steps[static_cast<std::size_t>(index)].get() : nullptr);
   if (s.has("top_tokens")) record.top_tokens = top_tokens(s.at("top_tokens"));
   if (s.has("heads")) {
     const JsonCursor heads = s.at("heads");
@@ -331,7 +329,7 @@ StepRecord Reader::step(const JsonCursor& s, int index, bool fed_as_text) {
   }
   if (s.has("hidden_rel_l2")) {
     const JsonCursor list = s.at("hidden_rel_l2");
-    record.hidden_rel_l2 = list.reals_or_null();
+    for (std::size_t i = 0; i < list.size(); ++i) record.hidden_rel_l2.push_back(amount_or_null(list.at(i)));
     if (record.hidden_rel_l2.size() != static_cast<std::size_t>(out_.model.n_layers))
       list.fail(fmt::format("one number per layer ({})", out_.model.n_layers));
     out_.measures.hidden = true;
@@ -357,19 +355,19 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   compare_slots(h, record, history);
   if (h.has("overridden")) record.overridden = h.at("overridden").flag();
   if (h.has("pinned")) record.pinned = h.at("pinned").wholes(0, kMaxInt);
-  record.compress_rel_l2 = h.has("compress_rel_l2") ? h.at("compress_rel_l2").real_or_null() : kNotAvailable;
-  if (h.has("local_rel_l2")) record.local_rel_l2 = h.at("local_rel_l2").real_or_null();
-  if (h.has("local_l1_wo")) record.local_l1_wo = h.at("local_l1_wo").real_or_null();
+  record.compress_rel_l2 = h.has("compress_rel_l2") ? amount_or_null(h.at("compress_rel_l2")) : kNotAvailable;
+  if (h.has("local_rel_l2")) record.local_rel_l2 = amount_or_null(h.at("local_rel_l2"));
+  if (h.has("local_l1_wo")) record.local_l1_wo = amount_or_null(h.at("local_l1_wo"));
   for (const char* key : {"merge_theta", "kvmerger_theta"})  // the latter in older files
     if (h.given(key)) record.merge_theta = h.at(key).real();
-  if (h.given("kv_bytes")) record.kv_bytes = h.at("kv_bytes").real();
-  if (h.given("read_bytes")) record.read_bytes = h.at("read_bytes").real();
+  if (h.given("kv_bytes")) record.kv_bytes = amount_or_null(h.at("kv_bytes"));
+  if (h.given("read_bytes")) record.read_bytes = amount_or_null(h.at("read_bytes"));
   if (h.given("pooled_tokens")) record.pooled_tokens = h.at("pooled_tokens").whole(0, position + 1);
   if (h.given("pooled_share")) record.pooled_share = share_or_null(h.at("pooled_share"));
-  if (h.has("attention_loss")) record.attention_loss = h.at("attention_loss").real_or_null();
-  if (h.has("theta")) record.theta = h.at("theta").real_or_null();
-  if (h.has("predictor_error")) record.predictor_error = h.at("predictor_error").real_or_null();
-  if (h.has("predictor_rel_error")) record.predictor_rel_error = h.at("predictor_rel_error").real_or_null();
+  if (h.has("attention_loss")) record.attention_loss = share_or_null(h.at("attention_loss"), 1e-3);
+  if (h.has("theta")) record.theta = amount_or_null(h.at("theta"));
+  if (h.has("predictor_error")) record.predictor_error = amount_or_null(h.at("predictor_error"));
+  if (h.has("predictor_rel_error")) record.predictor_rel_error = amount_or_null(h.at("predictor_rel_error"));
   out_.measures.theta |= h.has("theta");
   out_.measures.prediction |= h.has("predictor_error");
   return record;
@@ -478,8 +476,13 @@ void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record, con
   };
   const auto seen = static_cast<std::size_t>(position) + 1;
   if (h.has("attended")) record.attended = held_in_order(h.at("attended"), position, before);
-  if (h.has("attention")) record.attention = floats("attention", record.attended.size(), "attended slot");
-  if (h.has("reference_attention")) record.reference_attention = floats("reference_attention", seen, "token seen");
+  const auto shares = [&](const char* key, std::size_t n, const char* of_what) {
+    std::vector<float> values = floats(key, n, of_what);
+    check_shares(h.at(key), values);
+    return values;
+  };
+  if (h.has("attention")) record.attention = shares("attention", record.attended.size(), "attended slot");
+  if (h.has("reference_attention")) record.reference_attention = shares("reference_attention", seen, "token seen");
   if (h.has("agreement")) {
     const std::vector<int> heads = counted(h.at("agreement"), seen, "token seen").wholes(0, 255);
     record.agreement.assign(heads.begin(), heads.end());

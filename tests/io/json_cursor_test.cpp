@@ -29,6 +29,10 @@ TEST(Json, SaysWhereTheTextStopsBeingJson) {
   EXPECT_THAT(why_refused("\"\xff\""), HasSubstr("expected JSON"));
   EXPECT_THAT(why_refused("[1e999]"), HasSubstr("range of a double"));
   EXPECT_THAT(why_refused("1 2"), HasSubstr("expected JSON"));
+  using namespace std::string_literals;
+  EXPECT_THAT(why_refused("[1]\0junk"s), HasSubstr("f.json: expected JSON, got something else at byte 4 of 8"));
+  EXPECT_THAT(why_refused("[1]\n\0"s), HasSubstr("at byte 5 of 5"));
+  EXPECT_THAT(why_refused("{\"a\0\": 1}"s), HasSubstr("at byte 4 of"));
 }
 
 TEST(Json, GivesNoNumberThatAFloatCannotHold) {

@@ -39,9 +39,10 @@ inline Snapshot sample_run() {
     r.nll = next >= 0 ? 2.31 : kNotAvailable;
     r.kl = full ? 0 : 0.1 + index;
     r.top1_same = full;
-    r.top1 = 17;
-    r.top1_reference = full ? 17 : 4;
+    r.top1 = full ? 4 : 17;
+    r.top1_reference = 4;
     r.logits_top = {{17, 9.1}, {4, 8.7}, {9, 1.0 / 3.0}};
+    if (full) r.logits_top = {{4, 9.5}, {17, 8.5}, {9, 1.0 / 3.0}};
     r.top_tokens = {{.id = 17, .p = 0.5, .p_reference = 0.25, .logit = 9.1, .logit_reference = 8.5, .rank = 1, .rank_reference = 2},
                     {.id = 4, .p = 0.25, .p_reference = 0.5, .logit = 8.7, .logit_reference = 9.5, .rank = 2, .rank_reference = 1}};
     r.ms = 4;

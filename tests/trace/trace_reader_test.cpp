@@ -314,6 +314,87 @@ TEST(TraceReader, RefusesNumbersThatContradictEachOther) {
   }
 }
 
+/// No run can have had them, whatever else stands in the file.
+TEST(TraceReader, RefusesNumbersThatAreImpossible) {
+  const std::string full = "/lanes/0/steps/1", run = "/lanes/1", step = run + "/steps/1", head = step + "/heads/0";
+  const struct {
+    std::string at;
+    json value;
+    const char* said;
+  } cases[] = {
+      {step + "/kl", -1, "t.json: lanes[1].steps[1].kl: expected a number from 0, got -1"},
+      {step + "/kl", -1e30, "steps[1].kl: expected a number from 0, got -1e+30"},
+      {step + "/kl", -1e-9, "no error"},  // by rounding
+      {step + "/kl", nullptr, "no error"},
+      {run + "/steps/0/nll", -0.5, "steps[0].nll: expected a number from 0, got -0.5"},
+      {step + "/top1_same", true,
+       "lanes[1].steps[1].top1_same: expected false: the most likely token is 17, and the reference's 4, got true"},
+      {full + "/top1_same", false, "lanes[0].steps[1].top1_same: expected true: the most likely token is 4, and the reference's 4"},
+      {full + "/top1_reference", 9, "lanes[0].steps[1].top1_same: expected false"},
+      {step + "/top1_reference", 9, "lanes[1].steps[1].top1_reference: expected 4, the full cache's most likely token, got 9"},
+      {step + "/top1", 4, "lanes[1].steps[1].top1: expected 17, the first of logits_top, got 4"},
+      {run + "/policy", "h2o", "t.json: lanes[1].policy: expected pairs, the policy of the run \"pairs:slots=2,form=zip\", got \"h2o\""},
+      {run + "/spec", "h2o:slots=2", "lanes[1].policy: expected h2o, the policy of the run \"h2o:slots=2\", got \"pairs\""},
+      {step + "/top_tokens/0/p", 0.9, "top_tokens: expected probabilities that are together at most 1 and not 1.15"},
+      {step + "/top_tokens/1/p_reference", 0.9, "top_tokens: expected probabilities that are together at most 1 and not 1.15"},
+      {head + "/attention", {2, 0, 0}, "heads[0].attention[0]: expected a share from 0 to 1, got 2"},
+      {head + "/attention", {0.9, 0.9, 0}, "heads[0].attention: expected shares of one whole, together at most 1 and not 1.8"},
+      {head + "/reference_attention/2", -0.5, "reference_attention[2]: expected a share from 0 to 1, got -0.5"},
+      {head + "/attention_loss", 1.5, "attention_loss: expected a share from 0 to 1, got 1.5"},
+      {head + "/local_rel_l2", -1, "local_rel_l2: expected a number from 0, got -1"},
+      {head + "/kv_bytes", -8, "kv_bytes: expected a number from 0, got -8"},
+      {step + "/hidden_rel_l2/0", -1, "hidden_rel_l2[0]: expected a number from 0, got -1"},
+      {run + "/bytes", -1, "lanes[1].bytes: expected a number from 0, got -1"},
+      {run + "/slots", -3, "lanes[1].slots: expected a number from 0, got -3"},
+  };
+  const json whole = json::parse(trace_text(sample_run(), {.detail = Detail::why, .for_window = true}));
+  ASSERT_EQ(message_of(whole.dump()), "no error");
+  for (const auto& one : cases) {
+    json t = whole;
+    t[json::json_pointer(one.at)] = one.value;
+    EXPECT_THAT(message_of(t.dump()), HasSubstr(one.said)) << one.at << " " << one.value;
+  }
+}
+
+TEST(TraceReader, ValuesOfARunAreThoseOfItsSpecification) {
+  const json whole = json::parse(trace_text(sample_run(), {.detail = Detail::why}));
+  const auto read = [&](const char* spec, const char* policy, const json& params) {
+    json t = whole;
+    t["lanes"][1].update(json{{"spec", spec}, {"policy", policy}, {"params", params}});
+    return message_of(t.dump());
+  };
+  const char* const keepkv = "keepkv:slots=16,sinks=8,threshold=0.80";
+  EXPECT_EQ(read(keepkv, "keepkv", {{"slots", 16}, {"sinks", 4}, {"threshold", 0.8}}), "no error")
+      << "sinks are at most what there is room for";
+  EXPECT_THAT(read(keepkv, "keepkv", {{"slots", 8}}), HasSubstr("lanes[1].params.slots: expected at least 16, as the run"));
+  EXPECT_THAT(read(keepkv, "keepkv", {{"threshold", 0.5}}), HasSubstr("params.threshold: expected 0.80, as the run"));
+  EXPECT_THAT(read("keepkv:slots=16,form=zip", "keepkv", {{"form", "bias"}}), HasSubstr("params.form: expected zip, as the run"));
+  EXPECT_EQ(read("keepkv:slots=2", "keepkv", {{"slots", 8}}), "no error") << "raised to what is protected";
+  EXPECT_EQ(read("keepkv:ratio=0.5@evict=1,step=1", "keepkv", {{"slots", 16}}), "no error");
+  EXPECT_THAT(read("later@evict=1,step=1", "keepkv", json::object()), HasSubstr("policy: expected later, the policy of the run"));
+  EXPECT_EQ(read("later:x=1", "later", {{"x", 2}}), "no error") << "of another build: its keys may mean anything";
+}
+
+/// A relative error of a prediction can be of any size.
+TEST(TraceReader, ReadsATraceWhoseNumberWasTooLarge) {
+  Snapshot was = sample_run();
+  auto step = std::make_shared<StepRecord>(*was.lanes[1].steps[1]);
+  step->heads[0].predictor_rel_error = 2.2e51;
+  was.lanes[1].steps[1] = step;
+  const Trace is = read_trace(trace_text(was, {.detail = Detail::why}), "t.json");
+  EXPECT_TRUE(std::isnan(is.snapshot.lanes[1].steps[1]->heads[0].predictor_rel_error));
+  EXPECT_THAT(is.warnings, ::testing::Contains(HasSubstr("predictor_rel_error")));
+}
+
+TEST(TraceReader, MakesUpNoMostLikelyToken) {
+  json t = json::parse(trace_text(sample_run(), {.detail = Detail::slots}));
+  for (json& lane : t["lanes"])
+    for (json& step : lane["steps"]) step["logits_top"] = json::array();
+  const Trace trace = read_trace(t.dump(), "t.json");
+  for (const LaneSnapshot& lane : trace.snapshot.lanes)
+    for (const StepPtr& step : lane.steps) EXPECT_EQ(step->top1, -1);
+}
+
 TEST(TraceReader, RefusesOtherFiles) {
   EXPECT_THAT(message_of(""), HasSubstr("t.json: expected JSON"));
   EXPECT_THAT(message_of("not json"), HasSubstr("t.json: expected JSON"));
@@ -323,6 +404,8 @@ TEST(TraceReader, RefusesOtherFiles) {
   EXPECT_THAT(message_of(std::string(1000000, '[')), HasSubstr("nested"));
   EXPECT_THAT(message_of("{\"schema\":NaN}"), HasSubstr("expected JSON"));
   EXPECT_THAT(message_of("{\"schema\":1e999}"), HasSubstr("expected JSON"));
+  const std::string good = trace_text(sample_run());
+  EXPECT_THAT(message_of(good + std::string(3, '\0')), HasSubstr("t.json: expected JSON, got something else at byte"));
 }
 
 TEST(TraceReader, FailsWithASentenceForEveryTruncatedLength) {

@@ -128,10 +128,10 @@ TEST(TraceWriter, WritesNoNumberThatIsNotFiniteAndWarns) {
   EXPECT_THAT(text, Not(HasSubstr("inf")));
   const json t = json::parse(text);
   EXPECT_TRUE(t["lanes"][1]["steps"][0]["kl"].is_null());
-  EXPECT_EQ(t["warnings"], json({"kl was not measured or not a finite number in at least one place",
-                                 "logits_top was not measured or not a finite number in at least one place",
-                                 "score was not measured or not a finite number in at least one place",
-                                 "weights was not measured or not a finite number in at least one place"}));
+  EXPECT_EQ(t["warnings"], json({"kl was not measured, or not a number that 32 bits can hold, in at least one place",
+                                 "logits_top was not measured, or not a number that 32 bits can hold, in at least one place",
+                                 "score was not measured, or not a number that 32 bits can hold, in at least one place",
+                                 "weights was not measured, or not a number that 32 bits can hold, in at least one place"}));
 }
 
 TEST(TraceWriter, SaysThatLocalFiguresWereNotMeasured) {
