@@ -13,8 +13,9 @@ std::string title_of(const LaneSpec& spec) {
   constexpr std::size_t kLongest = 40;
   if (const std::optional<PolicyPair> pair = pair_of(spec)) return title_of(pair->prefill) + ", then " + title_of(pair->decode);
   const PolicyInfo& info = find_policy(spec.name);
-  const auto named = std::ranges::find(spec.given, "run", &std::pair<std::string, std::string>::first);
-  if (info.name != given_policy().name || named == spec.given.end()) return info.title;
+  const std::string key = info.name == given_policy().name ? "run" : info.keys_follow_choices ? "name" : "";
+  const auto named = std::ranges::find(spec.given, key, &std::pair<std::string, std::string>::first);
+  if (key.empty() || named == spec.given.end()) return info.title;
   return shortened(named->second, kLongest);
 }
 

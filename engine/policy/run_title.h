@@ -7,7 +7,8 @@
 
 namespace kvscope {
 
-/// What people read as the name of a run: its policy's title, or the name that the run has in the file it comes from. Throws UsageError.
+/// What people read as the name of a run: its policy's title, the name that the run has in the file it comes from, or the one that was
+/// given to parts of a user's own choice. Throws UsageError.
 std::string title_of(const LaneSpec& spec);
 
 }  // namespace kvscope

@@ -155,6 +155,13 @@ TEST(Spec, ARunOfAFileIsCalledAsTheFileCallsIt) {
   EXPECT_EQ(title_of(parse_lane_spec("snapkv:slots=4")), find_policy("snapkv").title);
 }
 
+TEST(Spec, ARunOfOnesOwnPartsIsCalledAsItIsNamed) {
+  EXPECT_EQ(title_of(parse_lane_spec("custom:stat=mean,name=Mean attention,slots=4")), "Mean attention");
+  EXPECT_EQ(title_of(parse_lane_spec(R"(custom:stat=mean,name="a, b",slots=4)")), "a, b");
+  EXPECT_EQ(title_of(parse_lane_spec("custom:stat=mean,slots=4")), find_policy("custom").title);
+  EXPECT_THAT(refusal("h2o:name=mine,slots=4"), HasSubstr("name")) << "what has a name already";
+}
+
 TEST(Spec, BrokenTextsAreRefused) {
   using namespace std::string_view_literals;
   for (const std::string_view spec : {""sv,

@@ -37,6 +37,9 @@ ParamInfo score_key() {
   return score;
 }
 
+/// Several runs of this kind on one screen would all be called alike.
+ParamInfo name_key() { return {.key = "name", .kind = ParamInfo::Kind::text, .help = "what the run is called (default: Custom)"}; }
+
 /// A key that another part has brought already stays as it is, with the choices of both.
 void add(std::vector<ParamInfo>& params, const ParamInfo& param) {
   const auto known = std::ranges::find(params, param.key, &ParamInfo::key);
@@ -119,6 +122,7 @@ PolicyRow compose(const LaneSpec& given, const std::string& where) {
     safe->default_text = protects.safeguard;
   if (parts.is("stat", "count")) params.push_back(group_of_hits());
   if (parts.is("unit", "layer") || parts.is("stat", "count")) row.takes_group = false;
+  params.push_back(name_key());
   return row;
 }
 
@@ -177,6 +181,7 @@ std::vector<PolicyRow> custom_rows() {
         with += fmt::format("{}{}={}", with.empty() ? "" : ", ", key.key, choice.value);
       }
   params.push_back(group_param());
+  params.push_back(name_key());
   std::vector<PolicyRow> rows;
   rows.push_back(std::move(row));
   return rows;
