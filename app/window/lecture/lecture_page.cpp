@@ -19,6 +19,7 @@
 #include "app/window/shell/panel.h"
 #include "app/window/shell/panel_paint.h"
 #include "snapshot/figures.h"
+#include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/lecture.h"
 
