@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -21,6 +22,8 @@
 
 namespace kvscope {
 namespace {
+
+constexpr std::size_t kLongestName = NAME_MAX - std::string_view(".2147483647-4294967295.part").size();  // that can be written in any case
 
 /// The modes that a new file does not get. Asked once: to ask is to change it for a moment.
 mode_t mask_of_user() {
@@ -36,6 +39,14 @@ mode_t mask_of_user() {
 void sync_folder(const std::string& folder) {
   const FileHandle handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (handle) ::fsync(handle.get());
+}
+
+/// A name that a disk could have, but not with what is added to it until the file is whole.
+[[noreturn]] void refuse_name(const std::string& path) {
+  const std::size_t bytes = path.size() - (path.rfind('/') + 1);
+  if (bytes <= kLongestName) throw Error(fmt::format("{}: cannot be created: a path of so many bytes is too long", path));
+  throw Error(fmt::format("{}: cannot be created: expected a name of at most {} bytes, got {}; while it is written it has some more", path,
+                          kLongestName, bytes));
 }
 
 /// Removes the unfinished file unless it was renamed into place.
@@ -186,6 +197,7 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
     descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   }
   const FileHandle file(descriptor);
+  if (!file && errno == ENAMETOOLONG) refuse_name(target);
   if (!file) throw Error(fmt::format("{}: cannot be created: {}", path, std::strerror(errno)));
   Leftover leftover(beside);
   ::flock(file.get(), LOCK_EX | LOCK_NB);

@@ -76,6 +76,20 @@ TEST(WriteAtomically, FailsWithoutTouchingAnything) {
   EXPECT_EQ(n_files(folder), 1u);
 }
 
+TEST(WriteAtomically, ANameThatIsTooLongSaysHowLongOneMayBe) {
+  const TempFolder folder;
+  for (const std::size_t bytes : {250u, 255u, 300u}) {
+    const std::string name(bytes, 'x');
+    EXPECT_THAT(message_of<Error>([&] { write_atomically(folder / name, "x"); }),
+                HasSubstr("cannot be created: expected a name of at most 228 bytes, got " + std::to_string(bytes)));
+  }
+  write_atomically(folder / std::string(228, 'x'), "x");
+  EXPECT_EQ(n_files(folder), 1u);
+  std::string deep;
+  for (int i = 0; i < 40; ++i) deep += std::string(200, 'd') + "/";
+  EXPECT_THAT(message_of<Error>([&] { write_atomically(folder / deep + "x", "x"); }), HasSubstr("a path of so many bytes is too long"));
+}
+
 TEST(ReadText, RefusesAPipeWithoutWaitingUnlessOneMakesSense) {
   const TempFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);

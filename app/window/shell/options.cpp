@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/shell/options.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
@@ -32,6 +33,7 @@
 #include "io/terminal_text.h"
 #include "policy/catalog.h"
 #include "remote/address.h"
+#include "trace/json_text.h"
 
 namespace kvscope {
 
@@ -39,6 +41,7 @@ namespace {
 
 const char* const kPlainPrompt = "The house number of Helen is 482. What is the house number of Helen? The house number of Helen is";
 constexpr std::size_t kPromptLimit = 16u << 20;
+constexpr int kMostWhole = std::numeric_limits<int>::max(), kMostSteps = 1 << 20;
 
 const char* const kHelp =
     "A run is --lane NAME[:key=value,...]: slots=N (per head) or ratio=R (of the prompt, the share kept) is its budget, the other keys\n"
@@ -58,6 +61,28 @@ std::optional<int> number(std::string_view text) {
   const auto [end, error] = from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
   return value;
+}
+
+/// A whole number from 0, in words like those of other options: the library's own write limits to their last digit.
+CLI::Validator wholeUpTo(int most) {
+  return {[most](std::string& got) {
+            const std::optional<int> value = number(got);
+            if (value && *value <= most) return std::string();
+            const bool above = !got.empty() && std::ranges::all_of(got, [](char c) { return c >= '0' && c <= '9'; });
+            const std::string expected = above || most < kMostWhole ? fmt::format("from 0 to {}", most) : std::string("0 or more");
+            return fmt::format("expected a whole number, {}, got \"{}\"", expected, got);
+          },
+          ""};
+}
+
+CLI::Validator realFrom(double least, double most) {
+  return {[=](std::string& got) {
+            double value = 0;
+            const auto [end, error] = from_chars(got.data(), got.data() + got.size(), value);
+            if (error == std::errc() && end == got.data() + got.size() && value >= least && value <= most) return std::string();
+            return fmt::format("expected a number from {} to {}, got {}", least, most, got);
+          },
+          ""};
 }
 
 std::vector<std::string> shippedLanes() {
@@ -192,7 +217,7 @@ void addOptions(CLI::App& cli, Options& options, Written& written) {
   cli.add_option("--prompt", options.prompt, "prompt text")->type_name("TEXT");
   cli.add_option("--prompt-file", options.prompt_file, "file with the prompt")->type_name("FILE")->excludes("--prompt");
   cli.add_option("--lane", options.lanes, "policy with its budget, name:key=value,...; repeat for more runs")->type_name("SPEC");
-  cli.add_option("--generate", options.generate, "tokens after the prompt")->check(CLI::Range(0, 1 << 20))->capture_default_str();
+  cli.add_option("--generate", options.generate, "tokens after the prompt")->check(wholeUpTo(kMostSteps))->capture_default_str();
   cli.add_option("--prompt-mode", options.prompt_mode, "prefill or stream")
       ->check(CLI::IsMember({"prefill", "stream"}))
       ->capture_default_str();
@@ -203,14 +228,14 @@ void addOptions(CLI::App& cli, Options& options, Written& written) {
   cli.add_option("--store", options.store, "folder that kvscope-cli sweep --store fills: its curves on the page of sweeps")
       ->type_name("DIR");
   cli.add_option("--scenes", options.scenes, "file with other scenes for the lecture")->type_name("FILE");
-  cli.add_option("--ghosts", options.ghosts, "hatch what leaves within so many steps")->check(CLI::Range(0, 1 << 20))->type_name("STEPS");
+  cli.add_option("--ghosts", options.ghosts, "hatch what leaves within so many steps")->check(wholeUpTo(kMostSteps))->type_name("STEPS");
   cli.add_option("--theme", options.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
   cli.add_option("--size", written.size, "size of the window, 1600x1000")->type_name("WxH");
   cli.add_option("--select", written.select, "head to look at, L4.H1")->type_name("HEAD");
   cli.add_option("--tokens", written.tokens, "tokens to look at, 85-88")->type_name("RANGE");
   cli.add_option("--steps", written.steps, "steps that statistics count, 10-40; all by default")->type_name("RANGE");
-  cli.add_option("--step", options.step, "step to look at")->check(CLI::NonNegativeNumber);
-  cli.add_option("--show", options.lane, "run to look at, 0: the full cache; default: the last one")->check(CLI::NonNegativeNumber);
+  cli.add_option("--step", options.step, "step to look at")->check(wholeUpTo(kMostWhole));
+  cli.add_option("--show", options.lane, "run to look at, 0: the full cache; default: the last one")->check(wholeUpTo(kMostWhole));
   cli.add_option("--session", options.session, "session to open (*.kvscope)")->type_name("FILE");
   cli.add_option("--memory", written.memory,
                  "memory for recorded results, 2G or 800M, and remembered; a quarter of the machine's by default")
@@ -228,9 +253,7 @@ void addOptions(CLI::App& cli, Options& options, Written& written) {
       ->excludes("--picture");
   cli.add_option("--canvas", options.canvas, "with --picture: only atlas, head_grid, head_strip, inspector, timeline or compare")
       ->type_name("NAME");
-  cli.add_option("--scale", options.scale, "with --canvas and a .png: pixels per point")
-      ->check(CLI::Range(0.5, 8.0))
-      ->capture_default_str();
+  cli.add_option("--scale", options.scale, "with --canvas and a .png: pixels per point")->check(realFrom(0.5, 8))->capture_default_str();
   cli.add_option("--synthetic", options.synthetic,
                  "show a made-up cache of this size, 32x32x32768: layers x KV heads x tokens; no model runs")
       ->type_name("LxHxT");
@@ -287,6 +310,14 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
   for (const CLI::Option* o : cli.get_options())  // a variable of the shell that is not set is no option that was not given
     if (o->count() > 0 && o->get_items_expected_max() > 0 && o->get_name() != "--prompt" && std::ranges::count(o->results(), "") > 0)
       throw UsageError(fmt::format("{}: expected a value, got an empty one", o->get_name()));
+  // Qt has no such names: it would open and write others.
+  for (const CLI::Option* o : cli.get_options())
+    for (const std::string& got : o->results())
+      if (o->get_name() != "--prompt" && !is_utf8(got))
+        throw UsageError(
+            fmt::format("{}: expected a name in UTF-8, got \"{}\": the window opens and writes no other; rename it, or take "
+                        "kvscope-cli, which does",
+                        o->get_name(), got));
   if (options.engine == "here") options.engine.clear();
   if (!options.engine.empty()) remote::parse_address(options.engine);  // says what is wrong before there is a window
   options.view_given = cli.count("--view") > 0;
@@ -306,8 +337,6 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
   checkEnding("--report", options.report, {".html", ".pdf"});
   checkNothingRead("--picture", options.picture, options);
   checkNothingRead("--report", options.report, options);
-  if (std::isnan(options.scale))
-    throw UsageError("--scale: expected a number from 0.5 to 8, got nan");  // which is in no range, and out of none
 }
 
 /// Another scene would pass for the one that was asked for.
