@@ -17,6 +17,7 @@ std::string embedded_model();
 inline constexpr int kDefaultGenerate = 32;  // tokens after the prompt of `run` and `sweep`
 inline constexpr std::size_t kMaxProseBytes = std::size_t(64) << 20;
 inline constexpr std::size_t kMaxTokensBytes = std::size_t(16) << 20;  // of a text whose tokens are listed, as of a prompt in the window
+inline constexpr std::size_t kMaxWholeBytes = std::size_t(4) << 20;    // the same where the tokenizer takes it as a whole
 /// File with a page of prose that the embedded model was not trained on, and one with the beginning of a novel.
 std::string embedded_prose();
 std::string embedded_novel();

@@ -96,6 +96,11 @@ int tokens(const Arguments& a) {
   const TokenizerFile file = open_tokenizer_file(folder);
   if (!file.tokenizer) throw UsageError(fmt::format("tokens: {} has no tokenizer.json or tokenizer.model", folder));
   std::string text = a.prompt ? *a.prompt : read_text(*a.prompt_file, kMaxTokensBytes);
+  if (file.tokenizer->takes_whole_texts() && text.size() > kMaxWholeBytes)
+    throw Error(
+        fmt::format("{}: expected at most {} bytes, got {}: {} is of sentencepiece, which takes a text as a whole, and a hundred times its "
+                    "memory; list the tokens of a part",
+                    a.prompt ? "--prompt" : *a.prompt_file, kMaxWholeBytes, text.size(), file.path));
   std::vector<TextRange> typed;
   if (a.chat) {
     ChatInput chat = as_chat(a, folder, text);

@@ -68,6 +68,7 @@ class SentencePiece : public Tokenizer {
   bool is_special(int id) const override { return !known(id) || tokens_[static_cast<std::size_t>(id)].special; }
   std::string piece(int id) const override { return known(id) ? tokens_[static_cast<std::size_t>(id)].piece : fmt::format("⟨{}⟩", id); }
   bool adds_leading_space() const override { return adds_leading_space_; }
+  bool takes_whole_texts() const override { return true; }
 
  private:
   struct Token {

@@ -58,6 +58,9 @@ class Tokenizer {
   /// True if encode() puts a space before the text that decode() takes away again (sentencepiece add_dummy_prefix).
   virtual bool adds_leading_space() const = 0;
 
+  /// True where a text is encoded as a whole, by a library that takes about a hundred times its memory meanwhile.
+  virtual bool takes_whole_texts() const { return false; }
+
   /// Token that the tokenizer itself puts before a text, -1: none; nullopt: it does not say, and the model's config does.
   virtual std::optional<int> first_id() const { return std::nullopt; }
 

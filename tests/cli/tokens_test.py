@@ -74,6 +74,14 @@ class Tokens(CliTest):
             f.truncate((16 << 20) + 1)
         self.refuses(1, ["tokens", "--model", self.folder, "--text-file", path], f"{path}: expected at most 16777216 bytes, got 16777217")
 
+    def test_a_text_that_is_encoded_as_a_whole_has_a_lower_limit(self):
+        path = self.path("large.txt")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("a cat " * ((4 << 20) // 6 + 1))
+        self.refuses(1, ["tokens", "--text-file", path], "expected at most 4194304 bytes, got 4194306: ", "sentencepiece, which takes a text as a whole")
+        self.vocabulary("byte_words")
+        self.assertIn("4194306 bytes", self.succeeds("tokens", "--model", self.folder, "--text-file", path))
+
     def test_a_long_text_takes_memory_by_its_tokens_only(self):
         text = "The cat sat on the mat; the dog sat on the log.\n" * 20000
         path = self.write("long.txt", text)
