@@ -39,23 +39,12 @@ Trace results_of(const JsonCursor& session, const std::string& path) {
 /// The file's own words may have been changed after its results were stored, which then are of something else.
 void expect_results_of(const JsonCursor& session, const Snapshot& s, const std::string& path) {
   std::vector<std::string> notes;  // what is not known here changes nothing of the results
-  const RunRequest asked = read_request(session, &notes);
-  const auto specs = [](const auto& lanes, auto text_of) {
-    std::vector<std::string> out;
-    for (const auto& lane : lanes)
-      if (text_of(lane) != reference_policy()) out.push_back(text_of(lane));
-    return out;
-  };
-  const std::span<const TokenInfo> prompt = std::span(s.tokens).first(std::min(s.tokens.size(), static_cast<std::size_t>(s.n_prompt)));
-  const char* other = nullptr;
-  if (!asked.prompt_ids.empty() ? !std::ranges::equal(asked.prompt_ids, prompt, {}, {}, &TokenInfo::id)
-                                : session.given("prompt") && !s.prompt.empty() && s.prompt != asked.prompt)
-    other = "prompt";
-  else if (session.given("lanes") &&
-           specs(asked.lanes, [](const LaneSpec& l) { return l.text; }) != specs(s.lanes, [](const LaneSnapshot& l) { return l.spec; }))
-    other = "runs";
-  else if (session.given("prompt_mode") && s.prefill_mode != (asked.mode == PromptMode::prefill))
-    other = "prompt mode";
+  RunRequest asked = read_request(session, &notes);
+  if (!session.given("prompt")) asked.prompt = s.prompt;
+  if (!session.given("prompt_mode")) asked.mode = s.prefill_mode ? PromptMode::prefill : PromptMode::stream;
+  if (!session.given("lanes"))
+    for (const LaneSnapshot& lane : s.lanes) asked.lanes.push_back(lane_spec_of_result(lane.spec));
+  const char* const other = not_of(asked, s);
   if (other)
     throw Error(
         fmt::format("{}: expected results of the session's own request, got those of other {}: it was changed after they were stored; "

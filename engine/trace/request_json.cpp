@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 #include <string>
 
 #include <fmt/ranges.h>
@@ -96,6 +97,21 @@ void write_request(JsonText& out, const RunRequest& r) {
 }
 
 bool is_request_key(std::string_view key) { return std::ranges::find(kKeys, key) != kKeys.end(); }
+
+const char* not_of(const RunRequest& r, const Snapshot& s) {
+  const std::span<const TokenInfo> prompt = std::span(s.tokens).first(std::min(s.tokens.size(), static_cast<std::size_t>(s.n_prompt)));
+  const bool same_text = r.prompt_text != PromptText::plain || s.prompt.empty() || s.prompt == r.prompt;
+  if (r.prompt_ids.empty() ? !same_text : !std::ranges::equal(r.prompt_ids, prompt, {}, {}, &TokenInfo::id)) return "prompt";
+  const auto specs = [](const auto& lanes, auto text_of) {
+    std::vector<std::string> out;
+    for (const auto& lane : lanes)
+      if (text_of(lane) != reference_policy()) out.push_back(text_of(lane));
+    return out;
+  };
+  if (specs(r.lanes, [](const LaneSpec& l) { return l.text; }) != specs(s.lanes, [](const LaneSnapshot& l) { return l.spec; }))
+    return "runs";
+  return s.prefill_mode != (r.mode == PromptMode::prefill) ? "prompt mode" : nullptr;
+}
 
 RunRequest read_request(const JsonCursor& f, std::vector<std::string>* notes) {
   if (!f.is_object()) f.fail("what a run is asked to be, an object");

@@ -163,6 +163,7 @@ void Document::openSessionFile(const QString& path) {
   try {
     const SeenFile file = SeenFile::now(path);
     const ReadSession read = takeUpSession(path);
+    if (m_model.options.ofSession()) expectAllRuns(path);
     if (!isModel(folderOf(read.session)) && (read.session.results.zlib.isEmpty() || m_model.options.ofSession()))
       return offerWithoutModel(read.session, path);
     const QStringList outside = filesOutside(read.session, path, folderOf(read.session));
@@ -409,6 +410,7 @@ void Document::keepJournal() {
 }
 
 void Document::offerRecovery() {
+  if (const QString why = m_journal->findFailure(); !why.isEmpty()) m.rows.notices().showAfter(why, why);
   QString unread;
   const std::optional<LeftSession> left = newestLeft(m_model.options.journalFolder(), &unread);
   if (!left) return unread.isEmpty() ? void() : m.welcome.sayUnread(unread);

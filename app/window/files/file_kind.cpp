@@ -26,10 +26,10 @@ FileKind kindOfFile(const QString& path) {
   if (GgufFile::is_one(path.toStdString())) return FileKind::model;  // whatever its name: Ollama names them by their hash
   head.replace(" ", "");
   if (head.trimmed().startsWith('{')) {
+    if (head.contains("\"kvscope\":\"session\"")) return FileKind::session;  // whose results are a trace
     if (head.contains("\"kvscope.trace/")) return FileKind::trace;
     if (head.contains("\"kvscope.kept/")) return FileKind::kept;
     if (head.contains("\"kvscope\":\"scenes\"")) return FileKind::lesson;
-    if (head.contains("\"kvscope\":\"session\"")) return FileKind::session;
   }
   return ends(".kvscope") || ends(".json") ? FileKind::session : FileKind::prompt;
 }

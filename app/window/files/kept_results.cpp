@@ -15,6 +15,7 @@ namespace kvscope {
 KeptResults::KeptResults(WindowModel& model, StoredResults& results, MessageBar& notices)
     : m_model(model), m_results(results), m_notices(notices) {
   connect(&m_results, &StoredResults::modelIsAnother, this, &KeptResults::sayAnother);
+  connect(&m_results, &StoredResults::unusable, this, &KeptResults::sayUnusable);
 }
 
 void KeptResults::follow(const SavedSession& session, const QString& path, const QString& folder, bool loads) {
@@ -23,6 +24,7 @@ void KeptResults::follow(const SavedSession& session, const QString& path, const
   m_session = m_known = session;
   m_path = path;
   m_loads = loads;
+  m_results.examine(session, path);
   if (!session.results.model_sha256.isEmpty() && !m_model.controller.computesElsewhere())
     m_results.compareModel(session.results, path, folder);
 }
@@ -48,6 +50,14 @@ void KeptResults::takeSnapshot() {
   if (s.phase != RunPhase::failed || s.loading.empty() || workKey(m_session->request) != workKey(m_model.controller.request())) return;
   const SavedSession session = *std::exchange(m_session, std::nullopt);
   if (!m_model.options.ofSession()) Q_EMIT wanted(session, QString("does not open (%1)").arg(QString::fromStdString(s.failure)));
+}
+
+/// What is shown is not what was saved, and saving must not write it again.
+void KeptResults::sayUnusable(const QString& path, const QString& why) {
+  if (!m_session || m_path != path || m_model.controller.viewOnly()) return;
+  forget();
+  const QString text = QString("the results that %1 holds %2: what is shown is computed anew").arg(QFileInfo(path).fileName(), why);
+  m_notices.show(text, text);
 }
 
 /// Its figures would be another model's, and what was saved would be lost with the next saving.

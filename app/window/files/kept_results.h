@@ -39,6 +39,7 @@ class KeptResults : public QObject {
 
  private:
   void sayAnother(const QString& path);
+  void sayUnusable(const QString& path, const QString& why);
 
   WindowModel& m_model;
   StoredResults& m_results;

@@ -46,6 +46,13 @@ QString typeName(const JsonCursor& value) {
   throw Error((where + ": expected " + expected + ", got " + got).toStdString());
 }
 
+/// A limit that is that of the type says nothing, unless it is exceeded.
+QString rangeWords(double least, double most, double got) {
+  const auto plain = [](double v) { return QString::number(v, 'g', 15); };
+  return most >= kLargest && got < least ? QString("a number of %1 or more").arg(plain(least))
+                                         : QString("a number from %1 to %2").arg(plain(least), plain(most));
+}
+
 QString textOf(const JsonCursor& value) {
   const std::string_view text = value.view();
   return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
@@ -86,12 +93,12 @@ class Fields {
     if (!value) return otherwise;
     if (!value->is_number()) refuse(at(key), "a number", typeName(*value));
     const double v = value->real();
-    if (!(v >= least && v <= most)) refuse(at(key), QString("a number from %1 to %2").arg(least).arg(most), QString::number(v));
+    if (!(v >= least && v <= most)) refuse(at(key), rangeWords(least, most, v), QString::fromStdString(value->shown()));
     return v;
   }
   int integer(const char* key, int otherwise, int least, int most) {
     const double v = number(key, otherwise, least, most);
-    if (v != std::floor(v)) refuse(at(key), "a whole number", QString::number(v));
+    if (v != std::floor(v)) refuse(at(key), "a whole number", QString::fromStdString(get(key)->shown()));
     return static_cast<int>(v);
   }
   std::optional<int> index(const char* key) { return get(key) ? std::optional(integer(key, 0, 0, kLargest)) : std::nullopt; }
@@ -111,7 +118,7 @@ class Fields {
       const JsonCursor value = values->at(i);
       const double v = value.is_number() ? value.real() : -1;
       if (v != std::floor(v) || v < 0 || v > kLargest)
-        refuse(at(key), "whole numbers from 0", value.is_number() ? QString::number(v) : typeName(value));
+        refuse(at(key), "whole numbers from 0", value.is_number() ? QString::fromStdString(value.shown()) : typeName(value));
       out.push_back(static_cast<int>(v));
     }
     return out;
@@ -217,7 +224,10 @@ PackedTrace resultsOf(const JsonCursor& value, QStringList& notes) {
   const std::string_view base64 = data ? data->view() : std::string_view();
   const auto read = QByteArray::fromBase64Encoding(QByteArray::fromRawData(base64.data(), static_cast<qsizetype>(base64.size())),
                                                    QByteArray::Base64Encoding | QByteArray::AbortOnBase64DecodingErrors);
-  if (!read) refuse(f.at("data"), "base64", "something else");
+  if (!read) {
+    notes << QString("%1 are damaged (data: expected base64, got something else) and were left out: they are computed anew").arg(where);
+    return {};
+  }
   return {*read, static_cast<std::size_t>(bytes), model};
 }
 
@@ -358,6 +368,11 @@ ReadSession takeUpSession(const QString& path) {
   const QString file = QFileInfo(path).canonicalFilePath();  // what a link leads to was written, not the link
   if (!file.isEmpty()) remove_unfinished(file.toStdString());
   return read;
+}
+
+void expectAllRuns(const QString& path) {
+  const JsonDocument document = JsonDocument::read(path.toStdString());
+  read_request(JsonCursor(document));
 }
 
 QStringList filesOutside(const SavedSession& session, const QString& path, const QString& model_folder) {

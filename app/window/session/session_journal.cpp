@@ -2,7 +2,13 @@
 #include "app/window/session/session_journal.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
 #include <utility>
+
+#include <unistd.h>
 
 #include <QCoreApplication>
 #include <QDir>
@@ -11,8 +17,10 @@
 #include <QRegularExpression>
 #include <QStandardPaths>
 
+#include "core/error.h"
 #include "core/failure.h"
 #include "io/files.h"
+#include "io/terminal_text.h"
 
 namespace kvscope {
 
@@ -40,6 +48,13 @@ void removeUnbegun(const QString& folder) {
     if (of_nobody.exists() && of_nobody.size() == 0 && of_nobody.lastModified().secsTo(QDateTime::currentDateTime()) > kSecondsOfALock)
       QFile::remove(of_nobody.filePath());
   }
+}
+
+/// To be said in the window; said on the terminal here.
+QString notBackedUp(const std::exception& error) {
+  QString why = QString("Your work cannot be backed up (%1). Save with Ctrl+S.").arg(QString::fromUtf8(words_of(error)));
+  std::cerr << "kvscope: " << for_terminal(why.toStdString()) << "\n";
+  return why;
 }
 
 }  // namespace
@@ -76,6 +91,28 @@ QStringList SessionJournal::left(const QString& folder) {
   return out;
 }
 
+/// Prompts are private. A folder that was there has the modes that its owner gave it.
+void SessionJournal::makeFolder() const {
+  const std::string folder = m_folder.toStdString();
+  std::error_code error;
+  if (std::filesystem::create_directories(folder, error)) std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  if (error) throw Error(folder + ": cannot be made: " + error.message());
+}
+
+QString SessionJournal::findFailure() {
+  if (m_folder.isEmpty()) return {};
+  try {
+    makeFolder();
+    const std::string folder = m_folder.toStdString();
+    if (!QFileInfo(m_folder).isDir()) throw Error(folder + ": expected a folder, got a file");
+    if (::access(folder.c_str(), W_OK | X_OK) != 0) throw Error(folder + ": cannot be written: " + std::strerror(errno));
+    return {};
+  } catch (const Error& error) {
+    m_failed = true;
+    return notBackedUp(error);
+  }
+}
+
 void SessionJournal::touch() {
   if (!m_folder.isEmpty() && !m_pause.isActive()) m_pause.start();
 }
@@ -83,24 +120,21 @@ void SessionJournal::touch() {
 bool SessionJournal::writeNow() {
   m_pause.stop();
   if (m_folder.isEmpty()) return true;
-  if (m_path.isEmpty()) {
-    // Prompts are private. A folder that was there has the modes that its owner gave it.
-    if (!QFileInfo::exists(m_folder) && QDir().mkpath(m_folder))
-      QFile::setPermissions(m_folder, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
-    const QString name = QString("unsaved-%1-%2").arg(QDateTime::currentMSecsSinceEpoch()).arg(QCoreApplication::applicationPid());
-    m_path = m_folder + '/' + name + ".kvscope";
-    m_lock = std::make_unique<QLockFile>(m_path + ".lock");
-    m_lock->setStaleLockTime(0);
-    m_lock->tryLock(0);
-  }
   try {  // a crash while writing leaves the file before
+    if (m_path.isEmpty()) {
+      makeFolder();
+      const QString name = QString("unsaved-%1-%2").arg(QDateTime::currentMSecsSinceEpoch()).arg(QCoreApplication::applicationPid());
+      m_path = m_folder + '/' + name + ".kvscope";
+      m_lock = std::make_unique<QLockFile>(m_path + ".lock");
+      m_lock->setStaleLockTime(0);
+      m_lock->tryLock(0);
+    }
     const QByteArray bytes = m_source();
     write_atomically(m_path.toStdString(), std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())),
                      Readable::by_user_only);
     return true;
   } catch (const std::exception& error) {  // memory, too
-    if (!std::exchange(m_failed, true))
-      Q_EMIT failed(QString("kvscope cannot back up your work (%1). Save with Ctrl+S.").arg(QString::fromUtf8(words_of(error))));
+    if (!std::exchange(m_failed, true)) Q_EMIT failed(notBackedUp(error));
     return false;
   }
 }

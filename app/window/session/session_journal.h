@@ -32,6 +32,8 @@ class SessionJournal : public QObject {
   /// Files that earlier programs left, newest first.
   static QStringList left(const QString& folder);
   static QString defaultFolder();
+  /// Found out before there is any work: what failed() would say, which is not said again. Empty: the folder can be written.
+  QString findFailure();
 
  public Q_SLOTS:
   void touch();     // something changed
@@ -48,6 +50,8 @@ class SessionJournal : public QObject {
   void failed(const QString& why);
 
  private:
+  void makeFolder() const;  // throws Error
+
   QString m_folder, m_path;
   Source m_source;
   std::unique_ptr<QLockFile> m_lock;

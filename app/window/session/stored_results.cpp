@@ -13,15 +13,17 @@
 #include "arch/model_parts.h"
 #include "core/error.h"
 #include "core/failure.h"
+#include "trace/request_json.h"
 #include "trace/trace_writer.h"
 
 namespace kvscope {
 
 namespace {
 
-constexpr std::size_t kMostPacked = 24u << 20;  // a file to hand out; the text of a file has a third more
-constexpr int kFast = 3;                        // levels above take many times as long for some percent less
-constexpr std::size_t kMostRatio = 64;          // real ones have 3 to 10; some hundred bytes must not become a gigabyte
+constexpr std::size_t kMostPacked = 24u << 20;    // a file to hand out; the text of a file has a third more
+constexpr int kFast = 3;                          // levels above take many times as long for some percent less
+constexpr std::size_t kMostExamined = 32u << 20;  // of a text: half a second on another thread
+constexpr std::size_t kMostRatio = 64;            // real ones have 3 to 10; some hundred bytes must not become a gigabyte
 
 QByteArray compressed(const std::string& text) {
   uLongf size = compressBound(text.size());
@@ -44,7 +46,8 @@ PackedTrace packTrace(const Snapshot& results, std::uint64_t seed, const CancelT
   return out;
 }
 
-Trace unpackTrace(const PackedTrace& packed, const QString& name) {
+/// The trace as it was packed. Throws Error: it is damaged.
+static std::string unpackedText(const PackedTrace& packed, const QString& name) {
   const auto refuse = [&name](const QString& what) { return Error((name + ": results: " + what).toStdString()); };
   if (packed.bytes > kMaxTraceBytes) throw refuse(QString("expected at most %1 bytes, got %2").arg(kMaxTraceBytes).arg(packed.bytes));
   if (packed.bytes > static_cast<std::size_t>(packed.zlib.size()) * kMostRatio)
@@ -55,7 +58,11 @@ Trace unpackTrace(const PackedTrace& packed, const QString& name) {
                                 static_cast<uLong>(packed.zlib.size()));
   if (status != Z_OK || size != text.size())
     throw refuse("not readable by zlib as the " + QString::number(packed.bytes) + " bytes they should be: the file is damaged");
-  return read_trace(text, name.toStdString() + ": results");
+  return text;
+}
+
+Trace unpackTrace(const PackedTrace& packed, const QString& name) {
+  return read_trace(unpackedText(packed, name), name.toStdString() + ": results");
 }
 
 StoredResults::StoredResults(QObject* parent) : QObject(parent) { m_thread.setMaxThreadCount(1); }
@@ -102,6 +109,25 @@ void StoredResults::compareModel(const PackedTrace& packed, const QString& path,
         const QString now = hashOf(model);
         if (now.isEmpty() || now == was) return {};
         return [this, path] { Q_EMIT modelIsAnother(path); };
+      },
+      Beside::all);
+}
+
+void StoredResults::examine(const SavedSession& session, const QString& path) {
+  start(
+      [this, session, path](const CancelToken&) -> std::function<void()> {
+        QString why;
+        try {
+          const std::string text = unpackedText(session.results, path);
+          if (text.size() > kMostExamined) return {};
+          const Trace trace = read_trace(text, "results");
+          const char* const other = not_of(session.request, trace.snapshot);
+          if (other) why = QString("are those of another request (%1) than its own").arg(other);
+        } catch (const std::exception& error) {  // memory, too
+          why = QString("are damaged (%1)").arg(QString::fromUtf8(words_of(error)));
+        }
+        if (why.isEmpty()) return {};
+        return [this, path, why] { Q_EMIT unusable(path, why); };
       },
       Beside::all);
 }

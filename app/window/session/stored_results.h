@@ -40,6 +40,9 @@ class StoredResults : public QObject {
   void keep(const QString& path, const SavedSession& session, const SnapshotPtr& results, const QString& model);
   /// modelIsAnother(path) where `model` is not what computed the results of the session that `path` holds.
   void compareModel(const PackedTrace& packed, const QString& path, const QString& model);
+  /// unusable(path, why) where the results of the session that `path` holds are damaged, or not of what it asks for. Those that would take
+  /// long to read are only unpacked.
+  void examine(const SavedSession& session, const QString& path);
   /// Of a session.
   void read(const PackedTrace& packed, const QString& name);
   /// A file of schema kvscope.trace/1.
@@ -57,6 +60,7 @@ class StoredResults : public QObject {
   void keptOpened(const kvscope::KeptOpening& opening);
   void failed(const QString& why);
   void modelIsAnother(const QString& path);
+  void unusable(const QString& path, const QString& why);
 
  private:
   enum class Beside { what_is_newer, all };  // whose start gives it up

@@ -139,6 +139,8 @@ TEST(SessionFileTest, WhatIsNoSessionIsRefusedWithThePlaceAndTheReason) {
       {with("\"version\": 1", "\"version\": \"1\""), "session.version: expected a number, got a text"},
       {with("\"generate\": 3", "\"generate\": 1e300"), "session: generate: expected a whole number in -1..1048576"},
       {with("\"generate\": 3", "\"generate\": 2.5"), "session: generate: expected a whole number"},
+      {with("\"step\": 5, ", "\"step\": -1, "), "session.selection.step: expected a number of 0 or more, got -1"},
+      {with("\"step\": 5, ", "\"step\": 3000000000, "), "session.selection.step: expected a number from 0 to 2147483647, got 3000000000"},
       {with("[\"full\", ", "[7, "), "session: lanes[0]: expected a text, got 7"},
       {with("\"tokens\": [4, 6]", "\"tokens\": [6, 4]"), "session.selection.tokens: expected [first, last]"},
       {with("\"layer\": 1", "\"layer\": -1"), "session.selection.layer"},
@@ -194,6 +196,25 @@ TEST(SessionJournalTest, AFolderThatCannotBeWrittenIsSaidOnce) {
   journal.writeNow();
   journal.writeNow();
   EXPECT_EQ(failures, 1);
+}
+
+TEST_F(WindowTest, WorkThatIsNotBackedUpIsSaidAtTheStart) {
+  for (const char* folder : {"/proc/nope", "/dev/null", "/dev/null/journal"}) {
+    window.reset();
+    options.journal = folder;
+    testing::internal::CaptureStderr();
+    window = std::make_unique<MainWindow>(options, startState(options));
+    window->show();
+    EXPECT_TRUE(settle());
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(window->notices().isVisible());
+    const std::string text = window->notices().text().toStdString();
+    EXPECT_NE(text.find(std::string("Your work cannot be backed up (") + folder), std::string::npos) << text;
+    EXPECT_NE(said.find(text), std::string::npos) << said;
+    window->controller().setPrompt("Work that nobody backs up.");
+    QTest::qWait(SessionJournal::kJournalPauseMs + 500);
+    EXPECT_EQ(window->notices().text().toStdString(), text) << "once";
+  }
 }
 
 TEST(SessionJournalTest, SavedSessionsInItsFolderAndTheFolderItselfStayAsTheyAre) {
