@@ -30,6 +30,8 @@ constexpr int kComputeTimeoutMs = 10 * 60 * 1000;
 constexpr int kFrames = 60;
 constexpr double kStepsPerSecond = 2;  // of a film, as the timeline plays them
 
+void say(const std::string& words) { std::cerr << "kvscope: " << for_terminal(words) << "\n"; }
+
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
   return values[values.size() / 2];
@@ -142,7 +144,7 @@ int writePicture(MainWindow& window, const Options& options) {
   const bool svg = path.endsWith(".svg", Qt::CaseInsensitive), csv = path.endsWith(".csv", Qt::CaseInsensitive);
   QString error;
   const auto failed = [&error](int status) {
-    std::cerr << "kvscope: " << for_terminal(error.toStdString()) << "\n";
+    say(error.toStdString());
     return status;
   };
   if (!options.canvas.empty() || csv) {
@@ -168,6 +170,18 @@ int writePicture(MainWindow& window, const Options& options) {
     return writeFile(path, canvasesAsSvg(shown, window, window.workspace()), &error) ? 0 : failed(1);
   }
   return writePng(path, window.exports().picture().toImage(), &error) ? 0 : failed(1);
+}
+
+/// What the engine says of a run stands in a window below it, which nobody sees here: that memory will be short, say. As soon as it is
+/// known.
+void sayNotices(MainWindow& window) {
+  QObject::connect(&window.workspace(), &Workspace::snapshotChanged, &window, [&window, said = std::string()]() mutable {
+    const std::string& notice = window.workspace().snapshot().notice;
+    if (notice == said) return;
+    const bool goes_on = !said.empty() && notice.starts_with(said + "; ");
+    if (!notice.empty()) say(goes_on ? notice.substr(said.size() + 2) : notice);
+    said = notice;
+  });
 }
 
 }  // namespace
@@ -204,10 +218,11 @@ int runScript(MainWindow& window, const Options& options) {
     return 1;
   }
   if (!window.document().notOpened().isEmpty()) {  // nothing to wait for: what is computed is not what was asked for
-    std::cerr << "kvscope: " << for_terminal(window.document().notOpened().toStdString()) << "\n";
+    say(window.document().notOpened().toStdString());
     return 1;
   }
   window.setAttribute(Qt::WA_DontShowOnScreen, !options.bench_draw);
+  sayNotices(window);
   QApplication::setCursorFlashTime(0);  // a picture does not depend on when the text cursor blinks
   window.show();
   if (!waitUntilSettled(window, kComputeTimeoutMs)) {
@@ -215,18 +230,19 @@ int runScript(MainWindow& window, const Options& options) {
     return 1;
   }
   if (!window.document().notOpened().isEmpty()) {
-    std::cerr << "kvscope: " << for_terminal(window.document().notOpened().toStdString()) << "\n";
+    say(window.document().notOpened().toStdString());
     return 1;
   }
   const Snapshot& snapshot = window.workspace().snapshot();
   if (snapshot.phase == RunPhase::failed) {
-    std::cerr << "kvscope: " << for_terminal(snapshot.failure) << "\n";
+    say(snapshot.failure);
     return 1;
   }
   if (!window.place().notThere().isEmpty()) {  // another place would pass for the one that was asked for
-    std::cerr << "kvscope: " << for_terminal(window.place().notThere().toStdString()) << "\n";
+    say(window.place().notThere().toStdString());
     return 1;
   }
+  if (options.ofSession() && !window.notices().isHidden()) say(window.notices().text().toStdString());
   if (options.bench_draw) return benchDraw(window);
   if (!options.store.empty()) {
     while (window.runActions().sweepPage().store().more()) QApplication::processEvents();
@@ -239,7 +255,7 @@ int runScript(MainWindow& window, const Options& options) {
     if (writeReport(window.exports().report(), QString::fromStdString(options.report),
                     options.report_sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &error))
       return 0;
-    std::cerr << "kvscope: " << for_terminal(error.toStdString()) << "\n";
+    say(error.toStdString());
     return 1;
   }
   return writePicture(window, options);

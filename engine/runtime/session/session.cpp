@@ -60,7 +60,8 @@ constexpr int kTopTokens = 10;
 constexpr int kCheckpointEvery = 64;   // steps, at least
 constexpr double kReadingShare = 0.5;  // of what the prompt costs; the rest is its compression, which no one knows before
 constexpr double kPublishEveryMs = 60;
-constexpr double kLongReadingMs = 2000;  // after it nobody notices that memory is given back
+constexpr double kWorthSaying = 1 << 30;  // bytes of records that fit
+constexpr double kLongReadingMs = 2000;   // after it nobody notices that memory is given back
 
 /// Damaged weights or an overflow show as numbers that are not finite; says where they begin.
 void check_finite(const Lane& lane, const StepRecord& record) {
@@ -79,6 +80,7 @@ void check_finite(const Lane& lane, const StepRecord& record) {
 }
 
 std::string records_notice(double needed, double limit) {
+  if (needed <= limit) return fmt::format("recorded results of this run take about {} of memory", size_text(needed));
   return fmt::format("recorded results of this run would take about {}, the limit is {}: older steps will keep only figures",
                      size_text(needed), size_text(limit));
 }
@@ -265,7 +267,8 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   const bool prefill = request.mode == PromptMode::prefill;
   check_memory(lanes, model, backend->dtype(), n_prompt + n_decode,
                prefill ? prompt_needs(request).bytes_of_rows(model.config(), backend->dtype(), n_prompt) : 0, machine_memory());
-  if (const double needed = record_estimate(lanes, model.config(), request, n_prompt, n_decode); !sink_ && needed > record_limit)
+  if (const double needed = record_estimate(lanes, model.config(), request, n_prompt, n_decode);
+      !sink_ && needed > std::min(record_limit, kWorthSaying))
     report(add_notice(records_notice(needed, record_limit)), 0);
   int n_steps = (prefill ? 1 : n_prompt) + n_decode;
   // a token costs about a sixteenth in the prompt's batch of what it costs as a step

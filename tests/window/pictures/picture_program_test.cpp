@@ -162,6 +162,73 @@ TEST(ProgramTest, BadWordsLeaveWithTwoAndSayWhatWasExpected) {
   }
 }
 
+TEST(ProgramTest, ANumberThatIsNoneIsSaidAsItWasTyped) {
+  const std::pair<QStringList, std::string> cases[] = {
+      {{"--step", "-1"}, "--step: expected a whole number, 0 or more, got \"-1\"\n"},
+      {{"--show", "-7"}, "--show: expected a whole number, 0 or more, got \"-7\"\n"},
+      {{"--step", "1.5"}, "--step: expected a whole number, 0 or more, got \"1.5\"\n"},
+      {{"--step", "99999999999"}, "--step: expected a whole number, from 0 to 2147483647, got \"99999999999\"\n"},
+      {{"--generate", "-1"}, "--generate: expected a whole number, from 0 to 1048576, got \"-1\"\n"},
+      {{"--ghosts", "x"}, "--ghosts: expected a whole number, from 0 to 1048576, got \"x\"\n"},
+      {{"--canvas", "atlas", "--scale", "9"}, "--scale: expected a number from 0.5 to 8, got 9\n"}};
+  for (const auto& [words, said] : cases) {
+    const Result result = run(words);
+    EXPECT_EQ(result.status, 2) << words.join(' ').toStdString();
+    EXPECT_THAT(result.err.toStdString(), ::testing::StartsWith(said));
+  }
+}
+
+/// Qt has no names that are no UTF-8, so that it would write another file, or say of one that is there that it is not.
+TEST_F(PictureTest, ANameThatIsNoUtf8IsRefusedWithAWord) {
+  const auto status = [&](const std::string& words) {  // bytes that QProcess would change
+    return std::system((std::string(KVSCOPE_PROGRAM) + " --generate 0 " + words + " 2>" + file("err").toStdString()).c_str()) >> 8;
+  };
+  const std::string bad = file("a").toStdString() + "$(printf '\\377')";
+  for (const std::string& words : {"--picture " + bad + ".png", "--session " + bad + ".kvscope --picture p.png", bad + ".kvscope",
+                                   "--model " + bad, "--journal " + bad, "--prompt-file " + bad}) {
+    EXPECT_EQ(status(words), 2) << words;
+    EXPECT_THAT(bytesOf(file("err")).toStdString(), ::testing::HasSubstr("expected a name in UTF-8, got")) << words;
+  }
+  EXPECT_EQ(QDir(folder.path()).entryList({"a*"}).size(), 0);
+}
+
+TEST_F(PictureTest, SaysWhatTheRunTakesWhereThatIsMuch) {
+  const QStringList words = {"--lane", "local:slots=9", "--prompt", "Once upon a time there was a cat.", "--picture", file("a.png")};
+  const Result small = run(words + QStringList{"--generate", "60", "--memory", "1M"});
+  EXPECT_EQ(small.status, 0);
+  EXPECT_THAT(small.err.toStdString(), ::testing::HasSubstr("the limit is 1.0 MiB: older steps will keep only figures"));
+}
+
+/// What the command line refuses of a session's runs is not left out of a picture without a word.
+TEST_F(PictureTest, OfASessionHasTheRunsThatItAsksFor) {
+  const QString path = file("s.kvscope");
+  const auto both = [&](const QString& edits) {
+    QFile f(path);
+    EXPECT_TRUE(f.open(QIODevice::WriteOnly));
+    f.write(QString(R"({"kvscope": "session", "version": 1, "model": {"built_in": true}, "prompt": "The cat sat on the mat. The dog sat on",
+                        "lanes": ["full", "h2o:slots=8%1"], "generate": 2})")
+                .arg(edits)
+                .toUtf8());
+    f.close();
+    const Result picture = run({"--session", path, "--picture", file("p.png")});
+    QProcess cli;
+    cli.start(KVSCOPE_CLI, {"run", "--quiet", "--session", path});
+    EXPECT_TRUE(cli.waitForFinished(60000));
+    const QString said = cli.readAllStandardError();
+    EXPECT_EQ(picture.status == 0, cli.exitCode() == 0) << edits.toStdString() << "\n" << picture.err.toStdString() << said.toStdString();
+    if (cli.exitCode() != 0) {
+      EXPECT_TRUE(picture.err.contains(said.mid(QString("kvscope-cli: ").size()).trimmed())) << picture.err.toStdString() << "\n"
+                                                                                             << said.toStdString();
+    }
+    return picture.status == 0;
+  };
+  for (const char* edits : {"@evict=-1,step=1", "@merge=3,into=3,step=1", "@evict=3", "@evict=3,step=1,layers=99", "@slots=0",
+                            "@factor=nan", "@bogus=1,step=1", "@evict=99999999999,step=1"})
+    EXPECT_FALSE(both(edits)) << edits;
+  for (const char* edits : {"", "@evict=3,step=900", "@evict=4,step=1@merge=3,into=4,step=1", "@pin=4@evict=4,step=1"})
+    EXPECT_TRUE(both(edits)) << edits;
+}
+
 TEST_F(PictureTest, OfAPlaceThatIsNotThereIsNotWrittenAndSaysWhatIs) {
   const std::pair<QStringList, const char*> cases[] = {{{"--select", "L99.H99"}, "--select: expected L0 to L5 and H0 to H3, got L99.H99"},
                                                        {{"--select", "L1.H9"}, "got L1.H9"},
