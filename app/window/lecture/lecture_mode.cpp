@@ -113,6 +113,7 @@ LectureMode::LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvase
       m_pages(pages),
       m_panels(panels),
       m_place(place),
+      m_entry(model, pages, place),
       m_stage(new LessonStage(model.workspace, model.controller, this)),
       m_guide(new LectureGuide(model.workspace, *m_stage, this)),
       m_files(new LessonFiles(*m_guide, model.workspace, model.settings.get(), this)),
@@ -165,8 +166,13 @@ void LectureMode::openLesson(const QString& path) {
     const Lesson lesson = read_lesson(path.toStdString());
     m_files->setShown(path);
     m_rows.notices().clear();
-    if (lesson.staged()) Q_EMIT lessonBegins();  // while the page is still the user's
+    if (lesson.staged() && !m_aside) {  // while what is shown is still the user's
+      m_guide->run(false);
+      if (m_on) m_entry.comeBack();
+      Q_EMIT lessonBegins();
+    }
     m_pages.show(Page::lecture);
+    m_guide->run(true);
     m_guide->setLesson(lesson);
   } catch (const Error& error) {
     m_rows.notices().show(error.what(), error.what());
@@ -253,6 +259,7 @@ void LectureMode::followHandout() {
 bool LectureMode::atCompareScene() const { return m_guide->scene() < m_guide->nScenes() && m_guide->at(m_guide->scene()).compare; }
 
 void LectureMode::takePage(Page page) {
+  if (!m_on && page == Page::lecture) m_entry.take();
   set(page == Page::lecture || (m_on && page == Page::compare));
   // The scene of the comparison belongs to its page: whoever asks for the lecture is led there, not to another scene.
   if (page != Page::lecture || !atCompareScene()) return;

@@ -8,6 +8,7 @@
 #include <QObject>
 #include <QString>
 
+#include "app/window/lecture/lecture_entry.h"
 #include "viz/draw/theme.h"
 
 class QAction;
@@ -30,11 +31,9 @@ class LectureRow;
 class LessonFiles;
 class LessonStage;
 class SpeakerNotes;
-class Pages;
 class Panels;
 class StartPlace;
 class WindowRows;
-enum class Page;
 struct WindowModel;
 
 /// File of the lesson at this place among those that come with the program; empty: there are fewer.
@@ -109,6 +108,7 @@ class LectureMode : public QObject {
   Pages& m_pages;
   const Panels& m_panels;
   const StartPlace& m_place;
+  LectureEntry m_entry;
   LessonStage* m_stage;
   LectureGuide* m_guide;
   LessonFiles* m_files;
