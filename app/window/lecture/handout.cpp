@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <QFileInfo>
 #include <QPainter>
 #include <QPdfWriter>
 #include <QTextDocument>
@@ -34,7 +35,9 @@ void beginSheets(QPdfWriter& pdf) {
 
 }  // namespace
 
-bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error) {
+bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& beside, const QString& path,
+                  QString* error) {
+  const QString notes = beside.isEmpty() ? QString() : "speaker notes: " + beside;
   const auto draw = [&](QPdfWriter& pdf) {
     beginSheets(pdf);
     QPainter painter(&pdf);
@@ -46,6 +49,7 @@ bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes
         painter.setFont(uiFont(kDots * 12 / 96));
         painter.setPen(Qt::black);
         painter.drawText(QRectF(0, 0, width, title), Qt::AlignLeft | Qt::AlignTop, lesson);
+        painter.drawText(QRectF(0, 0, width, title), Qt::AlignRight | Qt::AlignTop, notes);
       }
       const double top = title + part * static_cast<double>(row);
       const QImage& picture = scenes[i].picture;
@@ -62,13 +66,15 @@ bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes
       painter.restore();
     }
   };
-  return writePdf(path, lesson, draw, error);
+  return writePdf(path, notes.isEmpty() ? lesson : QString("%1 (%2)").arg(lesson, notes), draw, error);
 }
 
-bool writeNotes(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error) {
+bool writeNotes(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& beside, const QString& path,
+                QString* error) {
+  const QString title = QString("%1: speaker notes to %2").arg(lesson, beside);
   const auto draw = [&](QPdfWriter& pdf) {
     beginSheets(pdf);
-    QString all = QString("<p>%1: speaker notes</p>").arg(lesson.toHtmlEscaped());
+    QString all = QString("<p>%1</p>").arg(title.toHtmlEscaped());
     for (std::size_t i = 0; i < scenes.size(); ++i)
       all += sceneText(scenes[i].scene, static_cast<int>(i) + 1) + QString("<p>%1</p><hr>").arg(qs(scenes[i].scene.notes).toHtmlEscaped());
     QTextDocument words;
@@ -76,7 +82,7 @@ bool writeNotes(const QString& lesson, const std::vector<HandoutScene>& scenes, 
     words.setHtml(all);
     words.print(&pdf);
   };
-  return writePdf(path, lesson + ": speaker notes", draw, error);
+  return writePdf(path, title, draw, error);
 }
 
 Handout::Handout(LectureGuide& guide, WindowModel& model, std::function<QImage()> picture, QObject* parent)
@@ -144,14 +150,14 @@ void Handout::finish() {
   m_notes.clear();
   if (std::ranges::any_of(m_scenes, [](const HandoutScene& s) { return !s.scene.notes.empty(); })) {
     m_notes = m_path.left(m_path.lastIndexOf('.')) + "-notes.pdf";
-    writeNotes(qs(m_guide.lesson().name), m_scenes, m_notes, &why);
+    writeNotes(qs(m_guide.lesson().name), m_scenes, QFileInfo(m_path).fileName(), m_notes, &why);
   }
   if (!why.isEmpty()) {
     m_scenes.clear();
     return void(Q_EMIT failed(why));
   }
   if (m_path.endsWith(".html", Qt::CaseInsensitive)) return writePage();
-  if (writeHandout(qs(m_guide.lesson().name), m_scenes, m_path, &why))
+  if (writeHandout(qs(m_guide.lesson().name), m_scenes, QFileInfo(m_notes).fileName(), m_path, &why))
     Q_EMIT written(m_path, static_cast<int>(m_scenes.size()), m_left_out);
   else
     Q_EMIT failed(why);
@@ -164,6 +170,10 @@ void Handout::writePage() {
     lesson.scenes.push_back(scene.scene);
     lesson.scenes.back().notes.clear();
   }
+  if (!m_notes.isEmpty())
+    for (share::PagePart& part : m_parts)
+      part.facts.notes.push_back("The speaker's notes to these scenes are in a file of their own: " +
+                                 QFileInfo(m_notes).fileName().toStdString());
   m_page.write(
       [lesson = std::move(lesson), shown = ShownFacts(m_model.controller, *m_parts.front().snapshot),
        parts = std::move(m_parts)]() mutable {

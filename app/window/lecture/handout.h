@@ -23,10 +23,12 @@ struct HandoutScene {
   QImage picture;
 };
 
-/// A4 sheets of a lesson, two scenes each: picture and caption. False: `error` says why and what to do.
-bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error);
-/// What the speaker wants to say to each scene, which is for nobody else.
-bool writeNotes(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error);
+/// A4 sheets of a lesson, two scenes each: picture and caption. `beside`: the name of the file with the speaker's notes; empty: there is
+/// none. False: `error` says why and what to do.
+bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& beside, const QString& path,
+                  QString* error);
+/// What the speaker wants to say to each scene, which is for nobody else. `beside`: the name of the handout that they belong to.
+bool writeNotes(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& beside, const QString& path, QString* error);
 
 /// Goes through the scenes as paging does, takes a picture of each as it stands and what it is of, and writes them: on A4 sheets, or as a
 /// web page with the results of every scene. The guide is where it was afterwards. UI thread only.
