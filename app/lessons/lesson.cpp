@@ -46,6 +46,13 @@ std::optional<int> count_of(const JsonCursor& o, std::string_view key, int least
   return o.at(key).whole(least, most);
 }
 
+std::optional<double> share_of(const JsonCursor& o, std::string_view key) {
+  if (!o.given(key)) return std::nullopt;
+  const double share = o.at(key).real();
+  if (!(share > 0 && share <= 1)) o.at(key).fail("a share of the text, more than 0 and at most 1");
+  return share;
+}
+
 std::optional<Category> category_of(const JsonCursor& scene) {
   if (!scene.given("emphasis")) return std::nullopt;
   const JsonCursor name = scene.at("emphasis");
@@ -150,7 +157,7 @@ void check_facts(const Scene& scene, const JsonCursor& where) {
 }
 
 Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesson) {
-  only_keys(o, {"id", "name", "stage", "run", "answer", "look", "emphasis", "needs", "page", "variants", "notes"});
+  only_keys(o, {"id", "name", "stage", "run", "answer", "read", "look", "emphasis", "needs", "page", "variants", "notes"});
   Scene s;
   s.id = o.text_or("id", "", kMostName);
   if (s.id.empty()) throw Error(fmt::format("{}.id: expected a scene with an \"id\", got none", o.where()));
@@ -158,6 +165,8 @@ Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesso
   s.stage = stage_of(o, stage, lesson);
   s.run = run_of(o);
   s.answer = count_of(o, "answer", 1, kMostGenerated);
+  s.read = share_of(o, "read");
+  if (s.answer && s.read) o.at("read").fail("no \"answer\" beside it: one step is shown");
   s.emphasis = category_of(o);
   take_look(s, o);
   const std::size_t page = o.given("page") ? place_of(o.at("page"), "", std::array{"lecture", "compare", "memory"}) : 0;

@@ -28,8 +28,8 @@ RunRequest staged(const RunRequest& from, const Stage& stage);
 /// One thought of the lecture: what is on stage, what is emphasised, where to look, and what is said.
 struct Scene {
   /// Which head and token. loss: where the run misses most; changed: what explains the first answer that differs; merging: the head
-  /// that merged most; sink: the head that pays most to the first tokens; reads: the head that pays most to a word far back which it has;
-  /// habit: the head in which `habit` is strongest.
+  /// that merged most; sink: the head that pays most to the first tokens, and those where they are emphasised; reads: the head that pays
+  /// most to a word far back which it has; habit: the head in which `habit` is strongest.
   enum class Look { stay, loss, changed, merging, sink, reads, habit };
   struct Variant {
     std::vector<std::string> conditions;  // names of facts that must hold; empty: always
@@ -38,8 +38,9 @@ struct Scene {
 
   std::string id, name;
   Stage stage;
-  std::optional<int> run;     // that is looked at, 0: the full cache
-  std::optional<int> answer;  // the step shown predicts this token of the answer, counted from 1
+  std::optional<int> run;      // that is looked at, 0: the full cache
+  std::optional<int> answer;   // the step shown predicts this token of the answer, counted from 1
+  std::optional<double> read;  // or it is the first by which this share of the text has been read
   std::optional<Category> emphasis;
   Look look = Look::stay;
   viz::Habit habit = viz::Habit::sink;

@@ -21,13 +21,19 @@ const LaneSnapshot* lane_of(const Snapshot& snapshot, const viz::Selection& at) 
   return at.lane >= 0 && i < snapshot.lanes.size() ? &snapshot.lanes[i] : nullptr;
 }
 
+/// The first step by which so many tokens of the text have been read.
+std::optional<int> step_that_read(const LaneSnapshot& lane, int n_tokens) {
+  const auto step = std::ranges::find_if(lane.steps, [&](const StepPtr& s) { return s && s->position >= n_tokens - 1; });
+  if (step == lane.steps.end()) return std::nullopt;
+  return static_cast<int>(step - lane.steps.begin());
+}
+
 /// The step that predicts the n-th token of the answer, as far as there is one. The end of a prompt that was read at once predicts the
 /// first.
 std::optional<int> answer_step(const Snapshot& snapshot, const LaneSnapshot& lane, int n) {
-  const auto end = std::ranges::find_if(lane.steps, [&](const StepPtr& step) { return step && step->position >= snapshot.n_prompt - 1; });
-  if (end == lane.steps.end()) return std::nullopt;
-  const auto first = static_cast<int>(end - lane.steps.begin());
-  return std::min(first + n - 1, static_cast<int>(lane.steps.size()) - 1);
+  const std::optional<int> first = step_that_read(lane, snapshot.n_prompt);
+  if (!first) return std::nullopt;
+  return std::min(*first + n - 1, static_cast<int>(lane.steps.size()) - 1);
 }
 
 void look_at(viz::Selection& at, const viz::Loss& loss) {
@@ -78,8 +84,8 @@ bool to_merging(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot
   return most.second > 0;
 }
 
-/// The head that pays most to the first tokens, in this step's query.
-bool to_sink(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane) {
+/// The head that pays most to the first tokens, in this step's query. `framed`: and those tokens, of a long text a narrow strip.
+bool to_sink(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& lane, bool framed) {
   const viz::HeadPick pick = viz::pick_head(snapshot, at);
   if (pick.record == nullptr) return false;
   const int n_first = lane.sinks > 0 ? lane.sinks : kFirst;
@@ -93,6 +99,7 @@ bool to_sink(viz::Selection& at, const Snapshot& snapshot, const LaneSnapshot& l
     at.layer = head.layer;
     at.kv_head = head.kv_head;
   }
+  if (framed && most > 0) at.select({0, std::max(1, lane.sinks) - 1});
   return most > 0;
 }
 
@@ -162,7 +169,7 @@ bool to_habit(viz::Selection& at, const Snapshot& snapshot, viz::Habit habit) {
 std::optional<viz::Selection> look_of(const Scene& scene, const Snapshot& snapshot, const viz::Selection& now) {
   if (snapshot.lanes.empty()) return std::nullopt;
   viz::Selection at = now;
-  bool elsewhere = scene.run || scene.answer;
+  bool elsewhere = scene.run || scene.answer || scene.read;
   const bool on_stage = !scene.stage.empty();
   if (on_stage) {  // the same for everybody, whatever was looked at before
     const int lane_before = at.lane;
@@ -174,6 +181,7 @@ std::optional<viz::Selection> look_of(const Scene& scene, const Snapshot& snapsh
   const LaneSnapshot* lane = lane_of(snapshot, at);
   if (lane == nullptr || lane->steps.empty()) return std::nullopt;
   if (scene.answer) at.step = answer_step(snapshot, *lane, *scene.answer);
+  if (scene.read) at.step = step_that_read(*lane, static_cast<int>(std::lround(*scene.read * snapshot.n_prompt)));
   switch (scene.look) {
     case Scene::Look::stay:
       break;
@@ -187,7 +195,7 @@ std::optional<viz::Selection> look_of(const Scene& scene, const Snapshot& snapsh
       elsewhere |= to_merging(at, snapshot, *lane);
       break;
     case Scene::Look::sink:
-      elsewhere |= to_sink(at, snapshot, *lane);
+      elsewhere |= to_sink(at, snapshot, *lane, scene.emphasis == Category::sink);
       break;
     case Scene::Look::reads:
       elsewhere |= to_read(at, snapshot);

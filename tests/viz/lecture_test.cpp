@@ -168,7 +168,7 @@ TEST(AttentionPairsTest, TheFullCacheIsItsOwnReference) {
 TEST(LectureFactsTest, WhatIsPracticallyTheSameIsSaidInWords) {
   Snapshot s = streamed();
   auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[50]);
-  for (const auto& [kl, words] : {std::pair(3.71e-5, "practically the same (less than 0.001 nats apart)"), {0.26, "0.260 nats apart"}}) {
+  for (const auto& [kl, words] : {std::pair(3.71e-5, "practically the same (KL less than 0.001)"), {0.26, "0.260 apart by KL"}}) {
     step->kl = kl;
     s.lanes[3].steps[50] = std::make_shared<StepRecord>(*step);
     EXPECT_EQ(lecture_facts(s, at(3, 50)).at("apart").text, words);

@@ -189,7 +189,7 @@ void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int la
 /// How far apart two distributions are, in words.
 std::string apart_words(double kl) {
   if (std::isnan(kl)) return std::string(kNotAvailableText);
-  return kl < kSameNats ? "practically the same (less than 0.001 nats apart)" : format_number(kl) + " nats apart";
+  return kl < kSameNats ? "practically the same (KL less than 0.001)" : format_number(kl) + " apart by KL";
 }
 
 /// What follows the text, without the blank before it: one word or number. A run that is fed the reference's text says what comes behind

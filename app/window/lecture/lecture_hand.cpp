@@ -86,7 +86,7 @@ void LectureHand::refresh() {
   const QString beside = QString("%1 in %2, in a run beside this one; Ctrl+Z takes it back").arg(which, m_hand.scopeWords());
   const QString where = " in " + qs(m_workspace.editScope());  // where there is room; what is said of the edit names them, too
   word(m_why, "Why?", "W", QString("Why %1 has no slot of its own in this head: below").arg(which));
-  const int room = parentWidget()->width() * 11 / 20 - (away ? m_why->sizeHint().width() : 0);  // the title has the rest
+  const int room = parentWidget()->width() * 7 / 10 - (away ? m_why->sizeHint().width() : 0);  // the title makes do with the rest
   const auto words = [&](const QPushButton& b, const QString& verb) {
     const int around = b.sizeHint().width() - b.fontMetrics().horizontalAdvance(b.text()) +
                        b.fontMetrics().horizontalAdvance(writing ? " (Esc, E)" : " (R)");

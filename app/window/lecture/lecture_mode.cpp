@@ -204,14 +204,7 @@ void LectureMode::connectGuide() {
   connect(m_guide, &LectureGuide::sceneChanged, m_page,
           [this] { m_page->showMemory(m_guide->scene() < m_guide->nScenes() && m_guide->at(m_guide->scene()).memory); });
   followHandout();
-  // Where no token is meant, the words that are answered are, and the category that is spoken of: a long text hides them beyond its edge.
-  connect(m_guide, &LectureGuide::arrived, this, [this] {
-    PromptEditor& editor = m_page->prompt().editor();
-    editor.showAnew();
-    if (m_model.workspace.selection().tokens) return;
-    if (m_guide->at(m_guide->scene()).answer) editor.showEnd();
-    editor.showEmphasis();
-  });
+  connect(m_guide, &LectureGuide::arrived, this, &LectureMode::showMeant);
   connect(m_guide, &LectureGuide::leftOut, this, [this](const QString& words) {
     if (!m_handout->running()) m_rows.say(words);
   });
@@ -222,6 +215,16 @@ void LectureMode::connectGuide() {
     if (!compare) m_scene_before_compare = m_guide->scene();
     if (compare != m_pages.shows(Page::compare)) m_pages.show(compare ? Page::compare : Page::lecture);
   });
+}
+
+/// Where no token is meant, the words that are answered are, and the category that is spoken of: a long text hides them beyond its edge.
+void LectureMode::showMeant() {
+  if (!m_guide->running() || m_guide->waiting() || m_guide->scene() >= m_guide->nScenes()) return;
+  PromptEditor& editor = m_page->prompt().editor();
+  editor.showAnew();
+  if (m_model.workspace.selection().tokens) return;
+  if (m_guide->at(m_guide->scene()).answer) editor.showEnd();
+  editor.showEmphasis();
 }
 
 /// Writing turns through the scenes on the screen: that this is what happens stands in a window of its own, which is in no picture.
@@ -305,7 +308,9 @@ void LectureMode::takeSnapshot() {
 }
 
 void LectureMode::takeSize() {
-  if (m_on) applyScale(false);
+  if (!m_on) return;
+  applyScale(false);
+  QMetaObject::invokeMethod(this, &LectureMode::showMeant, Qt::QueuedConnection);  // lines break elsewhere now
 }
 
 void LectureMode::keepPlace() { m_text = m_model.workspace.snapshot().prompt; }

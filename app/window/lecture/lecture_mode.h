@@ -88,6 +88,7 @@ class LectureMode : public QObject {
  private:
   void build();
   void connectGuide();
+  void showMeant();
   void takeLesson(const QString& path);
   void askWhy();
   void followLesson();

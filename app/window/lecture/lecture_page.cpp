@@ -46,7 +46,27 @@ LecturePanel::LecturePanel(const QString& title, const QString& facts, QWidget* 
   applyType();
 }
 
-void LecturePanel::setTitle(const QString& title) { m_title->setText(title); }
+void LecturePanel::setTitle(const QString& title, const QString& shorter) {
+  m_titles = {title, shorter.isEmpty() ? title : shorter};
+  fitTitle();
+}
+
+void LecturePanel::fitTitle() {
+  if (m_titles.isEmpty()) return;
+  const QMargins margins = layout()->contentsMargins();
+  const auto* header = static_cast<QHBoxLayout*>(layout()->itemAt(0)->layout());
+  int room = width() - margins.left() - margins.right();
+  for (int i = 2; i < header->count(); ++i)  // behind title and facts
+    if (const QWidget* control = header->itemAt(i)->widget(); !control->isHidden())
+      room -= control->sizeHint().width() + 2 * header->spacing();
+  const bool fits = m_title->fontMetrics().horizontalAdvance(m_titles.front()) <= room;
+  m_title->setText(fits ? m_titles.front() : m_titles.back());
+}
+
+bool LecturePanel::event(QEvent* event) {
+  if (event->type() == QEvent::LayoutRequest || event->type() == QEvent::Resize) fitTitle();
+  return QFrame::event(event);
+}
 
 void LecturePanel::setFacts(const QString& facts) { m_facts->setText(facts); }
 
@@ -169,7 +189,10 @@ void LecturePage::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const bool head = selectedHead(snapshot, s.layer, s.kv_head).has_value();
   const bool reads = TokenColours::headThatReads(m_workspace) != nullptr;
-  m_text_panel->setTitle(reads ? "This head reads" : head ? "This head remembers" : "The text, in all heads together");
+  m_text_panel->setTitle(reads  ? "This head reads"
+                         : head ? "This head remembers"
+                                : "The text, in all heads together",
+                         head ? "This head" : "The text");
   m_atlas_panel->setTitle(QString("All %1 heads").arg(viz::n_heads_total(snapshot)));
   const LaneSnapshot* lane = m_workspace.lane();
   const QString by_hand = lane ? handWords(snapshot, edits_of(lane->spec)) : QString();
@@ -189,7 +212,8 @@ void LecturePage::refresh() {
   const viz::HeadPick pick = viz::pick_head(snapshot, s);
   if (head && !m_head_before && pick.lane > 0 && pick.record != nullptr && !viz::held_slots(*pick.record).alike())
     framed << counted(pick.values->n_slots, "slot", "slots");  // of which other heads have more or fewer
-  if (s.tokens) {
+  constexpr int kAWord = 3;                                    // tokens: of longer ones the frame has to do
+  if (s.tokens && s.tokens->last - s.tokens->first < kAWord) {
     const QString words = qs(viz::quoted(viz::token_range_text(snapshot.tokens, s.tokens->first, s.tokens->last, 16)));
     framed << words;
   }

@@ -30,7 +30,8 @@ class LecturePanel : public QFrame {
 
  public:
   LecturePanel(const QString& title, const QString& facts, QWidget* content, QWidget* parent = nullptr);
-  void setTitle(const QString& title);
+  /// `shorter`: where the controls beside it need the room.
+  void setTitle(const QString& title, const QString& shorter = {});
   void setFacts(const QString& facts);
   QString title() const { return m_title->text(); }
   QString facts() const;
@@ -40,11 +41,14 @@ class LecturePanel : public QFrame {
   void makeRoomForControls();
 
  protected:
+  bool event(QEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:
   void applyType();
+  void fitTitle();
 
+  QStringList m_titles;  // as it should be, and where there is less room
   QLabel* m_title;
   ElidedLabel* m_facts;
   bool m_applying = false, m_roomy = false;

@@ -30,13 +30,41 @@
 
 namespace kvscope {
 
+namespace {
+
+constexpr double kMostName = 170;  // px at 100 % of the name of a run
+
+}  // namespace
+
+/// A list of policies that shows the name of the run which has the chosen one: captions and comparisons call it so, too.
+class RunBox : public QComboBox {
+ public:
+  using QComboBox::QComboBox;
+  void setRunName(const QString& name) {
+    m_name = name;
+    setAccessibleDescription(shown());
+    update();
+  }
+  /// What was changed by hand is still of its policy.
+  QString shown() const { return m_name.startsWith(currentText()) ? currentText() : m_name; }
+
+ protected:
+  void initStyleOption(QStyleOptionComboBox* option) const override {
+    QComboBox::initStyleOption(option);
+    option->currentText = fontMetrics().elidedText(shown(), Qt::ElideRight, px(*this, kMostName));
+  }
+
+ private:
+  QString m_name;
+};
+
 LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools, QWidget* parent)
     : QFrame(parent),
       m_workspace(workspace),
       m_playback(playback),
       m_tools(tools),
       m_slots(new QLabel(this)),
-      m_policy(new QComboBox(this)),
+      m_policy(new RunBox(this)),
       m_slider(new BudgetSlider(workspace, this)),
       m_step(new QPushButton(this)) {
   setObjectName("lectureRow");
@@ -141,7 +169,8 @@ void LectureRow::fitPolicy() {
   int longest = px(*this, 80);
   for (int i = 0; i < m_policy->count(); ++i) longest = std::max(longest, metrics.horizontalAdvance(m_policy->itemText(i)));
   m_policy->view()->setMinimumWidth(longest + px(*this, 40));
-  m_policy->setFixedWidth(metrics.horizontalAdvance(m_policy->currentText()) + px(*this, 46));
+  const int name = std::min(metrics.horizontalAdvance(m_policy->shown()), px(*this, kMostName));
+  m_policy->setFixedWidth(name + px(*this, 46));
 }
 
 /// The longest words that leave room for the rest of the row.
@@ -251,6 +280,8 @@ void LectureRow::wordSlots() {
 void LectureRow::refresh() {
   m_policy->setEnabled(m_tools.policyBox()->isEnabled());
   m_policy->setCurrentIndex(m_tools.policyBox()->currentIndex());
+  const LaneSnapshot* lane = m_workspace.lane();
+  m_policy->setRunName(lane ? qs(lane->title) : m_policy->currentText());
   fitPolicy();
   m_slider->setEnabled(m_tools.budgetSlider()->isEnabled());
   m_ghosts->setChecked(m_workspace.ghostSteps() > 0);

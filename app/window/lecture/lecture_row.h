@@ -20,6 +20,7 @@ class QToolButton;
 namespace kvscope {
 
 class Playback;
+class RunBox;
 class ToolRow;
 class Workspace;
 
@@ -59,7 +60,7 @@ class LectureRow : public QFrame {
   Playback& m_playback;
   ToolRow& m_tools;
   QLabel* m_slots;
-  QComboBox* m_policy;
+  RunBox* m_policy;
   QSlider* m_slider;
   QPushButton* m_step;
   QToolButton *m_ghosts, *m_back, *m_play, *m_forward, *m_menu, *m_leave;

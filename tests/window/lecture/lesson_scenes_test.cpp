@@ -63,6 +63,11 @@ TEST_P(LessonScene, WhatItsCaptionNamesIsMarkedInTheText) {
     if (scene.compare || scene.memory) continue;
     const viz::Facts facts = viz::lecture_facts(snapshot(), selection());
     EXPECT_EQ(unmarked(facts), "") << where;
+    for (const QSize& size : {QSize(1920, 1080), QSize(1280, 800)}) {
+      window->resize(size);
+      ASSERT_TRUE(settle());
+      EXPECT_EQ(unmarked(facts), "") << size.width() << " " << where;
+    }
     const auto names = [&](const std::string& fact) {
       return std::ranges::any_of(scene.variants,
                                  [&](const Scene::Variant& v) { return (v.message + v.text).find("{" + fact) != std::string::npos; });

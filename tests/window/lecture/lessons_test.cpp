@@ -54,33 +54,38 @@ std::string without_bar(const QString& words, LectureMode& mode, const viz::Fact
   return missing;
 }
 
-/// Numbers of a caption that nothing else on the screen has, so that they can only be believed. Left out are texts in «».
-std::string only_in_words(QString words, MainWindow& window) {
-  LectureMode& mode = window.lectureMode();
-  QStringList seen;
-  for (const QLabel* label : mode.row().findChildren<QLabel*>()) seen << label->text();
-  for (const QPushButton* button : mode.row().findChildren<QPushButton*>()) seen << button->text();
-  if (window.page() == MainWindow::Page::compare) {
-    for (const viz::Mark& m : window.canvas("compare")->view().marks()) seen << qs(m.value);
-  } else {
-    LecturePage& page = mode.page();
-    for (LecturePanel* panel : {&page.textPanel(), &page.atlasPanel(), &page.attentionPanel(), &page.nextPanel()})
-      seen << panel->title() << panel->facts();
-    seen << page.attention().accessibleDescription() << page.next().accessibleDescription();
-    if (page.memory().isVisible()) seen << page.memory().accessibleDescription();
-    for (const viz::Mark& m : mode.atlas().view().marks()) seen << qs(m.value);
-  }
-  words.remove(QRegularExpression("«[^»]*»( #[0-9]+)?"));
+/// A number of a caption, and what the screen paints that has it, too; empty: it can only be believed.
+struct CaptionNumber {
+  QString number, painted;
+};
+
+QStringList numbers_in(const QString& text) {
   static const QRegularExpression number("(?<![A-Za-z])[0-9]+(?:[\\x{2009}\\x{202f}\\x{a0} ][0-9]{3}\\b)*(?:\\.[0-9]+)?");
-  const auto numbers = [](const QString& text) {
-    QStringList out;
-    for (auto it = number.globalMatch(text); it.hasNext();) out << it.next().captured();
-    return out;
-  };
-  const QStringList there = numbers(seen.join(" | "));
+  QStringList out;
+  for (auto it = number.globalMatch(text); it.hasNext();) out << it.next().captured();
+  return out;
+}
+
+/// Left out are texts in «», which stand as they are in the text or the answer.
+std::vector<CaptionNumber> caption_numbers(MainWindow& window) {
+  const LectureCaption& caption = window.lectureMode().caption();
+  const QRectF below(caption.mapTo(&window, QPoint()), caption.size());
+  std::map<QString, QString> painted;
+  for (const testing::Ink& ink : testing::inksOf(window))
+    if (!below.contains(ink.box.center()) && ink.shown.intersects(ink.box.toRect()))
+      for (const QString& number : numbers_in(ink.text)) painted.emplace(number, ink.text);
+  std::vector<CaptionNumber> out;
+  for (const QString& number : numbers_in(caption.text().remove(QRegularExpression("«[^»]*»")))) {
+    const auto it = painted.find(number);
+    out.push_back({number, it == painted.end() ? QString() : it->second});
+  }
+  return out;
+}
+
+std::string only_in_words(MainWindow& window) {
   std::string missing;
-  for (const QString& figure : numbers(words))
-    if (!there.contains(figure)) missing += figure.toStdString() + " ";
+  for (const CaptionNumber& n : caption_numbers(window))
+    if (n.painted.isEmpty()) missing += n.number.toStdString() + " ";
   return missing;
 }
 
@@ -131,7 +136,7 @@ TEST_P(BuiltInLesson, PagedThroughShowsEveryScene) {
     EXPECT_EQ(window->page(), scene.compare ? MainWindow::Page::compare : MainWindow::Page::lecture) << where;
     EXPECT_LE(mode().caption().lines(), 2) << where;
     EXPECT_EQ(without_bar(mode().caption().text(), mode(), viz::lecture_facts(snapshot(), selection())), "") << where;
-    EXPECT_EQ(only_in_words(mode().caption().text(), *window), "") << where;
+    EXPECT_EQ(only_in_words(*window), "") << where;
     EXPECT_EQ(mode().page().memory().isVisible(), scene.memory) << where;
     for (const QSize& size : {QSize(1920, 1080), QSize(1280, 800)}) {
       window->resize(size);
@@ -155,7 +160,10 @@ TEST_P(BuiltInLesson, PagedThroughShowsEveryScene) {
       else
         EXPECT_EQ(whole, says) << where;
     }
-    if (qEnvironmentVariableIsSet("KVSCOPE_STORY_PICTURES")) std::printf("%s\n", where.c_str());
+    if (qEnvironmentVariableIsSet("KVSCOPE_STORY_PICTURES")) {
+      std::printf("%s\n", where.c_str());
+      for (const CaptionNumber& n : caption_numbers(*window)) std::printf("  %s: %s\n", qPrintable(n.number), qPrintable(n.painted));
+    }
     picture(QString("%1-%2-%3").arg(name).arg(i + 1).arg(qs(scene.id)));
     press(Qt::Key_PageDown);
   }
@@ -177,7 +185,9 @@ TEST_F(LessonTest, TheTextOnScreenIsToldOfTheRunThatIsLookedAt) {
   };
   const auto n_lanes = static_cast<int>(snapshot().lanes.size());
   ASSERT_GE(n_lanes, 5);
-  for (int lane = 1; lane < n_lanes; ++lane) {
+  window->controller().setLaneSpec(1, "streaming:ratio=1");  // nothing has to go
+  ASSERT_TRUE(waitFor([this] { return snapshot().phase == RunPhase::idle && snapshot().lanes[1].spec == "streaming:ratio=1"; }, 30000));
+  for (int lane = 0; lane < n_lanes; ++lane) {
     open(builtInLesson(0));
     select_run(lane);
     QStringList left_out;
@@ -191,6 +201,7 @@ TEST_F(LessonTest, TheTextOnScreenIsToldOfTheRunThatIsLookedAt) {
       EXPECT_EQ(selection().lane, lane) << id().toStdString();
       const std::string where = id().toStdString() + ": " + mode().caption().text().toStdString();
       EXPECT_LE(mode().caption().lines(), 2) << where;
+      EXPECT_EQ(only_in_words(*window), "") << where;
       if (!guide().at(last).compare) {
         EXPECT_EQ(without_bar(mode().caption().text(), mode(), viz::lecture_facts(snapshot(), selection())), "") << where;
       }
@@ -285,6 +296,8 @@ TEST_F(LessonTest, TheMenuOfLessonsSaysThatItIsOne) {
 TEST_F(LessonTest, TheComparisonIsReadFromTheLastRow) {
   window->resize(1280, 800);
   open(builtInLesson(9));
+  guide().goTo(QString("late"));
+  ASSERT_TRUE(arrived());
   ASSERT_TRUE(mode().on());
   CanvasWidget& canvas = *window->canvas("compare");
   EXPECT_GE(canvas.scale() * 12, 22) << "px of its numbers";
@@ -406,6 +419,41 @@ TEST_F(LessonTest, TheComparisonComesBackAsItStood) {
   EXPECT_EQ(compare.options()[2].current, 1);
 }
 
+/// The last scene about the user's own text stands on the page of the comparison, and others look at other heads and steps.
+TEST_F(LessonTest, WhatComesBackIsWhatTheLectureWasEnteredFrom) {
+  window->showPage(MainWindow::Page::inspector);
+  viz::Selection mine = selection();
+  mine.lane = 2;
+  mine.step = 3;
+  mine.layer = 2;
+  mine.kv_head = 1;
+  mine.select({20, 21});
+  window->workspace().setSelection(mine);
+  ASSERT_TRUE(settle());
+  const RunRequest before = window->controller().request();
+  press(Qt::Key_5, Qt::AltModifier);
+  ASSERT_TRUE(arrived());
+  for (int last = -1; last != guide().scene();) {
+    last = guide().scene();
+    press(Qt::Key_PageDown);
+    ASSERT_TRUE(arrived());
+  }
+  ASSERT_EQ(window->page(), MainWindow::Page::compare);
+  press(Qt::Key_N);
+  ASSERT_TRUE(arrived());
+  ASSERT_EQ(window->page(), MainWindow::Page::lecture);
+  ASSERT_NE(window->controller().request().prompt + window->controller().request().lanes[1].text, before.prompt + before.lanes[1].text);
+  while (guide().scene() + 1 < guide().nScenes()) {
+    press(Qt::Key_PageDown);
+    ASSERT_TRUE(arrived());
+  }
+  QTest::mouseClick(&mode().caption().backButton(), Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && window->controller().request().lanes == before.lanes; }, 30000));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->page(), MainWindow::Page::inspector);
+  EXPECT_EQ(selection(), mine);
+}
+
 TEST_F(LessonTest, PagingLeavesOutWhatIsNotThereAndSaysSo) {
   openSample();  // at 100 %: nothing is evicted or merged
   while (id() != "recent") press(Qt::Key_PageDown);
@@ -497,12 +545,11 @@ TEST_F(LessonTest, OfATokenThatIsGoneItIsAskedWhyAndItCanComeBack) {
   const viz::Selection shown = selection();
   const QString before = mode().caption().text();
   EXPECT_EQ(buttonOf(*window, "Evict"), nullptr) << "it is gone from this head";
-  window->resize(1920, 1080);
-  ASSERT_TRUE(settle());
-  EXPECT_NE(buttonOf(*window, "Restore in all heads (R)"), nullptr);
-  window->resize(1280, 800);
-  ASSERT_TRUE(settle());
-  ASSERT_NE(buttonOf(*window, "Restore (R)"), nullptr);
+  for (const QSize& size : {QSize(1920, 1080), QSize(1280, 800)}) {
+    window->resize(size);
+    ASSERT_TRUE(settle());
+    EXPECT_NE(buttonOf(*window, "Restore in all heads (R)"), nullptr) << size.width();
+  }
   QPushButton* why = buttonOf(*window, "Why? (W)");
   ASSERT_NE(why, nullptr);
   QTest::mouseClick(why, Qt::LeftButton);
@@ -704,6 +751,17 @@ TEST_F(LessonTest, LettersAreKeysUntilTheTextIsEdited) {
   EXPECT_TRUE(editor.writing());
 }
 
+/// As it stands in the bytes of a PDF.
+QByteArray titleInPdf(const QString& title) {
+  QByteArray out;
+  for (const QChar c : title) {
+    out += '\0';
+    if (QString("()").contains(c)) out += '\\';
+    out += c.toLatin1();
+  }
+  return out;
+}
+
 TEST_F(LessonTest, AHandoutHasEveryScene) {
   open(builtInLesson(8));
   QTemporaryDir folder;
@@ -720,13 +778,16 @@ TEST_F(LessonTest, AHandoutHasEveryScene) {
   EXPECT_EQ(guide().scene(), 0) << "where it was";
   QFile notes(folder.filePath("h-notes.pdf"));
   ASSERT_TRUE(notes.open(QIODevice::ReadOnly)) << "what the speaker says is in a file of its own";
-  EXPECT_TRUE(notes.readAll().startsWith("%PDF"));
+  const QByteArray spoken = notes.readAll();
+  EXPECT_TRUE(spoken.startsWith("%PDF"));
+  EXPECT_TRUE(spoken.contains(titleInPdf("Prefill and stream: speaker notes to h.pdf")));
   EXPECT_TRUE(window->rows().passing().text().contains("your notes to ")) << window->rows().passing().text().toStdString();
   EXPECT_TRUE(mode().row().menuButton()->isVisible()) << "back on the screen";
   QFile file(path);
   ASSERT_TRUE(file.open(QIODevice::ReadOnly));
   const QByteArray pdf = file.readAll();
   EXPECT_TRUE(pdf.startsWith("%PDF"));
+  EXPECT_TRUE(pdf.contains(titleInPdf("Prefill and stream (speaker notes: h-notes.pdf)")));
   EXPECT_EQ(pdf.count("/Type /Page\n"), (n_scenes + 1) / 2) << "two scenes a sheet";
   QString why;
   QObject::connect(&mode().handout(), &Handout::failed, [&](const QString& words) { why = words; });
@@ -803,6 +864,7 @@ TEST_F(LessonTest, AHandoutThatMovesSaysWhatTheScreenSaid) {
     n_parts = std::max(n_parts, scene["part"].toInt() + 1);
   }
   EXPECT_GT(n_parts, 1);
+  EXPECT_TRUE(elementOf(page, "data").contains("notes to these scenes are in a file of their own: lesson-notes.pdf"));
   EXPECT_EQ(page.count("x-kvscope-page\" id"), n_parts);
 }
 
