@@ -41,6 +41,23 @@ TEST_F(CompareTest, EveryRunHasAStripWhoseTexelsAreItsCategories) {
   EXPECT_EQ(mark("strip", "lane 0").value, "169 of 169 tokens kept in all 24 heads");
 }
 
+/// Of a long text four tokens are three pixels: what a scene speaks of is found because all else steps back.
+TEST_F(CompareTest, BesideWhatASceneIsAboutTheOtherCellsStepBack) {
+  canvas.draw(*view);
+  const std::vector<std::uint32_t> before = canvas.textures.find("compare.3")->rgba;
+  canvas.frame.emphasis = Category::sink;
+  canvas.draw(*view);
+  const std::vector<std::uint32_t> now = canvas.textures.find("compare.3")->rgba;
+  ASSERT_EQ(now.size(), before.size());
+  int n_sinks = 0;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const bool sink = before[i] == colour(cell_fill(dark_theme(), Category::sink));
+    n_sinks += sink;
+    ASSERT_EQ(now[i] == before[i], sink) << i;
+  }
+  EXPECT_GT(n_sinks, 0);
+}
+
 TEST_F(CompareTest, AShortBarHasShorterWordsRatherThanCutOnes) {
   synthetic::Shape shape;
   shape.n_prompt = 60;

@@ -163,7 +163,7 @@ void draw_reference(Painter& p, const Rect& strip, const TokenAxis& axis, const 
   const bool all = std::isfinite(m.slots) && std::abs(m.slots - seen) < 1e-9;
   const Rect bar{std::max(axis.x0, axis.x_of(0)), strip.middle_y() - p.px(kReference / 2), std::min(axis.x1, axis.x_of(seen)),
                  strip.middle_y() + p.px(kReference / 2)};
-  const Rgb fill = t.category[static_cast<std::size_t>(Category::kept)];
+  const Rgb fill = cell_fill(t, Category::kept, p.frame().emphasis);
   p.fill({bar.x0, std::max(bar.y0, strip.y0 - 2), bar.x1, std::min(bar.y1, strip.y1 + 2)}, fill);
   const bool prefill_only = is_prefill_step(*p.frame().snapshot, m.step);
   if (!prefill_only && axis.px >= 2 && axis.x_of(seen) <= axis.x1)

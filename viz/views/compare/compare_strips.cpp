@@ -83,7 +83,8 @@ StripTextures::Texture StripTextures::lane(const Frame& frame, int lane, int ste
   const LaneSnapshot& run = snapshot.lanes[static_cast<std::size_t>(lane)];
   if (run.fates == nullptr || step < 0 || step >= static_cast<int>(run.steps.size())) return {};
   const std::string state =
-      lane_state(frame, lane, step) + fmt::format(" {} {} {} {}", static_cast<int>(rows), window.first, window.last, window.bin);
+      lane_state(frame, lane, step) + fmt::format(" {} {} {} {} {}", static_cast<int>(rows), window.first, window.last, window.bin,
+                                                  static_cast<int>(frame.emphasis.value_or(Category::unseen)));
   return get(frame, fmt::format("compare.{}", lane), state, [&](Entry& entry) {
     const int n_heads = static_cast<int>(run.fates->heads.size()), columns = window.columns();
     entry.texture = {nullptr, columns, window.first / window.bin * window.bin, window.bin};
@@ -108,7 +109,7 @@ StripTextures::Texture StripTextures::lane(const Frame& frame, int lane, int ste
       std::vector<Category> row =
           categories(*run.fates, record, head, run.sinks, is_prefill_step(snapshot, step), window.first, window.last);
       row.resize(static_cast<std::size_t>(columns), Category::unseen);
-      for (const Category c : row) entry.pixels.push_back(c == Category::unseen ? 0 : colour(cell_fill(*frame.theme, c)));
+      for (const Category c : row) entry.pixels.push_back(c == Category::unseen ? 0 : colour(cell_fill(*frame.theme, c, frame.emphasis)));
     }
   });
 }
