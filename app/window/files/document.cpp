@@ -162,8 +162,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, std::opt
 void Document::openSessionFile(const QString& path) {
   try {
     const SeenFile file = SeenFile::now(path);
-    const ReadSession read = takeUpSession(path);
-    if (m_model.options.ofSession()) expectAllRuns(path);
+    const ReadSession read = takeUpSession(path, m_model.options.ofSession() ? Runs::all : Runs::known);
     if (!isModel(folderOf(read.session)) && (read.session.results.zlib.isEmpty() || m_model.options.ofSession()))
       return offerWithoutModel(read.session, path);
     const QStringList outside = filesOutside(read.session, path, folderOf(read.session));

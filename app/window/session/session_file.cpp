@@ -363,16 +363,15 @@ ReadSession readSession(const QString& path) {
   return parseSession(QByteArray(text.data(), static_cast<qsizetype>(text.size())), path);
 }
 
-ReadSession takeUpSession(const QString& path) {
+ReadSession takeUpSession(const QString& path, Runs runs) {
   ReadSession read = readSession(path);
+  if (runs == Runs::all) {
+    const JsonDocument document = JsonDocument::read(path.toStdString());
+    read_request(JsonCursor(document));
+  }
   const QString file = QFileInfo(path).canonicalFilePath();  // what a link leads to was written, not the link
   if (!file.isEmpty()) remove_unfinished(file.toStdString());
   return read;
-}
-
-void expectAllRuns(const QString& path) {
-  const JsonDocument document = JsonDocument::read(path.toStdString());
-  read_request(JsonCursor(document));
 }
 
 QStringList filesOutside(const SavedSession& session, const QString& path, const QString& model_folder) {

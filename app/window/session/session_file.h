@@ -62,11 +62,11 @@ QByteArray sessionJson(const SavedSession& session);
 ReadSession parseSession(const QByteArray& json, const QString& name);
 /// Throws Error (the file, too).
 ReadSession readSession(const QString& path);
-/// The same to go on with: what a program that was killed left beside the file while it wrote it goes.
-ReadSession takeUpSession(const QString& path);
-/// For a script, which nobody can ask: throws Error or UsageError where readSession() would note a run or a word of the request and leave
-/// it out, as kvscope-cli does of the same file.
-void expectAllRuns(const QString& path);
+/// The same to go on with: what a program that was killed left beside the file while it wrote it goes. With all runs, as for a script,
+/// which nobody can ask, it throws Error or UsageError as well where a run or a word of the request would be noted and left out: as
+/// kvscope-cli does of the same file.
+enum class Runs : std::uint8_t { known, all };
+ReadSession takeUpSession(const QString& path, Runs runs = Runs::known);
 /// Files that its runs name and that lie neither beside `path`, where it was read, nor in the model's folder: nobody has chosen them.
 QStringList filesOutside(const SavedSession& session, const QString& path, const QString& model_folder);
 /// Replaces the file only once everything is written, and no file of a model. Throws Error.

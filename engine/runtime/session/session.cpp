@@ -80,7 +80,9 @@ void check_finite(const Lane& lane, const StepRecord& record) {
 }
 
 std::string records_notice(double needed, double limit) {
-  if (needed <= limit) return fmt::format("recorded results of this run take about {} of memory", size_text(needed));
+  if (needed <= limit)
+    return fmt::format("recorded results of this run take about {} of memory, and the program in all about twice as much",
+                       size_text(needed));
   return fmt::format("recorded results of this run would take about {}, the limit is {}: older steps will keep only figures",
                      size_text(needed), size_text(limit));
 }
