@@ -66,7 +66,7 @@ void take_look(Scene& scene, const JsonCursor& o) {
   if (!o.given("look")) return;
   constexpr std::array kHabitNames = {"sink", "near", "previous", "induction", "retrieval", "entropy"};
   static_assert(kHabitNames.size() == viz::kHabits);
-  constexpr std::array kLooks = {"stay", "loss", "changed", "merging", "sink", "reads"};
+  constexpr std::array kLooks = {"stay", "loss", "changed", "differs", "merging", "sink", "reads"};
   const JsonCursor name = o.at("look");
   if (name.view().starts_with("habit:")) {
     scene.look = Scene::Look::habit;

@@ -191,6 +191,11 @@ std::optional<viz::Selection> look_of(const Scene& scene, const Snapshot& snapsh
     case Scene::Look::changed:
       elsewhere |= to_change(at, snapshot, *lane);
       break;
+    case Scene::Look::differs:
+      elsewhere |= to_change(at, snapshot, *lane);
+      at.tokens.reset();
+      at.more_tokens.clear();
+      break;
     case Scene::Look::merging:
       elsewhere |= to_merging(at, snapshot, *lane);
       break;

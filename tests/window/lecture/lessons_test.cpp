@@ -328,6 +328,7 @@ TEST_F(LessonTest, TheCardOpensTheFirstOneAndItsStoryHolds) {
   press(Qt::Key_PageDown);
   ASSERT_TRUE(arrived());
   EXPECT_EQ(window->workspace().step(), step) << "the answer is shown where it changes";
+  EXPECT_FALSE(selection().tokens) << "and nothing leads the eye to the head's reason any more";
   EXPECT_TRUE(mode().caption().text().contains("One digit turns")) << mode().caption().text().toStdString();
   press(Qt::Key_PageDown);
   ASSERT_TRUE(arrived());
