@@ -27,9 +27,9 @@ RunRequest staged(const RunRequest& from, const Stage& stage);
 
 /// One thought of the lecture: what is on stage, what is emphasised, where to look, and what is said.
 struct Scene {
-  /// Which head and token. loss: where the run misses most; changed: what explains the first answer that differs; differs: that answer alone; merging: the head
-  /// that merged most; sink: the head that pays most to the first tokens, and those where they are emphasised; reads: the head that pays
-  /// most to a word far back which it has; habit: the head in which `habit` is strongest.
+  /// Which head and token. loss: where the run misses most; changed: what explains the first answer that differs; differs: that answer
+  /// alone; merging: the head that merged most; sink: the head that pays most to the first tokens, and those where they are emphasised;
+  /// reads: the head that pays most to a word far back which it has; habit: the head in which `habit` is strongest.
   enum class Look { stay, loss, changed, differs, merging, sink, reads, habit };
   struct Variant {
     std::vector<std::string> conditions;  // names of facts that must hold; empty: always

@@ -40,7 +40,7 @@ TEST(LessonFiles, WhatIsWrongIsSaidWithItsPlace) {
   expect_said(R"({"kvscope":"scenes","version":1,"scenes":[]})", "at least one scene");
   expect_said(R"({"kvscope":"scenes","version":1,"scenes":[{}]})", "scenes[0].id: expected a scene with an \"id\"");
   expect_said(with_scene(R"("emphasis":"blue",)"), "scenes[0] (scene \"a\").emphasis: expected the name of a category");
-  expect_said(with_scene(R"("look":"up",)"), "expected stay, loss, changed, merging, sink, reads, got \"up\"");
+  expect_said(with_scene(R"("look":"up",)"), "expected stay, loss, changed, differs, merging, sink, reads, got \"up\"");
   expect_said(with_scene(R"("look":"habit:old",)"), "induction");
   expect_said(with_scene(R"("needs":["nonsense"],)"), "no fact called \"nonsense\"");
   expect_said(
@@ -49,6 +49,9 @@ TEST(LessonFiles, WhatIsWrongIsSaidWithItsPlace) {
   expect_said(with_scene(R"("run":"Z",)"), "run: expected a letter");
   expect_said(with_scene(R"("answer":0,)"), "answer: expected a whole number");
   expect_said(with_scene(R"("answer":1e99,)"), "answer: expected a whole number");
+  expect_said(with_scene(R"("read":0,)"), "read: expected a share of the text");
+  expect_said(with_scene(R"("read":1.1,)"), "read: expected a share of the text");
+  expect_said(with_scene(R"("read":0.5,"answer":1,)"), "read: expected no \"answer\" beside it");
   expect_said(with_scene(R"("needs":"sinks",)"), "needs: expected a list");
   expect_said(with_scene(R"("stage":{"runs":["nosuch:ratio=0.1"]},)"), "nosuch");
   expect_said(with_scene(R"("stage":{"runs":[1]},)"), "list of texts");
