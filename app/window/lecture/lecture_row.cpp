@@ -24,6 +24,7 @@
 #include "app/window/rows/rows.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
+#include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 #include "viz/reduce/lecture.h"

@@ -272,69 +272,89 @@ void DockArea::setLayout(const QByteArray& layout) {
   take(beside_guests, m_beside_guests);
   take(widths, m_widths);
   for (std::size_t i = 0; i < m_columns.size() && static_cast<qsizetype>(i) < folds.size(); ++i)
-    m_columns[i].fold = static_cast<Fold>(std::clamp(folds[static_cast<qsizetype>(i)], 0, 2));
+    m_columns[i].fold = static_cast<Fold>(std::clamp(folds[static_cast<qsizetype>(i)], 0, static_cast<int>(Fold::all)));
   layOut();
 }
 
 DockArea::Fold DockArea::wanted(const Column& column) const {
   const bool beside = std::ranges::any_of(column.guests, stands);
   const int guests = beside ? highest(column.guests) + kTabs + kGutter : 0;
-  int apart = guests, last_two = guests + highest(column.docks.mid(column.docks.size() - 2)) + kTabs;
+  int apart = guests, last_two = highest(column.docks.mid(column.docks.size() - 2)) + kTabs;
   for (qsizetype i = 0; i < column.docks.size(); ++i) {
     const int least = leastOf(column.docks[i]) + (i > 0 ? kGutter : 0);
     apart += least;
     if (i + 2 < column.docks.size()) last_two += least + kGutter;
   }
   if (height() >= apart) return Fold::none;
-  return beside && height() < last_two ? Fold::with_guests : Fold::last_two;
+  if (column.docks.size() > 2 && height() < last_two) return Fold::all;
+  return beside && height() < last_two + guests ? Fold::with_guests : Fold::last_two;
+}
+
+DockArea::Fold DockArea::now(const Column& column) const {
+  QDockWidget *const front = column.docks[column.docks.size() - 2], *const behind = column.docks.back();
+  const auto together = [this](QDockWidget* a, QDockWidget* b) { return tabifiedDockWidgets(a).contains(b); };
+  if (column.docks.size() > 2 && together(column.docks.front(), front) && together(front, behind)) return Fold::all;
+  if (!column.guests.isEmpty() && (together(front, column.guests.front()) || together(behind, column.guests.front())))
+    return Fold::with_guests;
+  return together(front, behind) ? Fold::last_two : Fold::none;
 }
 
 void DockArea::fold(Column& column) {
-  const QList<QDockWidget*>& docks = column.docks;
-  if (!std::ranges::all_of(docks, stands)) return;  // somebody's own layout
-  QDockWidget *const front = docks[docks.size() - 2], *const behind = docks.back();
-  const auto together = [this](QDockWidget* a, QDockWidget* b) { return tabifiedDockWidgets(a).contains(b); };
+  if (!std::ranges::all_of(column.docks, stands)) return;  // somebody's own layout
   const bool beside = std::ranges::any_of(column.guests, stands);
-  const bool guests_too = !column.guests.isEmpty() && (together(front, column.guests.front()) || together(behind, column.guests.front()));
-  const Fold now = guests_too ? Fold::with_guests : together(front, behind) ? Fold::last_two : Fold::none;
+  const Fold before = now(column);
   Fold next = wanted(column);
-  if (now == Fold::with_guests && next == Fold::last_two && !beside) next = now;  // those that are closed take no room
-  if (next == now || (next < now && column.fold == Fold::none)) {
-    column.fold = std::min(column.fold, now);  // or they were laid out anew meanwhile
+  if (before == Fold::with_guests && next == Fold::last_two && !beside) next = before;  // those that are closed take no room
+  if (next == before || (next < before && column.fold == Fold::none)) {
+    column.fold = std::min(column.fold, before);  // or they were laid out anew meanwhile
     return;
   }
   column.fold = next;
   QWidget* const with_focus = QApplication::focusWidget();
-  if (next < now) pullApart(column);
+  if (next < before) pullApart(column, before);
   if (next == Fold::none) return;
-  if (!together(front, behind)) tabifyDockWidget(front, behind);
-  if (next == Fold::with_guests)
-    for (QDockWidget* guest : column.guests) {
-      const bool stood = stands(guest);
-      if (guest->isFloating()) continue;
-      tabifyDockWidget(behind, guest);
-      guest->setVisible(stood);
-    }
-  const bool looked_at = with_focus && front->isAncestorOf(with_focus);
-  (leastOf(behind) > leastOf(front) && !looked_at ? behind : front)->raise();
+  putTogether(column, next);
+  QDockWidget *const front = column.docks[column.docks.size() - 2], *const behind = column.docks.back();
+  QDockWidget* shown = next == Fold::all ? column.docks.front() : leastOf(behind) > leastOf(front) ? behind : front;
+  for (QDockWidget* dock : next == Fold::all ? column.docks : column.docks.last(2))
+    if (with_focus && dock->isAncestorOf(with_focus)) shown = dock;
+  shown->raise();
   if (with_focus && isAncestorOf(with_focus)) with_focus->setFocus();
 }
 
-/// Every panel of the column has a place of its own again, and the guests one below.
-void DockArea::pullApart(const Column& column) {
-  QList<std::pair<QDockWidget*, bool>> moved = {{column.docks.back(), true}};
-  for (QDockWidget* guest : column.guests)
-    if (!guest->isFloating()) moved.emplace_back(guest, stands(guest));
-  for (const auto& [dock, stood] : moved) removeDockWidget(dock);
-  for (const auto& [dock, stood] : moved) addDockWidget(Qt::LeftDockWidgetArea, dock);  // or Qt takes the place for one of tabs still
-  for (qsizetype i = 0; i < moved.size(); ++i) {
-    QDockWidget* const dock = moved[i].first;
-    if (i < 2)
-      splitDockWidget(i == 0 ? column.docks[column.docks.size() - 2] : column.docks.back(), dock, Qt::Vertical);
-    else
-      tabifyDockWidget(moved[1].first, dock);
+/// As many of the column as this asks for, from below, are tabs in one place.
+void DockArea::putTogether(const Column& column, Fold next) {
+  const QList<QDockWidget*>& docks = column.docks;
+  for (qsizetype i = next == Fold::all ? 1 : docks.size() - 1; i < docks.size(); ++i)
+    if (!tabifiedDockWidgets(docks[i - 1]).contains(docks[i])) tabifyDockWidget(docks[i - 1], docks[i]);
+  if (next < Fold::with_guests) return;
+  for (QDockWidget* guest : column.guests) {
+    const bool stood = stands(guest);
+    if (guest->isFloating()) continue;
+    tabifyDockWidget(docks.back(), guest);
+    guest->setVisible(stood);
   }
-  for (const auto& [dock, stood] : moved) dock->setVisible(stood);
+}
+
+/// Every panel of the column has a place of its own again, and the guests one below.
+void DockArea::pullApart(const Column& column, Fold now) {
+  const qsizetype first = now == Fold::all ? 1 : column.docks.size() - 1;  // of those that leave the place
+  QList<std::pair<QDockWidget*, bool>> guests;
+  for (QDockWidget* guest : column.guests)
+    if (!guest->isFloating()) guests.emplace_back(guest, stands(guest));
+  QList<QDockWidget*> moved = column.docks.mid(first);
+  for (const auto& [guest, stood] : guests) moved << guest;
+  for (QDockWidget* dock : moved) removeDockWidget(dock);
+  for (QDockWidget* dock : moved) addDockWidget(Qt::LeftDockWidgetArea, dock);  // or Qt takes the place for one of tabs still
+  for (qsizetype i = first; i < column.docks.size(); ++i) splitDockWidget(column.docks[i - 1], column.docks[i], Qt::Vertical);
+  for (qsizetype i = 0; i < guests.size(); ++i) {
+    if (i == 0)
+      splitDockWidget(column.docks.back(), guests[i].first, Qt::Vertical);
+    else
+      tabifyDockWidget(guests.front().first, guests[i].first);
+  }
+  for (QDockWidget* dock : column.docks.mid(first)) dock->show();
+  for (const auto& [guest, stood] : guests) guest->setVisible(stood);
 }
 
 }  // namespace kvscope

@@ -16,8 +16,8 @@ namespace kvscope {
 /// each other, and columns beside each other, keep their shares: those that the program gave them, until a border is dragged. What stands
 /// where follows from these and from the size of the area alone, so that it is the same at every start. A panel may have a least height,
 /// below which the others give way: the dynamic property kLeast of its dock. Where a window is too low for the least heights of a column,
-/// its last two panels are tabs in one place, and where that is not enough, its guests as well; when it is higher again, they stand on each
-/// other as before.
+/// its last two panels are tabs in one place, and where that is not enough, its guests as well, and at last all of them, the first in
+/// front; when it is higher again, they stand on each other as before.
 class DockArea final : public QMainWindow {
  public:
   static constexpr const char* kLeast = "leastHeight";
@@ -44,7 +44,7 @@ class DockArea final : public QMainWindow {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  enum class Fold { none, last_two, with_guests };
+  enum class Fold { none, last_two, with_guests, all };
   struct Column {
     QList<QDockWidget*> docks, guests;
     Fold fold = Fold::none;  // by this area: tabs that the user made stay
@@ -57,8 +57,10 @@ class DockArea final : public QMainWindow {
   void shareHeights(const QList<QDockWidget*>& docks);
   void shareWidths();
   Fold wanted(const Column& column) const;
+  Fold now(const Column& column) const;
   void fold(Column& column);
-  void pullApart(const Column& column);
+  void pullApart(const Column& column, Fold now);
+  void putTogether(const Column& column, Fold next);
   void showFloating(QDockWidget* dock, bool floating);
 
   std::vector<Column> m_columns;
