@@ -110,7 +110,8 @@ QComboBox#header::drop-down { width: 18px; }
 QComboBox QAbstractItemView { background: %raised%; border: 1px solid %line%; padding: 4px; selection-background-color: %hover%; selection-color: %text%; }
 QComboBox QAbstractItemView::item { min-height: 22px; padding: 0 6px; }
 QTabBar { qproperty-elideMode: ElideNone; }
-QTabBar::tab { background: %window%; color: %secondary%; border: 1px solid %line%; border-top: none; padding: 3px 12px; font-size: 12px; }
+QTabBar::tab { background: %window%; color: %secondary%; border: 1px solid %line%; border-top: none; padding: 3px 8px; font-size: 12px; }
+QTabBar QToolButton { padding: 0; min-height: 16px; }
 QTabBar::tab:selected { background: %panel%; color: %text%; }
 QSpinBox, QDoubleSpinBox, QLineEdit { background: %raised%; border: 1px solid %line%; border-radius: 4px; padding: 0 6px; min-height: 26px; }
 QLineEdit#header { min-height: 20px; max-height: 20px; font-size: 12px; }

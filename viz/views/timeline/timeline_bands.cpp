@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <string>
 
 #include "viz/draw/format.h"
 #include "viz/views/timeline/timeline_forms.h"
@@ -16,7 +18,14 @@ namespace {
 constexpr float kPlateFrom = 44;  // height of the area of slots from which the plate of the budget has room in it
 constexpr std::array<Category, 4> kSlots = {Category::sink, Category::kept, Category::recent, Category::fresh};
 
-void draw_slots(Painter& p, const TimelineLayout& l, const std::vector<StepSummary>& steps, const std::vector<StepBin>& bins) {
+struct Plate {
+  Rect rect;
+  std::string label;
+};
+
+/// The plate of the budget, for when all lines are drawn; nothing where it stands elsewhere.
+std::optional<Plate> draw_slots(Painter& p, const TimelineLayout& l, const std::vector<StepSummary>& steps,
+                                const std::vector<StepBin>& bins) {
   const Theme& t = p.theme();
   const LaneSnapshot& lane = *lane_of(p.frame());
   const double n_heads = std::max(1, n_heads_total(*p.frame().snapshot));
@@ -42,18 +51,19 @@ void draw_slots(Painter& p, const TimelineLayout& l, const std::vector<StepSumma
     }
   }
   p.hline(l.x0, l.x1, l.top.y1, t.line);
-  if (lane.slots_asked >= 0) {
-    const float y = std::round(l.top.y1 - static_cast<float>(lane.slots_asked / most) * l.top.height());
-    p.dashed({l.x0, y}, {l.x1, y}, t.text, kDashLimit, 1, 0.85);
-    p.mark("budget", label, {l.x0, y, l.x1, y + 1}, format_count(lane.slots_asked));
-    if (beside) return;
-    const float width = p.width_of(Face::mono, label);
-    // Where the area leaves room: at the left while it grows, else on a plate.
-    const Rect plate{l.x0 + 3, y + 3, l.x0 + width + 11, y + 3 + 2 * half};
-    p.fill(plate, t.panel, 0.82, 2);
-    p.text({l.x0 + 6, plate.middle_y()}, label, Face::mono, t.text);
-    p.mark("budget plate", label, plate);
-  }
+  if (lane.slots_asked < 0) return std::nullopt;
+  const float y = std::round(l.top.y1 - static_cast<float>(lane.slots_asked / most) * l.top.height());
+  p.dashed({l.x0, y}, {l.x1, y}, t.text, kDashLimit, 1, 0.85);
+  p.mark("budget", label, {l.x0, y, l.x1, y + 1}, format_count(lane.slots_asked));
+  if (beside) return std::nullopt;
+  // Where the area leaves room: at the left while it grows, else on a plate.
+  return Plate{{l.x0 + 3, y + 3, l.x0 + p.width_of(Face::mono, label) + 11, y + 3 + 2 * half}, label};
+}
+
+void draw_plate(Painter& p, const Plate& plate) {
+  p.fill(plate.rect, p.theme().panel, 0.82, 2);
+  p.text({plate.rect.x0 + 3, plate.rect.middle_y()}, plate.label, Face::mono, p.theme().text);
+  p.mark("budget plate", plate.label, plate.rect);
 }
 
 void draw_removed(Painter& p, const TimelineLayout& l, const std::vector<StepSummary>& steps, const std::vector<StepBin>& bins) {
@@ -132,7 +142,7 @@ void draw_step_bands(Painter& p, const TimelineLayout& l, const std::vector<Step
   const Theme& t = p.theme();
   const Frame& f = p.frame();
   const auto bins = bin_steps(steps, std::max(1, static_cast<int>(l.x1 - l.x0)));
-  draw_slots(p, l, steps, bins);
+  const std::optional<Plate> budget = draw_slots(p, l, steps, bins);
   draw_removed(p, l, steps, bins);
   draw_kl(p, l, steps, bins);
   // axis
@@ -158,6 +168,7 @@ void draw_step_bands(Painter& p, const TimelineLayout& l, const std::vector<Step
   p.fill({x, l.top.y0 - 4, x + 1.5f, l.kl.y1 + 4}, t.accent);
   p.triangle({x - p.px(5), l.top.y0 - 10}, {x + p.px(6), l.top.y0 - 10}, {x + 0.5f, l.top.y0 - 4}, t.accent);
   p.mark("current step", fmt::format("step {}", step), {x, l.top.y0 - 10, x + 1.5f, l.kl.y1 + 4});
+  if (budget) draw_plate(p, *budget);
   if (f.has_focus) p.focus_cursor({x - 2, l.top.y0 - 6, x + 4, l.kl.y1 + 4});
 }
 
