@@ -23,11 +23,11 @@
 #include "app/window/panels/stores/sweep_page.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
+#include "app/window/session/stored_results.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/inspect_page.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panel.h"
-#include "trace/trace_writer.h"
 #include "viz/draw/format.h"
 #include "viz/draw/svg.h"
 #include "viz/draw/theme.h"
@@ -230,8 +230,8 @@ void ExportActions::writeTraceAs() {
   QString path = pathFor("Write trace", "trace.json", "Trace (*.json)");
   if (path.isEmpty()) return;
   if (QFileInfo(path).suffix().isEmpty()) path += ".json";
-  const TraceOptions options{.detail = Detail::why, .seed = m.model.controller.request().seed};
-  m_writer.writePieces([snapshot, options](const TakesText& take) { write_trace(*snapshot, options, take); }, path);
+  const std::uint64_t seed = m.model.controller.request().seed;
+  m_writer.writePieces([snapshot, seed](const TakesText& take) { writeTrace(*snapshot, seed, take); }, path);
   m.rows.say("Writing " + path + " …");
 }
 

@@ -46,6 +46,10 @@ PackedTrace packTrace(const Snapshot& results, std::uint64_t seed, const CancelT
   return out;
 }
 
+void writeTrace(const Snapshot& results, std::uint64_t seed, const TakesText& take) {
+  write_trace(results, {.detail = Detail::why, .seed = seed}, take);
+}
+
 /// The trace as it was packed. Throws Error: it is damaged.
 static std::string unpackedText(const PackedTrace& packed, const QString& name) {
   const auto refuse = [&name](const QString& what) { return Error((name + ": results: " + what).toStdString()); };

@@ -14,6 +14,7 @@
 #include "app/window/session/seen_file.h"
 #include "app/window/session/session_file.h"
 #include "core/cancel.h"
+#include "io/files.h"
 #include "trace/trace_reader.h"
 
 namespace kvscope {
@@ -21,6 +22,8 @@ namespace kvscope {
 /// Results beside what computes them: the trace that kvscope-cli writes with --detail why (of long runs, where that would be too large for
 /// a file to hand out, with --detail slots), compressed by zlib. Throws Cancelled.
 PackedTrace packTrace(const Snapshot& results, std::uint64_t seed, const CancelToken* cancel = nullptr);
+/// The trace of results as kvscope-cli writes it with --detail why, in pieces as they are made.
+void writeTrace(const Snapshot& results, std::uint64_t seed, const TakesText& take);
 /// Throws Error (damaged, too large, no trace); `name` begins its message.
 Trace unpackTrace(const PackedTrace& packed, const QString& name);
 
