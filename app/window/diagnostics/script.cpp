@@ -19,6 +19,7 @@
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/panels/stores/store_panel.h"
 #include "app/window/panels/stores/sweep_page.h"
+#include "app/window/rows/rows.h"
 #include "app/window/shell/main_window.h"
 #include "io/terminal_text.h"
 
