@@ -27,7 +27,7 @@ struct Selection {
   std::optional<int> kv_head;                     // set only together with layer
   std::optional<TokenRange> tokens;               // the range looked at last
   std::vector<TokenRange> more_tokens = {};       // selected besides; ascending, none overlaps another or `tokens`
-  std::optional<int> slot;                        // pos of the slot looked at (inspector, lineage)
+  std::optional<int> slot;                        // which of the selected tokens is looked at: never another one that stands for it
   std::optional<int> step;                        // nullopt: the latest step
   std::optional<StepRange> steps = std::nullopt;  // statistics count these only; nullopt: all
   bool operator==(const Selection&) const = default;

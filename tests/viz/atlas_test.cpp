@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/views/atlas/atlas_text.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 
 #include "viz/draw/format.h"
 #include "viz/headless.h"
+#include "viz/reduce/slot.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
 #include "viz/views/atlas/atlas_scene.h"
@@ -101,7 +103,7 @@ TEST_F(AtlasTest, TheTextureIsRebuiltOnlyWhenWhatItShowsChanges) {
   EXPECT_EQ(uploads(), 5);
 }
 
-TEST_F(AtlasTest, AClickSelectsHeadTokenAndItsSlot) {
+TEST_F(AtlasTest, AClickSelectsHeadAndToken) {
   canvas.draw(*view);
   canvas.click(*view, at(4, 1, 87));
   const Select* select = canvas.last<Select>();
@@ -110,13 +112,41 @@ TEST_F(AtlasTest, AClickSelectsHeadTokenAndItsSlot) {
   EXPECT_EQ(select->selection.kv_head, 1);
   EXPECT_EQ(select->selection.tokens, (TokenRange{87, 87}));
   EXPECT_EQ(select->selection.lane, 3);
-  const int slot = slot_of(*lane().fates, *lane().steps.back(), 17, 87);
-  EXPECT_EQ(select->selection.slot, slot >= 0 ? std::optional<int>(slot) : std::nullopt);
+  EXPECT_EQ(select->selection.slot, 87);
   canvas.apply();
   canvas.draw(*view);
   EXPECT_NE(find_mark(*view, "selected head", "L4 H1"), nullptr);
   EXPECT_NE(find_mark(*view, "selected tokens", "tokens 87 to 87"), nullptr);
   EXPECT_NE(find_mark(*view, "tag", "87"), nullptr);
+}
+
+/// Whatever became of it: a merged token is not the slot that stands for it, nor what that took over last.
+TEST_F(AtlasTest, TheTokenThatIsClickedIsTheOneThatTheInspectorExplains) {
+  const std::unique_ptr<View> inspector = make_inspector();
+  canvas.draw(*view);
+  int n_merged = 0, n_evicted = 0, n_took = 0;
+  for (int t = 0; t < 179; ++t) {
+    canvas.click(*view, at(4, 1, t));
+    canvas.apply();
+    ASSERT_EQ(canvas.frame.selection.tokens, (TokenRange{t, t}));
+    const HeadPick pick = pick_head(snapshot, canvas.frame.selection);
+    const SlotFacts facts = slot_facts(pick, t);
+    const std::string said = inspector->cursor_text(canvas.frame);
+    ASSERT_TRUE(said.starts_with(fmt::format("token {} ", t))) << said;
+    const std::size_t why = said.find(" Why: ");
+    ASSERT_NE(why, std::string::npos) << said;
+    EXPECT_TRUE(said.substr(why).starts_with(fmt::format(" Why: slot {} ", t))) << said;
+    if (facts.pos != t && facts.pos >= 0) {
+      ++n_merged;
+      EXPECT_NE(said.find(fmt::format("merged into slot {} at step {}", facts.removal.event.into, facts.removal.step)), std::string::npos)
+          << said;
+    }
+    n_evicted += facts.pos < 0;
+    n_took += facts.pos == t && facts.last_merge >= 0;
+  }
+  EXPECT_GT(n_merged, 0);
+  EXPECT_GT(n_evicted, 0);
+  EXPECT_GT(n_took, 0);
 }
 
 TEST_F(AtlasTest, AClickBetweenTwoRowsTakesTheNearest) {

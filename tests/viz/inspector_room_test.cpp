@@ -116,9 +116,10 @@ TEST_F(InspectorTest, ALowWindowGivesUpTheFiltersBeforeTheCards) {
 }
 
 TEST_F(InspectorTest, ReasonsWithoutRoomAreScrolledTo) {
+  canvas.frame.selection.slot = 5;  // merged
   canvas.frame.size = {1260, 574};
   canvas.draw(*view);
-  EXPECT_EQ(mark("why.hidden", "more of step 3: PgDown").min.y, mark("cost", "compress_rel_l2").min.y);
+  EXPECT_EQ(mark("why.hidden", "more of reason 3: PgDown").min.y, mark("cost", "compress_rel_l2").min.y);
   EXPECT_EQ(find_mark(*view, "why", "4"), nullptr);
   const Mark thumb = mark("why.scroll", "reasons"), first = mark("why", "1");
   for (int i = 0; i < 30; ++i) canvas.wheel(*view, {first.min.x + 20, first.max.y}, -1);
@@ -135,7 +136,7 @@ TEST_F(InspectorTest, ReasonsWithoutRoomAreScrolledTo) {
   // A picture has no wheel.
   canvas.frame.alone = true;
   canvas.draw(*view);
-  EXPECT_NE(find_mark(*view, "why.hidden", "step 3 is cut"), nullptr);
+  EXPECT_NE(find_mark(*view, "why.hidden", "reason 3 is cut"), nullptr);
   canvas.frame.alone = false;
 
   // Where there is room for all, nothing scrolls.
@@ -147,6 +148,7 @@ TEST_F(InspectorTest, ReasonsWithoutRoomAreScrolledTo) {
 }
 
 TEST_F(InspectorTest, AnEquationIsReadToItsEndHoweverNarrowTheCard) {
+  canvas.frame.selection.slot = 5;  // merged
   snapshot.lanes[1].score_equation =
       "w_1 times the mean attention of the last queries plus w_2 times the largest that any of them pays to it, over the norm of its value: "
       "w_1 and w_2 are what the policy was given";
@@ -169,6 +171,7 @@ TEST_F(InspectorTest, AnEquationIsReadToItsEndHoweverNarrowTheCard) {
 }
 
 TEST_F(InspectorTest, EveryReasonCanBeReachedAtAnyHeight) {
+  canvas.frame.selection.slot = 5;  // merged
   for (float height = 600; height <= 866; height += 14) {
     canvas.frame.size = {1260, height};
     canvas.draw(*view);

@@ -14,6 +14,7 @@ namespace kvscope::viz {
 namespace {
 
 using namespace testing;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST_F(InspectorTest, EveryRowPrintsTheNumbersOfTheRecord) {
@@ -171,11 +172,61 @@ TEST_F(InspectorTest, CardLineageAndReasonsDescribeTheSelectedSlot) {
   EXPECT_EQ(count_marks(*view, "merge"), 3);
   EXPECT_EQ(mark("merge", "t5 into t3").value, "step 7, w 0.300, cos 0.950");
   EXPECT_EQ(mark("slot", "slot 3").value, "4 votes");
-  EXPECT_EQ(mark("why", "2").value, "Nearest key: slot 3 «t3», cosine 0.950 ≥ 0.80, so it merges");
+  EXPECT_EQ(mark("why", "5").value, "Nearest key: slot 3 «t3», cosine 0.950 ≥ 0.80, so it merges");
   EXPECT_EQ(mark("threshold", "cosine").value, "0.8");
+  canvas.frame.selection.slot = 5;  // what slot 3 took over
+  canvas.draw(*view);
   EXPECT_EQ(mark("head.row", "query head 1").value, "1 4.500 4.600 −0.100 −0.097");
   EXPECT_EQ(mark("cost", "compress_rel_l2").value,
-            "output changed by 1.2 % at the merge (step 7); the local error, 113.5 %, is from before it");
+            "the only removal of step 7: 1.2 % of its output; the local error, 113.5 %, is from before it");
+}
+
+/// The cost was measured for what went in one step, and is not passed off as that of the token.
+TEST_F(InspectorTest, TheCostOfAStepIsSaidToBeThatOfAllItsRemovals) {
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps[6]);
+  step->heads[0].events.push_back(testing::evict_event(4, 0.07));
+  std::erase(step->heads[0].pos, 4);
+  snapshot.lanes[1].steps[6] = step;
+  canvas.frame.selection.select({0, 0});
+  canvas.frame.selection.slot = 0;
+  canvas.draw(*view);
+  const Mark cost = mark("cost", "compress_rel_l2");
+  EXPECT_EQ(cost.value, "all 2 removals of step 6 together: 1.2 % of its output; local error now (step 7): 113.5 %");
+  canvas.move(*view, {(cost.min.x + cost.max.x) / 2, (cost.min.y + cost.max.y) / 2});
+  ASSERT_NE(canvas.last<HoverAt>(), nullptr);
+  EXPECT_THAT(canvas.last<HoverAt>()->tooltip,
+              ElementsAre("Cost to this head: all 2 removals of step 6 together: 1.2 % of its output", "local error now (step 7): 113.5 %",
+                          "measured for all of them at once: what each costs alone is not known"));
+  const Table table = view->table(canvas.frame);
+  const auto of = [&](const char* name, std::size_t token) {
+    return table.rows.at(token).at(static_cast<std::size_t>(std::ranges::find(table.columns, name) - table.columns.begin()));
+  };
+  EXPECT_EQ(of("removals of the step at which it left", 0), "2");
+  EXPECT_EQ(of("removals of the step at which it left", 5), "1");
+  EXPECT_EQ(of("removals of the step at which it left", 7), "n/a");
+  EXPECT_EQ(of("output changed by all of them together", 0), "0.0125");
+  // Its own part of what is lost: an eighth of the attention, of a fifth that is lost.
+  EXPECT_EQ(row("of the attention lost"), "62.5 %");
+  EXPECT_EQ(of("share of the attention lost", 0), "0.625");
+  EXPECT_EQ(of("share of the attention lost", 1), "n/a") << "a slot stands for it";
+}
+
+TEST_F(InspectorTest, TheCardsAreOfTheSelectedTokenWhateverBecameOfIt) {
+  for (int t = 0; t < 8; ++t) {
+    canvas.frame.selection.select({t, t});
+    for (const int slot : {t, 3}) {  // one that does not stand for it, as sessions may have stored it
+      canvas.frame.selection.slot = slot;
+      canvas.draw(*view);
+      EXPECT_TRUE(mark("card", "Why").value.starts_with(fmt::format("slot {} «t{}»", t, t))) << t << ": " << mark("card", "Why").value;
+    }
+  }
+}
+
+TEST_F(InspectorTest, ASlotThatTookAnotherOneStaysForItsOwnReasons) {
+  canvas.draw(*view);
+  EXPECT_EQ(mark("card", "Why").value, "slot 3 «t3» stays");
+  EXPECT_EQ(mark("why", "2").value, "It stays: rank 3 of 4 for 3 places, cut-off 0.800");
+  EXPECT_EQ(mark("why", "3").value, "What it took over last: slot 5 «t5» (1 vote) merged into slot 3 at step 7");
 }
 
 TEST_F(InspectorTest, TheNoteOfTheCosinesStandsBesideTheNumbersOfTheirAxis) {

@@ -236,6 +236,7 @@ Why why_of(const HeadPick& pick, int token) {
   out.protected_recent = head.recent;
   const auto came_back = std::ranges::count(head.events, Event::Kind::restore, &Event::kind);
   out.slots_before = static_cast<int>(head.pos.size() + head.events.size()) - 2 * static_cast<int>(came_back);
+  out.n_removed = static_cast<int>(head.events.size()) - static_cast<int>(came_back);
   out.pooled_tokens = head.pooled_tokens;
   out.cost = head.compress_rel_l2;
   // A threshold found anew in each step is the one that decided, whatever the parameter says.

@@ -105,6 +105,7 @@ struct Why {
   int protected_sinks = 0, protected_recent = 0;  // how many slots were protected as such
   int pooled_tokens = 0;                          // what is evicted goes into a state of the head: it holds so many now
   double cost = kNotAvailable;                    // change of the head's output by this step's compression, relative L2
+  int n_removed = 0;                              // by that compression, this one included
 };
 
 /// The removal of the token's own slot if it is gone, else the last merge into it.

@@ -28,6 +28,33 @@ std::string rank_text(const std::vector<double>& values, int at) {
 
 std::string exact(double v) { return std::isfinite(v) ? fmt::format("{}", v) : std::string(kNotAvailableText); }
 
+/// Of the attention that this step's query would pay to what was evicted, the share of one token; NaN: the query still saw a slot that
+/// stands for it, or it was not captured.
+double share_of_lost(const HeadPick& pick, int token) {
+  const auto& reference = pick.values->reference_attention;
+  const bool known = pick.run->fates != nullptr && static_cast<std::size_t>(token) < reference.size() && pick.values->attention_loss > 0;
+  if (!known) return kNotAvailable;
+  const int lost = fate_at(pick.run->fates->heads[static_cast<std::size_t>(pick.head)], token, pick.step).lost;
+  if (lost == kNever || lost >= pick.step) return kNotAvailable;
+  return std::min(1.0, static_cast<double>(reference[static_cast<std::size_t>(token)]) / pick.values->attention_loss);
+}
+
+/// What one head lost in one step, and what all of it together changed of its output.
+struct LostAtOnce {
+  std::string n = "0", changed;
+};
+std::vector<LostAtOnce> lost_at_once(const HeadPick& pick) {
+  std::vector<LostAtOnce> out(static_cast<std::size_t>(pick.step) + 1);
+  for (std::size_t s = 0; s < out.size(); ++s) {
+    const StepPtr& record = pick.run->steps[s];
+    if (record == nullptr || pick.head >= static_cast<int>(record->heads.size())) continue;
+    const HeadRecord& head = record->heads[static_cast<std::size_t>(pick.head)];
+    const auto back = std::ranges::count(head.events, Event::Kind::restore, &Event::kind);
+    out[s] = {std::to_string(std::ssize(head.events) - back), exact(head.compress_rel_l2)};
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string slot_name(const Snapshot& snapshot, int pos) { return fmt::format("slot {} {}", pos, quoted(token_text(snapshot, pos))); }
@@ -193,6 +220,10 @@ Table head_table(const Snapshot& snapshot, const HeadPick& pick) {
   if (!columns.probed.empty()) out.columns.push_back("probe's attention");
   if (!columns.agreement.empty()) out.columns.push_back("agreement");
   if (!columns.statistic.empty()) out.columns.push_back(pick.run->statistic.empty() ? "statistic" : pick.run->statistic);
+  for (const char* name :
+       {"share of the attention lost", "removals of the step at which it left", "output changed by all of them together"})
+    out.columns.emplace_back(name);
+  const std::vector<LostAtOnce> at_once = lost_at_once(pick);
   for (int token = 0; token < columns.size(); ++token) {
     const auto t = static_cast<std::size_t>(token);
     std::vector<std::string> row = {
@@ -201,6 +232,10 @@ Table head_table(const Snapshot& snapshot, const HeadPick& pick) {
     if (!columns.probed.empty()) row.push_back(exact(columns.probed[t]));
     if (!columns.agreement.empty()) row.push_back(exact(columns.agreement[t]));
     if (!columns.statistic.empty()) row.push_back(exact(columns.statistic[t]));
+    const int left = columns.removal[t].step;
+    row.push_back(exact(share_of_lost(pick, token)));
+    row.push_back(left < 0 ? std::string(kNotAvailableText) : at_once[static_cast<std::size_t>(left)].n);
+    row.push_back(left < 0 ? std::string(kNotAvailableText) : at_once[static_cast<std::size_t>(left)].changed);
     out.rows.push_back(std::move(row));
   }
   out.note = fmt::format(
@@ -214,10 +249,10 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
   std::vector<CardRow> out;
   if (facts.token < 0) return out;
   const auto step_or_dash = [](int step) { return step < 0 ? std::string("–") : fmt::format("step {}", step); };
-  const auto add_agreement = [&](int token) {
+  const auto add_agreement = [&](int token, const char* name) {
     std::string heads = agreement_text(snapshot, *pick.values, token);
     if (heads.empty() && pick.lane > 0 && pick.values->budget >= 0) heads = kNotMeasured;
-    if (!heads.empty()) out.push_back({"in the budget for", std::move(heads)});
+    if (!heads.empty()) out.push_back({name, std::move(heads)});
   };
   if (facts.pos < 0) {
     out.push_back({"position", format_count(facts.token)});
@@ -235,7 +270,9 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
     if (static_cast<std::size_t>(facts.token) < reference.size())
       lost = static_cast<double>(reference[static_cast<std::size_t>(facts.token)]);
     out.push_back({"attention, all in place", format_attention(lost)});
-    add_agreement(facts.token);
+    if (const double share = share_of_lost(pick, facts.token); std::isfinite(share))
+      out.push_back({"of the attention lost", format_percent(share)});
+    add_agreement(facts.token, "would have been kept by");
     out.push_back({"born", step_or_dash(facts.born)});
     return out;
   }
@@ -257,7 +294,7 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
   const std::string now = then.rank > 0 && then.step < pick.step ? fmt::format(", step {}", pick.step) : std::string();
   if (!pick.run->statistic.empty()) out.push_back({pick.run->statistic, format_number(facts.statistic) + now});
   out.push_back({"attention now", format_attention(facts.attention) + now});
-  add_agreement(facts.pos);
+  add_agreement(facts.pos, "in the budget for");
   out.push_back({"logit bias b", std::isfinite(facts.bias) && facts.bias != 0 ? format_delta(facts.bias, 4) : format_number(facts.bias)});
   out.push_back({"born · last merge", facts.last_merge < 0 ? fmt::format("{} · –", step_or_dash(facts.born))
                                                            : fmt::format("{} · step {}", step_or_dash(facts.born), facts.last_merge)});

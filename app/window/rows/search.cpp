@@ -157,7 +157,7 @@ void searchEvents(const Matcher& matcher, const Snapshot& snapshot, const viz::S
         hit.kv_head = head.kv_head;
         hit.step = s;
         hit.tokens = viz::TokenRange{event.pos, event.pos};
-        if (event.kind == Event::Kind::merge) hit.slot = event.into;
+        hit.slot = event.pos;
         hit.what = line;
         out.hits.push_back(hit);
       }

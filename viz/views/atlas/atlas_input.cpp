@@ -15,12 +15,6 @@ constexpr float kHeadLabels = 36;  // where the column of head labels begins
 
 std::optional<int> head_of(const AtlasRow& row) { return row.kv_head >= 0 ? std::optional<int>(row.kv_head) : std::nullopt; }
 
-/// The slot that a token lives in, or none.
-std::optional<int> slot_under(const Frame& frame, const AtlasCell& cell) {
-  const int slot = slot_of(*lane_of(frame)->fates, *record_of(frame), head_index(*frame.snapshot, cell.layer, cell.kv_head), cell.token);
-  return slot >= 0 ? std::optional<int>(slot) : std::nullopt;
-}
-
 TokenRange joined(const TokenRange& a, const TokenRange& b) { return {std::min(a.first, b.first), std::max(a.last, b.last)}; }
 
 }  // namespace
@@ -52,9 +46,8 @@ void Atlas::click(const Painter& p, const AtlasScene& s, const AtlasRow& row, in
   next.select(p.pointer().shift && next.tokens ? joined(*next.tokens, clicked) : clicked);
   next.slot.reset();
   if (row.kv_head >= 0) {
-    const AtlasCell cell{row.layer, row.kv_head, token};
-    next.slot = slot_under(p.frame(), cell);
-    cursor_.set(cell);
+    next.slot = token;
+    cursor_.set({row.layer, row.kv_head, token});
   }
   intents.push_back(Select{next});
 }
@@ -132,7 +125,7 @@ void Atlas::enter(const Frame& frame, const AtlasCell& cell, std::vector<Intent>
   next.layer = cell.layer;
   next.kv_head = cell.kv_head;
   next.select({cell.token, cell.token});
-  next.slot = slot_under(frame, cell);
+  next.slot = cell.token;
   intents.push_back(Select{next});
   intents.push_back(OpenInspector{});
 }

@@ -234,7 +234,7 @@ class HeadStrip final : public View {
     } else {
       next.select({token, token});
     }
-    next.slot = slot_facts(pick, token).pos >= 0 ? slot_facts(pick, token).pos : token;
+    next.slot = token;
     intents.push_back(Select{next});
   }
 

@@ -49,7 +49,7 @@ struct Focus {
 Focus focus_of(const Selection& selection, const HeadColumns& columns) {
   const int last = columns.size() - 1;
   if (last < 0) return {};
-  if (selection.slot) return {std::clamp(*selection.slot, 0, last), ""};
+  if (selection.slot && (!selection.tokens || has_token(selection, *selection.slot))) return {std::clamp(*selection.slot, 0, last), ""};
   if (selection.tokens) return {std::clamp(selection.tokens->first, 0, last), ""};
   // The token that the sentence over the panels and the callouts speak of, if this head lost it.
   int missed = -1;
@@ -313,7 +313,8 @@ class Inspector final : public View {
     const bool by_member = slot.pos >= 0 && slot.pos != slot.token;
     draw_slot_card(p,
                    draw_card_head(p, left, slot.pos >= 0 ? fmt::format("Slot {}", shown) : fmt::format("Token {}", shown),
-                                  by_member ? fmt::format("has token {}", slot.token) : std::string(focus.why)),
+                                  by_member ? fmt::format("has token {} {}", slot.token, quoted(token_text(snapshot, slot.token)))
+                                            : std::string(focus.why)),
                    snapshot, pick, slot, buttons_);
     if (!two) return {};
     if (three) {
@@ -405,6 +406,7 @@ class Inspector final : public View {
       }
       return;
     }
+    if (const std::vector<std::string>& help = why_card_.help(mouse); !help.empty()) return hover_.at(hover, help, intents);
     for (const LineageHit& hit : tree) {
       if (!mouse.inside || !hit.rect.contains(mouse.at)) continue;
       hover.token = hit.token;

@@ -256,15 +256,30 @@ std::vector<Piece> pieces_of(Painter& p, float width, const Snapshot& snapshot, 
   return out;
 }
 
-/// At the removal, and beside it what the step on screen says of the head: both are shares of its output, of other queries and caches.
+/// Of all that the head lost at once, as it was measured: what one of them cost is not known. Beside it what the step on screen says of
+/// the head: both are shares of its output, of other queries and caches.
 std::string cost_text(const HeadPick& pick, const Why& why) {
   if (!std::isfinite(why.cost)) return "not measured";
-  const char* const what = why.event.kind == Event::Kind::merge ? "merge" : "eviction";
-  const std::string then = fmt::format("output changed by {} at the {} (step {})", format_percent(why.cost), what, why.step);
+  const std::string whose = why.n_removed == 1 ? fmt::format("the only removal of step {}", why.step)
+                                               : fmt::format("all {} removals of step {} together", format_count(why.n_removed), why.step);
+  const std::string then = fmt::format("{}: {} of its output", whose, format_percent(why.cost));
   const double now = pick.values->local_rel_l2;
   if (!std::isfinite(now)) return then;
   return pick.step == why.step ? fmt::format("{}; the local error, {}, is from before it", then, format_percent(now))
                                : fmt::format("{}; local error now (step {}): {}", then, pick.step, format_percent(now));
+}
+
+/// The same for who points at it.
+std::vector<std::string> cost_lines(const HeadPick& pick, const Why& why) {
+  std::vector<std::string> out;
+  std::string rest = "Cost to this head: " + cost_text(pick, why);
+  for (std::size_t end = rest.find("; "); end != std::string::npos; end = rest.find("; ")) {
+    out.push_back(rest.substr(0, end));
+    rest.erase(0, end + 2);
+  }
+  out.push_back(std::move(rest));
+  if (why.n_removed > 1) out.emplace_back("measured for all of them at once: what each costs alone is not known");
+  return out;
 }
 
 /// What the compression of the step cost. Returns where the words end.
@@ -274,7 +289,7 @@ float draw_cost(Painter& p, const Rect& foot, const HeadPick& pick, const Why& w
   float x = foot.x0 + p.text({foot.x0, foot.middle_y()}, "Cost to this head", Face::body, t.secondary) + p.px(12);
   const std::string whole = cost_text(pick, why), first = whole.substr(0, whole.find(';'));
   // Beside it must stand that there is more to read.
-  const float room = std::max(0.0f, foot.x1 - x - p.width_of(Face::caption, "more of step 9: PgDown") - p.px(14));
+  const float room = std::max(0.0f, foot.x1 - x - p.width_of(Face::caption, "more of reason 9: PgDown") - p.px(14));
   x += p.text_fit({x, foot.middle_y()}, p.width_of(Face::strong, whole) <= room ? whole : first, Face::strong, t.text,
                   std::max(0.0f, foot.x1 - x));
   p.mark("cost", "compress_rel_l2", foot, whole);
@@ -288,17 +303,8 @@ bool by_hand(const HeadPick& pick, const SlotFacts& slot) {
          !restored_text(pick.run->fates->heads[static_cast<std::size_t>(pick.head)].past, slot.token, pick.step).empty();
 }
 
-/// Everything that the card gives as reasons.
-std::vector<WhyStep> reasons_of(const Snapshot& snapshot, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
-  std::vector<WhyStep> steps = why_steps(snapshot, pick, why);
-  const bool stays = steps.empty();
-  if (stays && !by_hand(pick, slot)) steps = why_kept_steps(snapshot, pick, slot.pos);
-  if (stays) std::ranges::move(why_refitted_steps(pick, slot.pos), std::back_inserter(steps));
-  if (stays) std::ranges::move(why_stored_steps(pick, slot.pos), std::back_inserter(steps));
-  if (!steps.empty())
-    if (WhyStep others = other_runs_step(snapshot, pick, slot.token); !others.lines.empty()) steps.push_back(std::move(others));
-  return steps;
-}
+/// The token has its own slot, whatever that took over.
+bool stays_of(const Why& why, const SlotFacts& slot) { return why.step < 0 || why.event.pos != slot.token; }
 
 std::string why_it_stays(const HeadPick& pick, const SlotFacts& slot) {
   if (pick.run->fates != nullptr && slot.pos == slot.token) {
@@ -312,26 +318,45 @@ std::string why_it_stays(const HeadPick& pick, const SlotFacts& slot) {
   return "Nothing has had to go from this head yet.";
 }
 
+/// Everything that the card gives as reasons: those of the token looked at, and of one that stays what it took over last.
+std::vector<WhyStep> reasons_of(const Snapshot& snapshot, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
+  std::vector<WhyStep> steps;
+  if (stays_of(why, slot)) {
+    if (!by_hand(pick, slot)) steps = why_kept_steps(snapshot, pick, slot.pos);
+    std::ranges::move(why_refitted_steps(pick, slot.pos), std::back_inserter(steps));
+    std::ranges::move(why_stored_steps(pick, slot.pos), std::back_inserter(steps));
+    if (why.step >= 0) {
+      if (steps.empty()) steps.push_back({.title = why_it_stays(pick, slot)});
+      steps.push_back({.title = "What it took over last: " + why_headline(snapshot, why)});
+    }
+  }
+  std::ranges::move(why_steps(snapshot, pick, why), std::back_inserter(steps));
+  if (!steps.empty())
+    if (WhyStep others = other_runs_step(snapshot, pick, slot.token); !others.lines.empty()) steps.push_back(std::move(others));
+  return steps;
+}
+
 }  // namespace
 
 std::string why_words(const Snapshot& snapshot, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
   const std::vector<WhyStep> steps = reasons_of(snapshot, pick, why, slot);
   if (steps.empty()) return "Why: " + why_it_stays(pick, slot);
-  const bool stays = why.step < 0;
+  const bool stays = stays_of(why, slot);
   std::string out = "Why: " + (stays ? slot_name(snapshot, slot.pos) + " stays" : why_headline(snapshot, why));
   for (const WhyStep& step : steps) {
     out += ". " + step.title;
     for (const std::string& line : step.lines) out += "; " + line;
     for (const std::vector<std::string>& row : step.rows) out += fmt::format("; {}", fmt::join(row, " "));
   }
-  return stays ? out : out + ". Cost to this head: " + cost_text(pick, why);
+  return why.step < 0 ? out : out + ". Cost to this head: " + cost_text(pick, why);
 }
 
 void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
   const std::vector<WhyStep> steps = reasons_of(snapshot, pick, why, slot);
-  const bool stays = why.step < 0;
+  const bool stays = stays_of(why, slot);
+  cost_ = {};
   body_ = draw_card_head(p, area, "Why", stays && !steps.empty() ? slot_name(snapshot, slot.pos) + " stays" : why_headline(snapshot, why));
   const int of_token = stays ? slot.token : why.event.pos;
   if (of_step_ != why.step || of_token_ != of_token) offset_ = 0;
@@ -345,7 +370,11 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
     p.mark("why", "nothing", body_, nothing);
     return;
   }
-  const float words_end = stays ? foot.x0 : draw_cost(p, foot, pick, why);
+  const float words_end = why.step < 0 ? foot.x0 : draw_cost(p, foot, pick, why);
+  if (why.step >= 0) {
+    cost_ = foot;
+    cost_words_ = cost_lines(pick, why);
+  }
   body_.cut_top(p.px(8));
 
   // All that fits with fewer candidates is shown with fewer; else all is there, and is scrolled.
@@ -374,15 +403,20 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
               top = body_.y0 + (body_.height() - thumb) * offset_ / hidden_;
   p.fill({body_.x1 + p.px(4), top, body_.x1 + p.px(8), top + thumb}, t.disabled, 0.8, 2);
   p.mark("why.scroll", "reasons", {body_.x1 + p.px(4), top, body_.x1 + p.px(8), top + thumb});
-  std::string note = below ? fmt::format("more of step {}", *below) : "begins above";
+  std::string note = below ? fmt::format("more of reason {}", *below) : "begins above";
   if (p.frame().alone)
-    note = below ? fmt::format("step {} is cut", *below) : note;
+    note = below ? fmt::format("reason {} is cut", *below) : note;
   else
     note += below ? ": PgDown" : ": PgUp";
   const float room = foot.x1 - words_end - p.px(12);
   if (p.width_of(Face::caption, note) >= room) return;
   p.text({foot.x1, foot.middle_y()}, note, Face::caption, t.accent, Align::right);
   p.mark("why.hidden", note, foot);
+}
+
+const std::vector<std::string>& WhyCard::help(const Pointer& mouse) const {
+  static const std::vector<std::string> none;
+  return mouse.inside && cost_.contains(mouse.at) ? cost_words_ : none;
 }
 
 bool WhyCard::react(const Pointer& mouse) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "viz/draw/draw.h"
 #include "viz/reduce/slot.h"
@@ -15,7 +16,9 @@ class WhyCard {
  public:
   void draw(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot);
   /// Nothing of it is in this frame.
-  void none() { body_ = {}; }
+  void none() { body_ = cost_ = {}; }
+  /// Lines about what is under the mouse; empty: nothing that needs them.
+  const std::vector<std::string>& help(const Pointer& mouse) const;
   /// Whether the mouse turned the wheel over the reasons and there was more to see.
   bool react(const Pointer& mouse);
   /// "PageUp", "PageDown"; false: not used, or nothing is hidden.
@@ -24,7 +27,9 @@ class WhyCard {
  private:
   void scroll(float by);
 
-  Rect body_;                         // where the reasons are
+  Rect body_;  // where the reasons are
+  Rect cost_;  // and the cost
+  std::vector<std::string> cost_words_;
   float hidden_ = 0;                  // height of the reasons that has no room
   float offset_ = 0;                  // of it above the body
   int of_step_ = -1, of_token_ = -1;  // the removal that it was scrolled for
