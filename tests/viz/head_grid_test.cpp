@@ -198,10 +198,10 @@ TEST_F(HeadGridTest, RangesOverTwoDecadesGetARootScaleThatIsNamed) {
   canvas.draw(view);
   const Mark* legend = find_mark(view, "legend", "");
   ASSERT_NE(legend, nullptr);
-  EXPECT_EQ(legend->value, "0 to 729, L1, this step");
+  EXPECT_EQ(legend->value, "0 to 729, sum of |x|, this step");
   r.heads[1].local_l1_wo = 0.00144;
   canvas.draw(view);
-  EXPECT_EQ(find_mark(view, "legend", "")->value, "0 to 729, √ scale · L1, this step");
+  EXPECT_EQ(find_mark(view, "legend", "")->value, "0 to 729, √ scale · sum of |x|, this step");
 }
 
 /// Whoever looks before all heads are measured must not take the best so far for the best: its colour is that of what can be saved.
@@ -233,6 +233,17 @@ TEST_F(HeadGridTest, WhileHeadsAreMeasuredColoursAreThoseOfTheEnd) {
   canvas.draw(view);
   EXPECT_NE(words().find("4.50"), std::string::npos) << "the scale ends at all that can be saved: " << words();
   EXPECT_EQ(words().find("framed"), std::string::npos) << "no head brings the answer back";
+  causes.returns[0] = 1;
+  causes.kl[1] = 4.5 + 1e-9;  // next to nothing, to the worse
+  causes.kl[2] = 4.5 - 0.0001;
+  ++snapshot.sequence;
+  recorded.scene.commands.clear();
+  canvas.draw(view);
+  EXPECT_NE(words().find("framed: the full cache's answer again"), std::string::npos) << words();
+  const auto written = [&](std::string_view text) {
+    return std::ranges::count_if(recorded.scene.commands, [&](const SceneCommand& c) { return c.text == text; });
+  };
+  EXPECT_EQ(written("≈0"), 2) << "a number that no reader needs is not cut to one of another size: " << words();
 }
 
 TEST_F(HeadGridTest, ANarrowCellHasAPowerOfTenRatherThanNothing) {
@@ -315,7 +326,7 @@ TEST_F(HeadGridTest, TheTooltipRanksTheHead) {
   canvas.move(view, centre(*find_mark(view, "cell", "L2 H1")));
   ASSERT_NE(canvas.last<HoverAt>(), nullptr);
   EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(0), "L2 · H1");
-  EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(1), "local error after Wₒ 2.00 (L1, this step)");
+  EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(1), "local error after Wₒ 2.00 (sum of |x|, this step)");
   EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(2), "rank 1 of 24 heads, 1 = highest");
 }
 

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
+#include "viz/draw/scene.h"
 #include "viz/inspector_fixture.h"
 #include "viz/reduce/text.h"
+#include "viz/synthetic.h"
 
 namespace kvscope::viz {
 namespace {
@@ -54,6 +57,76 @@ TEST_F(InspectorTest, AgreementHasARowWhereItWasMeasured) {
   const auto column = static_cast<std::size_t>(std::ranges::find(table.columns, "agreement") - table.columns.begin());
   ASSERT_LT(column, table.columns.size());
   EXPECT_EQ(table.rows[6][column], "2");
+}
+
+TEST_F(InspectorTest, HeadsAreCountedInWholeNumbers) {
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps[7]);
+  step->heads[0].agreement = {0, 1, 2, 2, 1, 0, 2, 1};
+  snapshot.lanes[1].steps[7] = step;
+  ++snapshot.sequence;
+  for (float height = 640; height <= 1400; height += 40) {
+    canvas.frame.size.y = height;
+    RecordedScene recorded(canvas);
+    canvas.draw(*view);
+    if (testing::find_mark(*view, "agreement", "L0 H0 t3") == nullptr) continue;
+    const Mark bar = mark("agreement", "L0 H0 t3");
+    for (const SceneCommand& c : recorded.scene.commands) {
+      const bool beside =
+          c.kind == SceneCommand::Kind::text && c.points[0].x < 132 && c.points[0].y > bar.min.y - 8 && c.points[0].y < bar.max.y + 8;
+      if (beside) {
+        EXPECT_EQ(c.text.find('.'), std::string::npos) << height << ": " << c.text;
+      }
+    }
+  }
+}
+
+/// "8" on its side is another sign.
+TEST_F(InspectorTest, WhatFitsUprightIsNotTurned) {
+  snapshot.tokens[3].bytes = "word";
+  snapshot.tokens[4].bytes = "8";
+  snapshot.tokens[6].bytes = " 8";
+  ++snapshot.sequence;
+  RecordedScene recorded(canvas);
+  canvas.draw(*view);
+  int n = 0;
+  for (const auto& [text, label] : {std::pair("8", "L0 H0 t4"), {"·8", "L0 H0 t6"}, {"word", "L0 H0 t3"}}) {
+    const Mark at = mark("text", label);
+    const float middle = (at.min.x + at.max.x) / 2;
+    for (const SceneCommand& c : recorded.scene.commands) {
+      if (c.kind != SceneCommand::Kind::text || c.text != text || c.points[0].y < at.min.y || c.points[0].y > at.max.y) continue;
+      ++n;
+      EXPECT_EQ(std::abs(c.points[0].x + c.width / 2 - middle) < 1.5f, text != std::string("word")) << text << ": centred, or turned there";
+    }
+  }
+  EXPECT_EQ(n, 3);
+}
+
+/// The line's label does not hide what the line is to be held against.
+TEST_F(InspectorTest, TheLabelOfTheCutoffCoversNoScore) {
+  Snapshot many = synthetic::make_snapshot();
+  testing::Headless other(many, {1260, 612});
+  other.frame.selection.lane = 3;
+  int n = 0;
+  for (const float height : {574.0f, 612.0f, 866.0f})
+    for (int step = 0; step < static_cast<int>(many.lanes[3].steps.size()); step += 3)
+      for (int head = 0; head < 24; head += 5) {
+        other.frame.size.y = height;
+        other.frame.selection.step = step;
+        other.frame.selection.layer = head / many.model.n_kv_heads;
+        other.frame.selection.kv_head = head % many.model.n_kv_heads;
+        other.draw(*view);
+        const Mark* tag = nullptr;
+        for (const Mark& m : view->marks())
+          if (m.kind == "cutoff.tag") tag = &m;
+        if (tag == nullptr) continue;
+        ++n;
+        for (const Mark& m : view->marks()) {
+          if (!m.kind.starts_with("score")) continue;
+          EXPECT_FALSE(m.min.x < tag->max.x && m.max.x > tag->min.x && m.min.y < tag->max.y && m.max.y > tag->min.y)
+              << height << " step " << step << " head " << head << ": " << m.label;
+        }
+      }
+  EXPECT_GT(n, 10);
 }
 
 TEST_F(InspectorTest, TheLegendNamesWhatIsKeptAndNotReadWherePagesAreChosen) {

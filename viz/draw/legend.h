@@ -26,7 +26,7 @@ inline constexpr std::array<LegendItem, 6> kCategoryLegend = {{{Category::sink, 
 /// The same by their words in this run, and "not read" where its queries leave pages out.
 std::vector<LegendItem> category_items(const LaneSnapshot& lane);
 
-/// A ramp legend: name, low end, ramp, high end, then a note ("√ scale · L1, this step").
+/// A ramp legend: name, low end, ramp, high end, then a note ("√ scale · sum of |x|, this step").
 struct RampLegend {
   std::string name;  // "bottom row: heads that represent it"; may be empty
   std::span<const Rgb> colours;

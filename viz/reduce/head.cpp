@@ -364,6 +364,7 @@ std::vector<double> ticks_of(const ValueScale& scale, double min_gap) {
     step = factor * power;
     if (step >= rough * (1 - 1e-9)) break;
   }
+  if (scale.whole) step = std::max(1.0, std::ceil(step));
   for (double v = std::ceil(scale.low / step) * step; v <= scale.high * (1 + 1e-12) + 1e-12 * span; v += step) {
     out.push_back(std::abs(v) < 1e-9 * step ? 0 : v);
   }

@@ -122,6 +122,7 @@ struct ValueScale {
   double low = 0, high = 1;
   bool root = true;
   bool percent = false;  // of fractions: its ticks are written as percent
+  bool whole = false;    // of things that are counted: its ticks are
 
   /// 0 at low, 1 at high, not clamped; NaN stays NaN.
   double unit(double value) const;

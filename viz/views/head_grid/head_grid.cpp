@@ -98,9 +98,9 @@ const std::vector<double>& HeadGrid::values_of(const Frame& frame) const {
 std::string HeadGrid::unit_text(const Frame& frame) const {
   const std::string unit = metric_unit(*frame.snapshot, metric_);
   const bool framed = frame.causes != nullptr && std::ranges::find(frame.causes->returns, 1) != frame.causes->returns.end();
-  if (metric_ == HeadMetric::cause && framed) return unit + ", framed: answer back";
+  if (metric_ == HeadMetric::cause && framed) return unit + ", framed: the full cache's answer again";
   if (!frame.selection.steps || habit_in(metric_) || is_of_one_step(metric_)) return unit;
-  // "L1, this step": what stands before the comma holds for a range, too
+  // "sum of |x|, this step": what stands before the comma holds for a range, too
   const std::string first = unit.substr(0, unit.find(','));
   return fmt::format("{}, {} {}", first, metric_ == HeadMetric::votes_lost ? "sum of" : "mean of", range_text(*frame.selection.steps));
 }
@@ -196,6 +196,7 @@ void HeadGrid::draw(const Frame& frame, std::vector<Intent>& intents) {
 namespace {
 
 constexpr double kNearZero = 0.02;  // of the largest
+constexpr double kChance = 0.001;   // of the largest
 
 /// "4e−4", "−3e−2": one digit and its power of ten; empty for numbers that are no shorter so.
 std::string format_power(double v) {
@@ -245,9 +246,11 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
       } else {
         const Rgb fill = ramp(ramp_colours, scale.at(v));
         p.fill(r, fill, 1, rounding);
+        // What a run gains or loses by chance has a sign and many digits, and says nothing.
+        const bool chance = metric_ == HeadMetric::cause && v != 0 && std::abs(v) < kChance * scale.highest;
         if (numbers)
-          p.text({r.middle_x(), r.middle_y()}, fitted(p, value, v, scale.highest, g.cell_w - 2), Face::mono, ink_on(fill, t),
-                 Align::centre);
+          p.text({r.middle_x(), r.middle_y()}, fitted(p, chance ? "≈0" : value, v, scale.highest, g.cell_w - 2), Face::mono,
+                 ink_on(fill, t), Align::centre);
         if (metric_ == HeadMetric::cause && f.causes != nullptr && f.causes->answer_returns(static_cast<int>(index))) {
           p.frame_rect(r.inset(r.height() >= 14 ? 3 : 0), ink_on(fill, t), 2, rounding);
           p.mark("answer returns", fmt::format("L{} H{}", l, h), r);

@@ -28,7 +28,7 @@ bool needs_history(HeadMetric m) {
 std::string metric_unit(const Snapshot& snapshot, HeadMetric m) {
   switch (m) {
     case HeadMetric::local_l1_wo:
-      return "L1, this step";
+      return "sum of |x|, this step";
     case HeadMetric::local_rel_l2:
       return "relative L2, this step";
     case HeadMetric::retained:
@@ -40,7 +40,7 @@ std::string metric_unit(const Snapshot& snapshot, HeadMetric m) {
     case HeadMetric::slots:
       return "slots, after this step";
     case HeadMetric::theta:
-      return "L1 at most, eviction only";
+      return "sum of |x| at most, eviction only";
     case HeadMetric::disagreement:
       return "share of the other heads without its tokens, this step";
     case HeadMetric::cause:

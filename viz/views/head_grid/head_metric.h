@@ -33,7 +33,7 @@ std::optional<Habit> habit_in(HeadMetric metric);
 bool is_damage(HeadMetric metric);
 /// True for what compares with the uncompressed history: not there where a run does not keep it.
 bool needs_history(HeadMetric metric);
-/// "L1, this step": after the comma, what holds for a single step only.
+/// "sum of |x|, this step": after the comma, what holds for a single step only.
 std::string metric_unit(const Snapshot& snapshot, HeadMetric metric);
 /// True for what one step says of all heads together: of a range of steps the shown one counts.
 bool is_of_one_step(HeadMetric metric);

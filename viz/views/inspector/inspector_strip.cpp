@@ -128,7 +128,7 @@ class Strip {
     if (at_.agreement.height() <= 0) return;
     const int group = scene_.snapshot.model.group();
     rows_.row_label(at_.agreement.middle_y(), "agreement", "of " + count_of(group, "query head", "query heads"));
-    const ValueScale scale{0, static_cast<double>(group), false};
+    const ValueScale scale{.low = 0, .high = static_cast<double>(group), .root = false, .whole = true};
     rows_.value_axis(at_.agreement, scale, p_.px(18));
     rows_.bars(at_.agreement, scale, agreement_bars(t_, columns_), "agreement");
   }
@@ -143,7 +143,13 @@ class Strip {
     const float x = axis_.x_of(token) + axis_.px / 2 - (axis_.px >= 6 ? 0.5f : 0.0f);
     const std::string text = p_.elide(token_text(scene_.snapshot, token), Face::mono,
                                       (at_.text.height() - 4) * p_.size_of(Face::mono) / p_.size_of(Face::caption));
-    p_.token({x, at_.text.y0}, text, p_.size_of(Face::caption), c, own, true);
+    // "8" on its side is another sign.
+    const std::size_t n = utf8_length(text);
+    const float width = p_.width_of(Face::mono, text) * p_.size_of(Face::caption) / p_.size_of(Face::mono);
+    if (n == 1 || (n == 2 && width < axis_.px))
+      p_.token({x, at_.text.y0 + p_.px(6)}, text, p_.size_of(Face::caption), c, own, false, false, Align::centre);
+    else
+      p_.token({x, at_.text.y0}, text, p_.size_of(Face::caption), c, own, true);
     if (rows_.fine_marks()) p_.mark("text", fmt::format("{} t{}", rows_.place, token), {x - 6, at_.text.y0, x + 6, at_.text.y1}, text);
   }
 
@@ -203,7 +209,7 @@ class Strip {
     if (p_.frame().has_focus && scene_.token >= 0) p_.focus_cursor(rows_.column(scene_.token, at_.fate).inset(1, 1));
   }
 
-  /// Where along the line the tag covers the least.
+  /// Where the way from the tag to the line is free.
   float tag_x(float width) const {
     const std::vector<double>& values = columns_.score;
     float best_x = axis_.x0 + width;
@@ -252,18 +258,18 @@ class Strip {
         : scene_.pick.values->overridden
             ? fmt::format("cut-off {}, budget {} by hand{}", format_number(score), format_count(scene_.pick.values->budget), way)
             : fmt::format("cut-off now (step {}): {}{}", scene_.pick.step, format_number(score), way);
-    const float width = p_.width_of(Face::body, label) + p_.px(20), height = p_.px(20);
-    const float x = tag_x(width);
-    const float above = y - p_.px(10) - height;
-    const float top = above >= at_.score.y0 - p_.px(8) ? above : y + p_.px(10);
-    const Rect tag{std::round(x - width / 2), std::round(top), std::round(x + width / 2), std::round(top) + height};
+    // Over the row, under the numbers of the axis: the line is to be held against the scores, and none is covered.
+    const float width = p_.width_of(Face::caption, label) + p_.px(14), height = p_.px(16), x = tag_x(width);
+    const float top = std::round(at_.score.y0 - 1 - height);
+    const Rect tag{std::round(x - width / 2), top, std::round(x + width / 2), top + height};
     p_.vline(x, std::min(y, tag.y1), std::max(y, tag.y0), t_.accent);
     p_.fill({x - p_.px(10), y - 1, x + p_.px(10), y + 2}, t_.accent, 1, 1);
     p_.fill(tag, t_.panel, 1, 4);
     p_.frame_rect(tag, t_.accent, 1, 4);
-    p_.text({tag.middle_x(), tag.middle_y()}, label, Face::body, t_.accent, Align::centre);
+    p_.text({tag.middle_x(), tag.middle_y()}, label, Face::caption, t_.accent, Align::centre);
     hits_.cutoff = Rect{axis_.x0, y - 5, axis_.x_end(), y + 6};
     hits_.cutoff_tag = tag;
+    p_.mark("cutoff.tag", rows_.place, tag, label);
     p_.mark("cutoff", rows_.place, *hits_.cutoff, format_number(score));
   }
 
