@@ -96,9 +96,11 @@ QPushButton#primary:disabled { background: %raised%; border-color: %line%; color
 QPushButton#link { background: transparent; border: none; padding: 0; min-height: 0; color: %accent%; text-align: left; text-decoration: underline; }
 QPushButton#link:focus { border-bottom: 2px solid %accent%; }
 QPushButton#chip { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; }
+QPushButton#chip[twoLines="true"] { min-height: 28px; max-height: 28px; font-size: 11px; }
 QPushButton#chipActive { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; border-color: %accent%; color: %accent%; background: %accent10%; }
 QPushButton#chipNow { border-radius: 4px; padding: 0 8px; min-height: 20px; max-height: 20px; font-size: 12px; font-weight: bold; border-color: %accent%; color: %on_accent%; background: %accent%; }
 QPushButton#chip:focus, QPushButton#chipNow:focus, QPushButton#chipActive:focus { border: 2px solid %text%; padding: 0 7px; min-height: 18px; max-height: 18px; }
+QPushButton#chip[twoLines="true"]:focus { min-height: 26px; max-height: 26px; }
 QComboBox { combobox-popup: 0; background: %raised%; border: 1px solid %line%; border-radius: 4px; padding: 0 8px; min-height: 26px; }
 QComboBox:hover { background: %hover%; }
 QComboBox:focus, QComboBox:on { border-color: %accent%; }

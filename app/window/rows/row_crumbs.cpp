@@ -4,20 +4,18 @@
 #include <iterator>
 #include <utility>
 
-#include <QEvent>
-#include <QFocusEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
-#include <QPainter>
 #include <QPushButton>
-#include <QTextLayout>
 #include <QToolButton>
 
 #include "app/window/look/spoken.h"
 #include "app/window/look/style.h"
 #include "app/window/panels/prompt/sample_prompts.h"
+#include "app/window/rows/crumb_sentence.h"
 #include "app/window/rows/rows.h"
+#include "app/window/session/step_answer.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel.h"
 #include "app/window/shell/panel_paint.h"
@@ -31,7 +29,6 @@ namespace {
 
 constexpr qsizetype kHistory = 100;
 constexpr qint64 kOneWayMs = 1000;
-constexpr QChar kEllipsis(0x2026);
 
 QString tokensText(const Snapshot& snapshot, const viz::Selection& selection) {
   const viz::TokenRange range = *selection.tokens;
@@ -59,126 +56,6 @@ class Chip final : public QPushButton {
   bool hitButton(const QPoint& at) const override {
     const int cross = 2 * iconSize().width() + 4;  // with the air around it
     return rect().contains(at) && at.x() >= width() - cross;
-  }
-};
-
-/// The sentence of the row, in two lines where one is too short. It is what is to be read: in a narrow window the chips say less, then the
-/// questions.
-class CrumbSentence final : public ElidedLabel {
- public:
-  /// What a part says, and in fewer words.
-  struct ShownChip {
-    QPushButton* of;
-    QString full, brief;
-  };
-  /// A question and its answer stand in one place of one width: a pointer that goes from one to the next must not miss it.
-  struct Question {
-    QPushButton* of;
-    QStringList says;         // the first is the whole; each of the others has fewer words
-    QStringList full, brief;  // what it may say: the room for it
-  };
-  std::vector<ShownChip> chips;
-  std::vector<Question> questions;
-  QWidget* dispensable = nullptr;  // what a key and the chips' own crosses do as well: it goes when all others have few words
-  QString heard;                   // by a screen reader, in full
-  int heard_of = -1;               // run
-  QColor accent;                   // of the ring around it
-  bool wanted = true;              // where there is room
-  QString latest,                  // of the sentence: what it says anew, where all of it has no room
-      foreseen;  // a sentence that an answer may put in its place: it has room from the start, or the questions would move under the hand
-
-  explicit CrumbSentence(QWidget* row) : ElidedLabel(row) {
-    row->installEventFilter(this);
-    setSpoken(*this);
-  }
-
-  void fit() {
-    // A left-to-right mark keeps a chip's own order inside the mirrored button.
-    QLayout& row = *parentWidget()->layout();
-    setFocusPolicy(text().isEmpty() ? Qt::NoFocus : Qt::TabFocus);
-    for (int brief = 0; brief < 5; ++brief) {
-      dispensable->setVisible(wanted && brief < 4);
-      for (const auto& [of, full, words] : chips) of->setText(QChar(0x200E) + (brief > 0 ? words : full) + QChar(0x200E));
-      for (const Question& question : questions)
-        ask(question, brief < 2 ? question.full : brief < 3 ? question.brief : question.brief.first(1));
-      row.invalidate();
-      const int room = parentWidget()->width() - row.totalMinimumSize().width();
-      if (fits(text(), room) && fits(foreseen, room)) break;
-    }
-    update();
-  }
-
-  QSize minimumSizeHint() const override { return {0, 2 * fontMetrics().lineSpacing()}; }
-  QSize sizeHint() const override { return {ElidedLabel::sizeHint().width(), minimumSizeHint().height()}; }
-
- protected:
-  bool eventFilter(QObject* watched, QEvent* event) override {
-    if (watched == parentWidget() && event->type() == QEvent::Resize) fit();
-    return ElidedLabel::eventFilter(watched, event);
-  }
-  void focusInEvent(QFocusEvent* event) override {
-    const Qt::FocusReason why = event->reason();
-    if (why != Qt::ActiveWindowFocusReason && why != Qt::PopupFocusReason)  // it has been there before
-      m_ringed = why == Qt::TabFocusReason || why == Qt::BacktabFocusReason || why == Qt::ShortcutFocusReason;
-    ElidedLabel::focusInEvent(event);
-  }
-  void paintEvent(QPaintEvent*) override {
-    ensurePolished();
-    QPainter painter(this);
-    if (hasFocus() && m_ringed) {
-      painter.setPen(accent);
-      painter.drawRect(rect().adjusted(0, 0, -1, -1));
-    }
-    painter.setPen(palette().color(QPalette::WindowText));
-    const QString shown = fits(text(), width())   ? bound(text())
-                          : latest.isEmpty()      ? cutLines(text())
-                          : fits(latest, width()) ? bound(latest)
-                                                  : cutLines(latest);
-    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, shown);
-  }
-
- private:
-  bool m_ringed = false;  // the focus came by key
-
-  /// A number and its unit stay in one line.
-  static QString bound(QString words) { return words.replace(" %", QString(QChar::Nbsp) + '%'); }
-
-  /// Two lines, of which the second is cut.
-  QString cutLines(const QString& of) const {
-    const QString words = bound(of);
-    QTextLayout layout(words, font());
-    layout.beginLayout();
-    QTextLine first = layout.createLine();
-    first.setLineWidth(width());
-    layout.endLayout();
-    const int end = first.textLength();
-    QString second = fontMetrics().elidedText(words.mid(end), Qt::ElideRight, width());
-    // A number that is cut would be another one.
-    if (const qsizetype word = second.lastIndexOf(' '); second.endsWith(kEllipsis) && word > 0) second = second.left(word) + kEllipsis;
-    return words.left(end).trimmed() + QChar::LineSeparator + second;
-  }
-  static void ask(const Question& question, const QStringList& may_say) {
-    QPushButton& button = *question.of;
-    int room = 0;
-    for (const QString& words : may_say) {
-      button.setText(words);
-      room = std::max(room, button.sizeHint().width());
-    }
-    for (const QString& words : question.says) {
-      button.setText(words);
-      if (button.sizeHint().width() <= room) break;
-    }
-    if (const int lack = button.sizeHint().width() - room; lack > 0)
-      button.setText(button.fontMetrics().elidedText(button.text(), Qt::ElideRight,
-                                                     std::max(0, button.fontMetrics().horizontalAdvance(button.text()) - lack)));
-    button.setFixedWidth(room);
-    button.setAccessibleName(question.says.front());
-  }
-  bool fits(const QString& words, int width) const {
-    const QFontMetrics metrics = fontMetrics();
-    if (metrics.horizontalAdvance(words) <= width) return true;
-    const QRect lines = metrics.boundingRect(QRect(0, 0, std::max(1, width), 1000), Qt::TextWordWrap, bound(words));
-    return lines.width() <= width && lines.height() <= 2 * metrics.lineSpacing();
   }
 };
 
@@ -365,6 +242,7 @@ void CrumbRow::refresh() {
       const std::string& same = m_agreement.of(snapshot, *lane, m_workspace.step());
       if (!same.empty()) sentence = QString::fromStdString(same), brief = sentence.mid(says);
     }
+    beginWithWhatCame(finding.step >= 0, sentence, brief);
     const viz::Loss& loss = finding.loss;
     m_which->setVisible(finding.step >= 0 && !m_welcome);
     m_why->setVisible(finding.step >= 0 && loss.step >= 0 && !m_welcome);
@@ -382,6 +260,15 @@ void CrumbRow::refresh() {
   m_clear->setEnabled(s.layer || s.tokens || s.slot || s.step || s.steps);
   m_back->setEnabled(canGoBack());
   m_forward->setEnabled(canGoForward());
+}
+
+/// What a change came to that was offered here, before all else.
+void CrumbRow::beginWithWhatCame(bool wrong, QString& sentence, QString& brief) const {
+  const QString came = m_answer ? m_answer->words() : QString();
+  if (came.isEmpty()) return;
+  const QString nats = " nats.";  // ends the first sentence about a right answer, which says the same
+  sentence = came + (wrong ? ' ' + sentence : sentence.contains(nats) ? sentence.section(nats, 1) : QString());
+  brief = came;
 }
 
 /// Questions where the run answers otherwise in any step, and in their place what came of them, in few words: the sentence and the help
@@ -413,7 +300,7 @@ void CrumbRow::refreshQuestions() {
   m_which->setAccessibleDescription(QString::fromStdString(causes.whole));
   // What a click would set is said on the button, not in its help alone.
   QStringList saved_words{saved};
-  if (point.marked() && lane && lane->slots_asked < point.slots)
+  if (point.marked() && m_saved->isEnabled())
     saved_words << point.offers();
   else if (asked || !budgeted)
     for (const QString& words : {saved, point.state == BreakPoint::State::searching ? saved.section(':', 0, 0) : saved.section(" (", 0, 0)})
@@ -421,11 +308,15 @@ void CrumbRow::refreshQuestions() {
   if (const QString most = QString(saved).remove(" even").remove(" slots"); point.state == BreakPoint::State::never)
     saved_words << most << most.section(" of ", 0, 0);  // a number that is cut would be another one
   QStringList which_words{which};
-  if (causes.heads.size() == 2) which_words << "2 heads";
-  m_sentence->questions = {{m_elsewhere, {step + ": show it", step}, {step + ": show it"}, {step}},
-                           {m_saved, saved_words, {"What saves it?", "«9» from 99.9 %: set it"}, {"What saves it?", "«9» from 99.9 %"}},
-                           {m_which, which_words, {"Which head?", "L9 H9 or L9 H9", "any of 99 heads"}, {"Which head?", "L9 H9 or L9 H9"}},
-                           {m_why, {whyWords()}, {"Why evicted?", "Why token 999?"}, {"Why evicted?", "Why token 999?"}}};
+  if (causes.heads.size() == 1 && budgeted)
+    which_words << QString("give %1 all").arg(which.section(" alone", 0, 0));
+  else if (causes.heads.size() == 2)
+    which_words << (budgeted ? "give one all" : "2 heads");
+  m_sentence->questions = {
+      {m_elsewhere, {step + ": show it", step}, {step + ": show it"}, {step}},
+      {m_saved, saved_words, {"What saves it?", "«9» from 99.9 %: set it"}, {"What saves it?"}},
+      {m_which, which_words, {"give L9 H9 all", "L9 H9 or L9 H9", "any of 99 heads"}, {"give L9 H9 all", "L9 H9 or L9 H9"}},
+      {m_why, {whyWords()}, {"Why evicted?", "Why token 999?"}, {"Why evicted?", "Why token 999?"}}};
   m_saved->setAccessibleDescription(point.how);
   const QString click = !budgeted ? QString("This run has no budget: there is none that would have saved the answer")
                         : point.state == BreakPoint::State::searching ? "Click: give up the search"

@@ -28,6 +28,7 @@ namespace kvscope {
 class BudgetBox;
 class CrumbSentence;
 class SessionController;
+class StepAnswer;
 class Workspace;
 
 /// Toolbar: open, save, generate, and policy and budget of the selected lane.
@@ -111,6 +112,8 @@ class CrumbRow : public QFrame {
   void setPage(int page);
   /// What the runs came to has the keyboard: it is what a screen reader begins with.
   void focusSentence(Qt::FocusReason why);
+  /// What a change came to that was offered here.
+  void followAnswer(const StepAnswer& answer) { m_answer = &answer; }
   /// On the welcome nothing is seen yet of what its words and questions are about.
   void setWelcome(bool on);
   /// What is shown now is where the history begins: what was before has not been seen.
@@ -144,6 +147,7 @@ class CrumbRow : public QFrame {
   void listen();
   void refresh();
   void offerHeads();
+  void beginWithWhatCame(bool wrong, QString& sentence, QString& brief) const;
   QString welcomeWords(const Snapshot& snapshot, const LaneSnapshot& lane);
   void refreshQuestions();
   struct AskedToken {
@@ -166,6 +170,7 @@ class CrumbRow : public QFrame {
   viz::FindingOnce m_finding;
   AskedToken m_shown_why;  // that this, or what was opened, has selected: nobody chose it
   viz::AgreementOnce m_agreement;
+  const StepAnswer* m_answer = nullptr;
   std::shared_ptr<viz::TokenWindow> m_zoom = std::make_shared<viz::TokenWindow>();
   QList<Place> m_history;
   QElapsedTimer m_remembered;

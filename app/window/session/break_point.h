@@ -27,12 +27,14 @@ struct BreakPoint {
   QString share = {};  // "23.0 %" of the prompt, where there is a budget to mark
   QString token = {};  // "«7»": the full cache's
   int step = -1;       // of which this is
+  QString all = {};    // "all 12 steps from 93.2 %"; empty: not known, or there is one step
   /// There is a budget to mark.
   bool marked() const { return state == State::found || state == State::always; }
-  /// As the answer to "what saves it?" with what a click does, and in fewer words, each with what it is about as far as there is room.
+  /// As the answer to "what saves it?" with what a click does, and in fewer words. What saves this step need not save the others: both
+  /// are said, in two lines, as far as there is room.
   QStringList offers() const {
-    const QString from = token + " from " + share;
-    return {from + ": set it", from, QString("step %1: ").arg(step) + share, "set " + share};
+    const QString set = token + " from " + share + ": set it", brief = "set " + share;
+    return all.isEmpty() ? QStringList{set, brief} : QStringList{set + '\n' + all, brief};
   }
   QString both() const { return how.isEmpty() ? words : words + '\n' + how; }
   bool operator==(const BreakPoint&) const = default;

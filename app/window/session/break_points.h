@@ -78,6 +78,7 @@ class BreakPoints : public QObject {
   void lookAtQueue();
   void publish();
   BreakPoint pointOf(std::size_t lane) const;
+  static QString allFrom(const Known& known);
   QString allSteps(const Known& known, bool searching) const;
   QString contradiction(std::size_t lane, const BudgetBisection& bisection, int step) const;
 

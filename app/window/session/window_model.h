@@ -13,6 +13,7 @@
 #include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
+#include "app/window/session/step_answer.h"
 #include "app/window/session/undo/undo_steps.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/options.h"
@@ -37,6 +38,7 @@ struct WindowModel {
   Bookmarks bookmarks{undo};
   Playback playback{workspace};
   FirstDifference difference{workspace, controller};
+  StepAnswer answer{workspace, controller, difference};
 };
 
 }  // namespace kvscope

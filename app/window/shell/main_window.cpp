@@ -145,8 +145,15 @@ void MainWindow::connectParts() {
     choose(*canvas("head_grid"), 0, static_cast<int>(viz::HeadMetric::cause));
     m_model.causes.ask();
   });
-  connect(&m_rows->crumbs(), &CrumbRow::fullCacheRequested, &m_model.hand, &HandEdits::giveFullCache);
-  connect(&m_rows->crumbs(), &CrumbRow::savedRequested, &m_model.breaks, &BreakPoints::proceed);
+  m_rows->crumbs().followAnswer(m_model.answer);
+  connect(&m_rows->crumbs(), &CrumbRow::fullCacheRequested, this, [this](int layer, int kv_head) {
+    m_model.answer.make(QString("L%1 H%2 in full").arg(layer).arg(kv_head), [&] { m_model.hand.giveFullCache(layer, kv_head); });
+  });
+  connect(&m_rows->crumbs(), &CrumbRow::savedRequested, this, [this] {
+    const BreakPoint point = m_model.workspace.breakPoint(m_model.workspace.selection().lane);
+    if (!point.marked()) return m_model.breaks.proceed();
+    m_model.answer.make(point.share + " of the slots", [this] { m_model.breaks.proceed(); });
+  });
   connect(&m_rows->crumbs(), &CrumbRow::whyRequested, this, [this] {
     showPage(Page::inspector);
     choose(*canvas("inspector"), 0, 2);

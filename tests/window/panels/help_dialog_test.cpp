@@ -61,6 +61,25 @@ TEST_F(HelpDialogTest, FindsByWordsInAnyOrder) {
   EXPECT_TRUE(help.shownKeys().empty());
 }
 
+TEST_F(HelpDialogTest, FindsWhatWordsOnTheScreenMean) {
+  HelpDialog help(workspace, controller, &window);
+  const auto words = [&](const char* asked) {
+    help.search().setText(asked);
+    QStringList out;
+    for (const KeyHelp& key : help.shownKeys())
+      if (key.area == "Words") out << key.what;
+    return out;
+  };
+  for (const char* asked : {"EMA share", "logit bias", "in the budget for", "rank", "votes"}) {
+    const QStringList found = words(asked);
+    ASSERT_FALSE(found.isEmpty()) << asked;
+    EXPECT_GT(found.front().size(), 40) << "explained: " << found.front().toStdString();
+  }
+  EXPECT_TRUE(words("EMA share").front().startsWith("EMA share: ")) << "what is called so comes first";
+  EXPECT_TRUE(words("").isEmpty()) << "keys, as long as nothing is looked for";
+  EXPECT_EQ(help.windowTitle(), "Keys and how to read the pictures") << "as its menu calls it";
+}
+
 TEST_F(HelpDialogTest, NamesEverythingThatTakesTheFocus) {
   HelpDialog help(workspace, controller, &window);
   EXPECT_THAT(unnamed(help), ::testing::IsEmpty());

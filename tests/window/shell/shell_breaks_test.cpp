@@ -73,6 +73,7 @@ class BreaksTest : public WindowTest {
     EXPECT_TRUE(settle());
     return out;
   }
+  QString sweepWords() const { return window->runActions().sweep().chart().accessibleDescription(); }
   int asked_step = -1;
 };
 
@@ -106,16 +107,49 @@ TEST_F(BreaksOfLongTextTest, AnswersForTheTokenThatTheSentenceNames) {
   const std::string token = viz::quoted(viz::text_of_id(snapshot(), snapshot().lanes[0].steps[static_cast<std::size_t>(asked_step)]->top1));
   EXPECT_EQ(found.token.toStdString(), token);
   EXPECT_TRUE(found.words.startsWith(QString("says %1 from ").arg(found.token))) << found.words.toStdString();
-  QPushButton* offer = button(found.offers()[1]);
-  ASSERT_NE(offer, nullptr) << "what it is about stands on it";
   EXPECT_TRUE(answersWith("keepkv:slots=" + std::to_string(found.slots)));
   EXPECT_FALSE(answersWith("keepkv:slots=" + std::to_string(found.slots - 1)));
   EXPECT_FALSE(answersWith("keepkv:slots=" + std::to_string(found.slots), true)) << "or all steps need no words of their own";
-  const QRegularExpressionMatch all =
-      QRegularExpression(R"(All 12 steps after the prompt from [\d.]+ % \((\d+) of \d+ slots\))").match(found.how);
+  const QRegularExpressionMatch all = QRegularExpression(R"(All 12 steps from ([\d.]+ %) \((\d+) of \d+ slots\))").match(found.how);
   ASSERT_TRUE(all.hasMatch()) << found.how.toStdString();
-  EXPECT_GT(all.captured(1).toInt(), found.slots);
-  EXPECT_TRUE(answersWith("keepkv:slots=" + all.captured(1).toStdString(), true));
+  EXPECT_GT(all.captured(2).toInt(), found.slots);
+  EXPECT_TRUE(answersWith("keepkv:slots=" + all.captured(2).toStdString(), true));
+  // Who reads the one number on the button must not take it for the other, and sees what a click sets.
+  select(1);
+  window->resize(1280, 800);
+  ASSERT_TRUE(settle());
+  QPushButton* offer = button(found.token + " from " + found.share + ": set it");
+  ASSERT_NE(offer, nullptr);
+  EXPECT_TRUE(offer->text().contains("all 12 steps from " + all.captured(1))) << offer->text().toStdString();
+  EXPECT_GE(offer->height(), 2 * offer->fontMetrics().height()) << "two lines have room";
+  EXPECT_LE(offer->geometry().bottom(), offer->parentWidget()->height());
+  EXPECT_TRUE(sweepWords().contains("all 12 steps from " + all.captured(1))) << sweepWords().toStdString();
+  window->resize(960, 600);
+  ASSERT_TRUE(settle());
+  EXPECT_NE(button("set " + found.share), nullptr) << "fewer words, and the verb";
+}
+
+/// As after an edit by hand: what it came to stands where the question stood, and the way to the next step is offered.
+TEST_F(BreaksOfLongTextTest, WhatIsSetStaysAtTheStepThatWasAskedAbout) {
+  window->model().difference.beginAnew();  // nobody has chosen a step
+  RunRequest request = window->controller().request();
+  request.n_generate = 11;
+  window->controller().replaceRequest(request);
+  ASSERT_TRUE(settle());
+  asked_step = window->workspace().step();
+  ASSERT_FALSE(answers(1)) << "shown by itself";
+  window->model().breaks.ask();
+  ASSERT_TRUE(searched());
+  const BreakPoint found = point(1);
+  ASSERT_TRUE(found.marked());
+  QTest::mouseClick(answer(found), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(answers(1));
+  ASSERT_GE(viz::next_changed_step(snapshot(), snapshot().lanes[1], -1), 0) << "another one is still wrong";
+  EXPECT_EQ(window->workspace().step(), asked_step);
+  const QString said = window->rows().crumbs().findChild<ElidedLabel*>("facts")->text();
+  EXPECT_TRUE(said.startsWith(QString("With %1 of the slots %2 again: KL ").arg(found.share, found.token))) << said.toStdString();
+  EXPECT_NE(button(QString("Step %1 is wrong").arg(viz::next_changed_step(snapshot(), snapshot().lanes[1], -1))), nullptr);
 }
 
 TEST_F(BreaksOfLongTextTest, AnotherStepIsAnotherQuestion) {

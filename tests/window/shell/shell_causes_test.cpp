@@ -251,6 +251,7 @@ TEST_F(CausesTest, AHeadThatIsTheAnswerIsGivenItsFullCache) {
   ASSERT_FALSE(words.heads.empty());
   const int head = words.heads.front(), layer = head / 4, kv_head = head % 4;
   const std::string before = lane(1);
+  const int step = window->workspace().step();
   CrumbRow& crumbs = window->rows().crumbs();
   QPushButton* which = buttonOf(crumbs, QString("L%1 H%2").arg(layer).arg(kv_head));
   ASSERT_NE(which, nullptr);
@@ -261,7 +262,10 @@ TEST_F(CausesTest, AHeadThatIsTheAnswerIsGivenItsFullCache) {
   for (int h = 0; h < 24; ++h) EXPECT_EQ(heads[static_cast<std::size_t>(h)].overridden, h == head);
   EXPECT_EQ(heads[static_cast<std::size_t>(head)].n_slots, window->workspace().stepRecord()->position + 1);
   const QString sentence = crumbs.findChild<ElidedLabel*>("facts")->text();
-  EXPECT_TRUE(sentence.contains("as the full cache does")) << sentence.toStdString();
+  EXPECT_EQ(window->workspace().step(), step);
+  const QString again = qs(viz::quoted(viz::text_of_id(snapshot(), window->workspace().stepRecord()->top1)));
+  EXPECT_TRUE(sentence.startsWith(QString("With L%1 H%2 in full %3 again: KL ").arg(layer).arg(kv_head).arg(again)))
+      << sentence.toStdString();
   press(Qt::Key_Z, Qt::ControlModifier);
   ASSERT_TRUE(settle());
   EXPECT_EQ(lane(1), before);

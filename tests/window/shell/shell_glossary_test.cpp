@@ -2,9 +2,13 @@
 // "What is this?" for legends, columns and panels.
 #include "app/window/help/glossary.h"
 
+#include <set>
+
 #include <QSet>
 
+#include "app/window/canvas/canvas_widget.h"
 #include "app/window/panels/effect/effect_panel_model.h"
+#include "viz/reduce/head.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -52,6 +56,55 @@ TEST_F(WindowTest, EveryPanelAndEveryCategoryOfALegendSaysWhatItIs) {
   EffectModel model(window->workspace());
   for (int c = 0; c < EffectModel::kColumns; ++c)
     EXPECT_FALSE(model.headerData(c, Qt::Horizontal, Qt::WhatsThisRole).toString().isEmpty()) << c;
+}
+
+/// Whoever points at a row of the card asks about that row.
+TEST_F(WindowTest, EveryRowOfTheSlotsCardSaysWhatItIs) {
+  window->showPage(MainWindow::Page::inspector);
+  ASSERT_TRUE(settle());
+  CanvasWidget* inspector = window->canvas("inspector");
+  int run = 0;
+  while (snapshot().lanes[static_cast<std::size_t>(run)].policy != "keepkv") ++run;
+  viz::Selection s = window->workspace().selection();
+  s.lane = run;
+  s.layer = 1;
+  s.kv_head = 2;
+  std::set<std::string> met;
+  const viz::HeadPick pick = viz::pick_head(snapshot(), s);
+  const viz::HeadColumns columns = viz::head_columns(snapshot(), pick);
+  std::set<Category> fates;
+  for (int t = 0; t < columns.size(); ++t) {
+    if (!fates.insert(columns.category[static_cast<std::size_t>(t)]).second) continue;  // one of each fate
+    s.select({t, t});
+    s.slot = t;
+    window->workspace().setSelection(s);
+    ASSERT_TRUE(waitFor([&] { return inspector->settled(); }, 5000));
+    for (const viz::Mark& m : inspector->view().marks()) {
+      if (m.kind != "slot.row" && m.kind != "cost") continue;
+      met.insert(m.label);
+      const QString said =
+          inspector->whatIsAt(QPoint(static_cast<int>((m.min.x + m.max.x) / 2), static_cast<int>((m.min.y + m.max.y) / 2)));
+      EXPECT_EQ(said.count("<b>"), 1) << m.label << ": " << said.toStdString();
+      if (m.label == "rank") {
+        EXPECT_TRUE(said.contains("slots")) << said.toStdString();
+      }
+    }
+  }
+  EXPECT_GE(fates.size(), 4u);
+  for (const char* row : {"EMA share", "logit bias b", "rank", "in the budget for", "would have been kept by", "compress_rel_l2"})
+    EXPECT_TRUE(met.contains(row)) << row;
+}
+
+TEST_F(WindowTest, TheHelpOfTheHeadGridBeginsWithTheMeasureThatIsShown) {
+  CanvasWidget* grid = window->canvas("head_grid");
+  ASSERT_TRUE(settle());
+  const viz::Option measures = grid->view().options().at(0);
+  for (int i = 0; i < static_cast<int>(measures.choices.size()); ++i) {
+    grid->view().choose(0, i);
+    const Term* term = Glossary::builtIn().find(QString::fromStdString(measures.choices[static_cast<std::size_t>(i)]));
+    ASSERT_NE(term, nullptr) << measures.choices[static_cast<std::size_t>(i)];
+    EXPECT_TRUE(grid->whatIsAt({2, 2}).contains("<b>" + term->name.toHtmlEscaped() + "</b>")) << term->name.toStdString();
+  }
 }
 
 }  // namespace

@@ -363,7 +363,9 @@ TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndHowTheComparisonStood) {
   SweepFigures figures;
   figures.mean_kl = 0.25;
   ASSERT_TRUE(sweep.data().set("h2o:slots=12", figures));
+  window->model().hand.setScope(HandEdits::Scope::head);
   ASSERT_TRUE(window->document().save(path));
+  window->model().hand.setScope(HandEdits::Scope::all);
   window->controller().setPrompt("something else");
   ASSERT_TRUE(settle());
   EXPECT_EQ(sweep.data().nMeasured(), 0) << "the figures held for the other text";
@@ -381,6 +383,7 @@ TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndHowTheComparisonStood) {
   EXPECT_EQ(window->canvas("compare")->view().options()[0].current, 2);
   EXPECT_EQ(window->canvas("compare")->view().options()[1].current, 2);
   ASSERT_TRUE(waitFor([this] { return window->canvas("compare")->settled(); }, 5000));
+  EXPECT_EQ(window->model().hand.scope(), HandEdits::Scope::head) << "where edits by hand hold";
   EXPECT_EQ(pair(), looked_at) << "the two runs whose difference was looked at";
   EXPECT_EQ(window->canvas("atlas")->view().options()[0].current, 1);
 }

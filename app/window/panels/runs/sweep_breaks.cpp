@@ -31,19 +31,23 @@ void forEach(const Workspace& workspace, const Take& take) {
 
 }  // namespace
 
+/// What all steps need stands beside what this one does.
+static QString wordsOf(const BreakPoint& point) { return point.words + (point.all.isEmpty() ? QString() : ", " + point.all); }
+
 std::vector<SweepBreak> sweepBreaks(const Workspace& workspace) {
   std::vector<SweepBreak> out;
   forEach(workspace, [&](std::size_t lane, const BreakPoint& point) {
     if (point.marked())
-      out.push_back({static_cast<int>(lane), point.slots, point.held, 0, nameOf(workspace, lane) + " " + point.words, point.how});
+      out.push_back({static_cast<int>(lane), point.slots, point.held, 0, nameOf(workspace, lane) + " " + wordsOf(point), point.how});
   });
   return out;
 }
 
 QStringList sweepBreakWords(const Workspace& workspace) {
   QStringList out;
-  forEach(workspace,
-          [&](std::size_t lane, const BreakPoint& point) { out << nameOf(workspace, lane) + (point.marked() ? " " : ": ") + point.words; });
+  forEach(workspace, [&](std::size_t lane, const BreakPoint& point) {
+    out << nameOf(workspace, lane) + (point.marked() ? " " : ": ") + wordsOf(point);
+  });
   return out;
 }
 

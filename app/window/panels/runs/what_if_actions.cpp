@@ -60,7 +60,9 @@ void WhatIfActions::fillMenu(Commands& commands, QMenu* menu, const std::vector<
                                       {},
                                       [this] {
                                         const viz::Selection& s = m_model.workspace.selection();
-                                        if (s.layer && s.kv_head) m_model.hand.giveFullCache(*s.layer, *s.kv_head);
+                                        if (s.layer && s.kv_head)
+                                          m_model.answer.make(QString("L%1 H%2 in full").arg(*s.layer).arg(*s.kv_head),
+                                                              [&] { m_model.hand.giveFullCache(*s.layer, *s.kv_head); });
                                       },
                                       "The selected head of the run keeps every token, the others keep their budgets"});
   QAction* head = commands.add(menu, {"Give the head its &allocated budget again", {}, [this] {
