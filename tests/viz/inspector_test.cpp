@@ -284,6 +284,20 @@ TEST_F(InspectorTest, TheCostOfAStepIsSaidToBeThatOfAllItsRemovals) {
   EXPECT_EQ(of("share of the attention lost", 1), "n/a") << "a slot stands for it";
 }
 
+/// However many they are: that there is more to read stands beside it in a window of 1280 by 800.
+TEST_F(InspectorTest, TheCostLeavesRoomForMore) {
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps[7]);
+  for (int i = 0; i < 98; ++i) step->heads[0].events.insert(step->heads[0].events.begin(), testing::evict_event(0, 0.01));
+  step->heads[0].compress_rel_l2 = 0.351;
+  snapshot.lanes[1].steps[7] = step;
+  canvas.frame.size = {1260, 574};
+  canvas.frame.selection.select({5, 5});
+  canvas.frame.selection.slot = 5;
+  canvas.draw(*view);
+  EXPECT_EQ(count_marks(*view, "why.scroll"), 1);
+  EXPECT_EQ(count_marks(*view, "why.hidden"), 1);
+}
+
 TEST_F(InspectorTest, TheCardsAreOfTheSelectedTokenWhateverBecameOfIt) {
   for (int t = 0; t < 8; ++t) {
     canvas.frame.selection.select({t, t});
