@@ -92,7 +92,7 @@ SavedSession Document::session() const {
   s.page = m.pages.name();
   s.bookmarks = m_model.bookmarks.all();
   m.sweep.save(s);
-  s.views = keptChoices(m.canvases);
+  s.views = keptChoices(m.canvases, m_model.hand);
   return s;
 }
 
@@ -145,7 +145,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, std::opt
   }
   m.rows.tools().setGenerateCount(std::max(0, s.request.n_generate));
   m.sweep.restore(s);
-  restoreChoices(m.canvases, s.views, m.place);
+  restoreChoices(m.canvases, s.views, m.place, m_model.hand);
   m.place.want(s.selection);  // until there is something to select
   m.pages.show(m.pages.of(s.page));
   const bool another = missing.isEmpty() && QFileInfo(folder) != QFileInfo(m_model.controller.modelFolder());

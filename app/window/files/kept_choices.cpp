@@ -2,9 +2,11 @@
 #include "app/window/files/kept_choices.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "app/window/canvas/canvas_widget.h"
 #include "app/window/canvas/canvases.h"
+#include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/start_place.h"
 #include "app/window/shell/panel_paint.h"
 
@@ -22,10 +24,23 @@ void forKeptChoices(const Canvases& canvases, F use) {
   }
 }
 
+constexpr const char *kWhatIf = "what_if", *kHold = "edits hold in";
+constexpr std::pair<HandEdits::Scope, const char*> kScopes[] = {{HandEdits::Scope::head, "selected head"},
+                                                                {HandEdits::Scope::layer, "all heads of its layer"}};
+
+void restoreScope(const std::vector<ViewChoice>& kept, HandEdits& edits) {
+  HandEdits::Scope scope = HandEdits::Scope::all;
+  for (const auto& [of, words] : kScopes)
+    if (std::ranges::find(kept, ViewChoice{kWhatIf, kHold, words}) != kept.end()) scope = of;
+  edits.setScope(scope);
+}
+
 }  // namespace
 
-std::vector<ViewChoice> keptChoices(const Canvases& canvases) {
+std::vector<ViewChoice> keptChoices(const Canvases& canvases, const HandEdits& edits) {
   std::vector<ViewChoice> out;
+  for (const auto& [scope, words] : kScopes)
+    if (edits.scope() == scope) out.push_back({kWhatIf, kHold, words});
   forKeptChoices(canvases, [&](CanvasWidget& canvas, std::size_t, const viz::Option& option) {
     if (option.current > 0)
       out.push_back({canvas.view().id(), qs(option.name), qs(option.choices[static_cast<std::size_t>(option.current)])});
@@ -47,8 +62,9 @@ void restoreChoices(const Canvases& canvases, const std::vector<ViewChoice>& kep
   });
 }
 
-void restoreChoices(const Canvases& canvases, const std::vector<ViewChoice>& kept, const StartPlace& place) {
+void restoreChoices(const Canvases& canvases, const std::vector<ViewChoice>& kept, const StartPlace& place, HandEdits& edits) {
   restoreChoices(canvases, kept);
+  restoreScope(kept, edits);
   QObject::connect(
       &place, &StartPlace::reached, &canvases.main(), [&canvases, kept] { restoreChoices(canvases, kept); }, Qt::SingleShotConnection);
 }
