@@ -52,6 +52,25 @@ TEST_F(PromptGeneratedTest, CountsWhatDiffersAmongTheTokensAndSaysTheNextApart) 
   EXPECT_THAT(heading({12}), ::testing::HasSubstr(" · only the next top choice differs · "));
 }
 
+/// How many differ is what one looks for: where there is little room the other words go.
+TEST_F(PromptGeneratedTest, HowManyDifferIsSaidInLittleRoomToo) {
+  for (const std::set<int>& differing : {std::set<int>{3}, {1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 6, 7, 12}}) {
+    Snapshot s = synthetic::make_snapshot();
+    for (int i = 0; i < static_cast<int>(s.lanes[3].steps.size()); ++i) {
+      auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[static_cast<std::size_t>(i)]);
+      step->top1_same = !differing.contains(i);
+      s.lanes[3].steps[static_cast<std::size_t>(i)] = step;
+    }
+    publish(std::move(s));
+    const QFontMetrics metrics = panel.strip().fontMetrics();
+    for (int room = 320; room >= 110; room -= 10) {
+      const QString said = panel.strip().headingWithin(metrics, room);
+      EXPECT_LE(metrics.horizontalAdvance(said), room) << said.toStdString();
+      EXPECT_THAT(said.toStdString(), ::testing::HasSubstr("differ")) << room;
+    }
+  }
+}
+
 TEST_F(PromptGeneratedTest, SaysWhichOfTheTokensAreShownAndNoMoreThanThereAre) {
   publish(synthetic::make_snapshot());
   const int n = static_cast<int>(panel.strip().cells().size()) - 1;

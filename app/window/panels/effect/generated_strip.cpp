@@ -112,6 +112,18 @@ QString GeneratedStrip::heading() const {
   return text + " · " + goesOnFrom(m_workspace.snapshot());
 }
 
+/// How many differ is what is looked for: the other words go first.
+QString GeneratedStrip::headingWithin(const QFontMetrics& metrics, int room) const {
+  const QString all = heading();
+  QString brief = all;
+  brief.replace(" top choices differ", " differ").replace(" top choice differs", " differs");
+  const QString plain = QString(brief).remove(", and the next"), counted = plain.section(" · ", 1, 1);
+  for (const QString& words : {all, brief, brief.section(" · ", 0, 1), plain.section(" · ", 0, 1),
+                               plain.section(" · ", 0, 0).section(',', 0, 0) + " · " + counted, counted})
+    if (metrics.horizontalAdvance(words) <= room) return words;
+  return factsThatFit(metrics, room, brief);
+}
+
 // ---- geometry
 
 GeneratedStrip::Rows GeneratedStrip::rows() const {
@@ -185,9 +197,7 @@ void GeneratedStrip::paintHeading(QPainter& painter) const {
   painter.setFont(typeFont(*this, Type::body));
   painter.setPen(toColor(theme.secondary));
   const QRect facts = head.adjusted(after, 0, 0, 0);
-  const QString all = heading(), brief = QString(all).replace(" top choices differ", " differ");
-  const QFontMetrics metrics = painter.fontMetrics();
-  paintLine(painter, facts, Qt::AlignLeft, fitting(metrics, facts.width(), {all, brief, factsThatFit(metrics, facts.width(), brief)}));
+  paintLine(painter, facts, Qt::AlignLeft, headingWithin(painter.fontMetrics(), facts.width()));
 }
 
 void GeneratedStrip::paintLabels(QPainter& painter, const Rows& r) const {

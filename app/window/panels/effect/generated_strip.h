@@ -27,6 +27,8 @@ class GeneratedStrip : public QWidget {
   const std::vector<Cell>& cells() const { return m_cells; }
   /// "12 tokens, first 9 shown · 1 top choice differs · every run goes on from the reference's token"
   QString heading() const;
+  /// The same in so many pixels.
+  QString headingWithin(const QFontMetrics& metrics, int room) const;
   /// Of a cell at the mouse: the tokens, and which of them the run goes on from.
   QString helpOf(const Cell& cell) const;
   QRect rectOf(int cell) const;  // empty: scrolled away
