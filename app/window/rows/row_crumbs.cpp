@@ -246,10 +246,6 @@ void CrumbRow::refresh() {
     const viz::Loss& loss = finding.loss;
     m_which->setVisible(finding.step >= 0 && !m_welcome);
     m_why->setVisible(finding.step >= 0 && loss.step >= 0 && !m_welcome);
-    if (const AskedToken of = askedToken(loss); loss.step >= 0)
-      m_why->setToolTip(QString("Opens %1 with token %2: its rank, the cut-off, and what became of it")
-                            .arg(QString::fromStdString(viz::head_name(of.layer, of.kv_head)))
-                            .arg(of.token));
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }
   m_sentence->foreseen = m_welcome ? QString() : foreseen;
@@ -302,6 +298,8 @@ void CrumbRow::refreshQuestions() {
   QStringList saved_words{saved};
   if (point.marked() && m_saved->isEnabled())
     saved_words << point.offers();
+  else if (point.marked())
+    saved_words << point.found();  // and set already
   else if (asked || !budgeted)
     for (const QString& words : {saved, point.state == BreakPoint::State::searching ? saved.section(':', 0, 0) : saved.section(" (", 0, 0)})
       saved_words << QString(words).remove("says ").remove(" slots");
@@ -317,6 +315,12 @@ void CrumbRow::refreshQuestions() {
       {m_saved, saved_words, {"What saves it?", "«9» from 99.9 %: set it"}, {"What saves it?"}},
       {m_which, which_words, {"give L9 H9 all", "L9 H9 or L9 H9", "any of 99 heads"}, {"give L9 H9 all", "L9 H9 or L9 H9"}},
       {m_why, {whyWords()}, {"Why evicted?", "Why token 999?"}, {"Why evicted?", "Why token 999?"}}};
+  if (const viz::Loss loss = lossNamed(); loss.step >= 0) {
+    const AskedToken of = askedToken(loss);
+    m_why->setToolTip(QString("Opens %1 with token %2: its rank, the cut-off, and what became of it")
+                          .arg(QString::fromStdString(viz::head_name(of.layer, of.kv_head)))
+                          .arg(of.token));
+  }
   m_saved->setAccessibleDescription(point.how);
   const QString click = !budgeted ? QString("This run has no budget: there is none that would have saved the answer")
                         : point.state == BreakPoint::State::searching ? "Click: give up the search"

@@ -32,12 +32,13 @@ struct BreakPoint {
   bool marked() const { return state == State::found || state == State::always; }
   /// As the answer to "what saves it?" with what a click does, and in fewer words. What saves this step need not save the others: both
   /// are said, in two lines, as far as there is room.
-  QStringList offers() const {
-    const QString set = token + " from " + share + ": set it", brief = "set " + share;
-    return all.isEmpty() ? QStringList{set, brief} : QStringList{set + '\n' + all, brief};
-  }
+  QStringList offers() const { return {inTwo(token + " from " + share + ": set it"), "set " + share}; }
+  /// The same where nothing is left to be set.
+  QStringList found() const { return {inTwo(token + " from " + share), token + ' ' + share, share}; }
   QString both() const { return how.isEmpty() ? words : words + '\n' + how; }
   bool operator==(const BreakPoint&) const = default;
+
+  QString inTwo(const QString& first) const { return all.isEmpty() ? first : first + '\n' + all; }
 };
 
 }  // namespace kvscope

@@ -28,7 +28,7 @@ QString StepAnswer::words() const {
   const LaneSnapshot* lane = m_workspace.lane();
   const StepRecord* record = m_workspace.stepRecord();
   if (!m_made || lane == nullptr || record == nullptr || lane->spec != m_made->spec || m_workspace.step() != m_made->step) return {};
-  if (record->top1 < 0 || m_workspace.stale()) return {};
+  if (record->top1 < 0) return {};
   const QString is = qs(viz::quoted(viz::text_of_id(m_workspace.snapshot(), record->top1)));
   const QString answer = record->top1 == m_made->top1 ? (record->top1_same ? is + " as before" : "still " + is)
                          : record->top1_same          ? is + " again"

@@ -94,6 +94,19 @@ static void choose(CanvasWidget& canvas, std::size_t option, int choice) {
   Q_EMIT canvas.factsChanged();
 }
 
+/// What the row offers as the answer to a wrong step.
+void MainWindow::connectAnswers() {
+  m_rows->crumbs().followAnswer(m_model.answer);
+  connect(&m_rows->crumbs(), &CrumbRow::fullCacheRequested, this, [this](int layer, int kv_head) {
+    m_model.answer.make(QString("L%1 H%2 in full").arg(layer).arg(kv_head), [&] { m_model.hand.giveFullCache(layer, kv_head); });
+  });
+  connect(&m_rows->crumbs(), &CrumbRow::savedRequested, this, [this] {
+    const BreakPoint point = m_model.workspace.breakPoint(m_model.workspace.selection().lane);
+    if (!point.marked()) return m_model.breaks.proceed();
+    m_model.answer.make(point.share + " of the slots", [this] { m_model.breaks.proceed(); });
+  });
+}
+
 void MainWindow::connectParts() {
   connect(&m_model.workspace, &Workspace::snapshotChanged, this, &MainWindow::takeSnapshot);
   connect(&m_model.workspace, &Workspace::themeChanged, this, [this] { m_panels.applyTheme(); });
@@ -145,15 +158,7 @@ void MainWindow::connectParts() {
     choose(*canvas("head_grid"), 0, static_cast<int>(viz::HeadMetric::cause));
     m_model.causes.ask();
   });
-  m_rows->crumbs().followAnswer(m_model.answer);
-  connect(&m_rows->crumbs(), &CrumbRow::fullCacheRequested, this, [this](int layer, int kv_head) {
-    m_model.answer.make(QString("L%1 H%2 in full").arg(layer).arg(kv_head), [&] { m_model.hand.giveFullCache(layer, kv_head); });
-  });
-  connect(&m_rows->crumbs(), &CrumbRow::savedRequested, this, [this] {
-    const BreakPoint point = m_model.workspace.breakPoint(m_model.workspace.selection().lane);
-    if (!point.marked()) return m_model.breaks.proceed();
-    m_model.answer.make(point.share + " of the slots", [this] { m_model.breaks.proceed(); });
-  });
+  connectAnswers();
   connect(&m_rows->crumbs(), &CrumbRow::whyRequested, this, [this] {
     showPage(Page::inspector);
     choose(*canvas("inspector"), 0, 2);

@@ -94,6 +94,7 @@ class MainWindow : public QMainWindow {
   void makePanels();
   void makeActions();
   void connectParts();
+  void connectAnswers();
   void begin();
   void takeSnapshot();
 
