@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A canvas in words: its facts and numbers, what is under the cursor, what its words mean.
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 #include <QAccessible>
 #include <QRectF>
 
@@ -8,13 +12,26 @@
 
 namespace kvscope {
 
-/// The legend or column under the mouse, else the main words of the view.
+/// The legend, column or row of a card under the mouse, else what was chosen to be shown and the main words of the view.
 QString CanvasWidget::whatIsAt(const QPoint& at) const {
+  constexpr std::string_view kinds[] = {"legend", "column", "slot.row", "cost"};
+  const Glossary& glossary = Glossary::builtIn();
   for (const viz::Mark& m : m_view.marks()) {
-    if ((m.kind != "legend" && m.kind != "column") || !QRectF(QPointF(m.min.x, m.min.y), QPointF(m.max.x, m.max.y)).contains(at)) continue;
-    if (const QString about = Glossary::builtIn().about(QString::fromStdString(m.label)); !about.isEmpty()) return about;
+    const bool of_words = std::ranges::find(kinds, m.kind) != std::end(kinds);
+    if (!of_words || !QRectF(QPointF(m.min.x, m.min.y), QPointF(m.max.x, m.max.y)).contains(at)) continue;
+    const QString label = QString::fromStdString(m.label);
+    QString about = m.kind == "slot.row" ? glossary.about("slot: " + label) : QString();  // the rank of a slot is none of a word
+    if (about.isEmpty()) about = glossary.about(label);
+    if (!about.isEmpty()) return about;
   }
-  return Glossary::builtIn().aboutView(m_view.id());
+  const QString all = glossary.aboutView(m_view.id());
+  QString chosen;
+  for (const viz::Option& option : m_view.options()) {
+    if (option.current < 0 || option.current >= static_cast<int>(option.choices.size())) continue;
+    const QString about = glossary.about(QString::fromStdString(option.choices[static_cast<std::size_t>(option.current)]));
+    if (!all.contains(about)) chosen += about;
+  }
+  return chosen + all;
 }
 
 QString CanvasWidget::facts() const {

@@ -17,12 +17,15 @@
 
 #include "app/window/commands/commands.h"
 #include "app/window/commands/key_map.h"
+#include "app/window/help/glossary.h"
 #include "app/window/help/help_dialog_guide.h"
 #include "app/window/help/help_dialog_keys.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
+
+static const QString kWords = QStringLiteral("Words");
 
 std::vector<KeyHelp> canvasKeys() {
   // What the views take in View::key(), in the words of a reader.
@@ -83,16 +86,16 @@ std::vector<KeyHelp> canvasKeys() {
 
 HelpDialog::HelpDialog(Workspace& workspace, SessionController&, QWidget* parent, KeyMap* keys)
     : QDialog(parent), m_workspace(workspace), m_key_map(keys), m_search(new QLineEdit(this)), m_table(new QTableWidget(0, 3, this)) {
-  setWindowTitle("Keys and how to read the screen");
+  setWindowTitle("Keys and how to read the pictures");
   resize(px(*this, 980), px(*this, 640));
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(16, 14, 16, 14);
   row->setSpacing(20);
   auto* left = new QVBoxLayout;
   left->setSpacing(8);
-  m_search->setPlaceholderText("Find a key or a command");
+  m_search->setPlaceholderText("Find a key, a command or a word");
   m_search->setClearButtonEnabled(true);
-  m_search->setAccessibleName("find a key or a command");
+  m_search->setAccessibleName("find a key, a command or a word");
   left->addWidget(m_search);
   m_table->setHorizontalHeaderLabels({"where", "what", "keys"});
   m_table->setAccessibleName("keys of the window");
@@ -127,7 +130,7 @@ HelpDialog::HelpDialog(Workspace& workspace, SessionController&, QWidget* parent
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setAccessibleName("how to read the screen");
+  scroll->setAccessibleName("how to read the pictures");
   row->addWidget(scroll, 3);
   connect(m_search, &QLineEdit::textChanged, this, [this] { fill(); });
   m_search->setFocus();
@@ -170,6 +173,10 @@ void HelpDialog::readKeys() {
   fill();
 }
 
+static bool holdsAll(const QString& line, const QStringList& words) {
+  return std::ranges::all_of(words, [&](const QString& w) { return line.contains(w, Qt::CaseInsensitive); });
+}
+
 std::vector<KeyHelp> HelpDialog::shownKeys() const {
   std::vector<KeyHelp> shown;
   // Every word that was typed has to occur somewhere in the line.
@@ -177,8 +184,17 @@ std::vector<KeyHelp> HelpDialog::shownKeys() const {
   for (const KeyHelp& key : m_keys) {
     if (words.isEmpty() && key.keys.isEmpty()) continue;  // commands without a key: there are many
     const QString line = key.area + ' ' + key.what + ' ' + key.keys;
-    if (std::all_of(words.begin(), words.end(), [&](const QString& w) { return line.contains(w, Qt::CaseInsensitive); }))
-      shown.push_back(key);
+    if (holdsAll(line, words)) shown.push_back(key);
+  }
+  if (words.isEmpty()) return shown;
+  // What a word on the screen means is looked for here, too; those that are called so come first.
+  const auto end = static_cast<std::ptrdiff_t>(shown.size());
+  std::ptrdiff_t n_named = 0;
+  for (const Term& term : Glossary::builtIn().terms()) {
+    const QString names = (QStringList{term.name} + term.aliases).join(' ');
+    if (!holdsAll(names + ' ' + term.text, words)) continue;
+    const bool named = holdsAll(names, words);
+    shown.insert(named ? shown.begin() + end + n_named++ : shown.end(), {kWords, term.name + ": " + term.text, {}});
   }
   return shown;
 }
@@ -215,7 +231,7 @@ void HelpDialog::editSelected() {
   const auto row = static_cast<std::size_t>(std::max(0, m_table->currentRow()));
   const bool any = m_table->selectionModel()->hasSelection() && row < shown.size();
   QAction* action = any ? shown[row].action : nullptr;
-  m_editor->show(action, any && !action ? "Keys inside charts, lists and text cannot be changed." : QString());
+  m_editor->show(action, any && !action && shown[row].area != kWords ? "Keys inside charts, lists and text cannot be changed." : QString());
 }
 
 }  // namespace kvscope

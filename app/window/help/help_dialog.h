@@ -25,8 +25,8 @@ struct KeyHelp {
   QAction* action = nullptr;  // the command whose keys may be changed; nullptr: they stay
 };
 
-/// Help (F1): every key of the window, read from its actions, the keys of the canvases, and how to read the screen. Searchable; keys of
-/// commands can be changed.
+/// Help (F1): every key of the window, read from its actions, the keys of the canvases, how to read the pictures, and what words mean.
+/// Searchable; keys of commands can be changed.
 class HelpDialog : public QDialog {
   Q_OBJECT
 

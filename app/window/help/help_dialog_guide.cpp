@@ -84,7 +84,7 @@ HelpGuide::HelpGuide(Workspace& workspace, QWidget* parent) : QWidget(parent) {
   }
   column->addLayout(grid);
   column->addSpacing(8);
-  column->addWidget(text("How to read the screen", this, true));
+  column->addWidget(text("How to read the pictures", this, true));
   for (const char* rule : kRules) column->addWidget(text(rule, this));
   column->addStretch(1);
   connect(&workspace, &Workspace::themeChanged, this, [this] {
