@@ -239,7 +239,7 @@ TEST_F(HeadGridTest, WhileHeadsAreMeasuredColoursAreThoseOfTheEnd) {
   ++snapshot.sequence;
   recorded.scene.commands.clear();
   canvas.draw(view);
-  EXPECT_NE(words().find("framed: the full cache's answer again"), std::string::npos) << words();
+  EXPECT_NE(words().find("framed: right answer"), std::string::npos) << words();
   const auto written = [&](std::string_view text) {
     return std::ranges::count_if(recorded.scene.commands, [&](const SceneCommand& c) { return c.text == text; });
   };

@@ -216,11 +216,11 @@ TEST_F(SizesTest, EveryPageIsWhole) {
       EXPECT_TRUE(waitFor(
           [&] {
             const std::vector<viz::Mark> legends = marks("head_grid", "legend");
-            return std::ranges::any_of(legends, [](const viz::Mark& m) { return m.value.find("answer again") != std::string::npos; });
+            return std::ranges::any_of(legends, [](const viz::Mark& m) { return m.value.find("right answer") != std::string::npos; });
           },
           30000));
       look("causes");
-      EXPECT_TRUE(shows("framed: the full cache's answer again")) << "what the frames of the head grid mean";
+      EXPECT_TRUE(shows("framed: right answer")) << "what the frames of the head grid mean";
     }
     for (const auto& [page, name] : {std::pair(MainWindow::Page::inspector, "inspector"),
                                      {MainWindow::Page::compare, "compare"},

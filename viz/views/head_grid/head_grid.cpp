@@ -98,7 +98,7 @@ const std::vector<double>& HeadGrid::values_of(const Frame& frame) const {
 std::string HeadGrid::unit_text(const Frame& frame) const {
   const std::string unit = metric_unit(*frame.snapshot, metric_);
   const bool framed = frame.causes != nullptr && std::ranges::find(frame.causes->returns, 1) != frame.causes->returns.end();
-  if (metric_ == HeadMetric::cause && framed) return unit + ", framed: the full cache's answer again";
+  if (metric_ == HeadMetric::cause && framed) return unit + ", framed: right answer";
   if (!frame.selection.steps || habit_in(metric_) || is_of_one_step(metric_)) return unit;
   // "sum of |x|, this step": what stands before the comma holds for a range, too
   const std::string first = unit.substr(0, unit.find(','));
