@@ -3,6 +3,10 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <set>
+
 #include "viz/compare_fixture.h"
 
 namespace kvscope::viz {
@@ -53,6 +57,35 @@ TEST_F(CompareTest, SaysWhichColumnsFoundNoRoom) {
   EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(0), "No room for: " + hidden->label);
   const Table table = view->table(canvas.frame);
   EXPECT_EQ(table.columns.size(), static_cast<std::size_t>(all) + 2) << "the table has all of them";
+}
+
+TEST_F(CompareTest, AnAnswerSaysHowMuchOfItFindsNoRoomAndHowMuchOfThatIsWrong) {
+  LaneSnapshot& run = snapshot.lanes[1];
+  const int n = static_cast<int>(run.steps.size());
+  const std::set<int> wrong = {1, n - 2, n - 1};
+  for (int s = 0; s < n; ++s) {
+    auto step = std::make_shared<StepRecord>(*run.steps[static_cast<std::size_t>(s)]);
+    step->top1 = step->top1_reference + (wrong.contains(s) ? 1 : 0);
+    run.steps[static_cast<std::size_t>(s)] = step;
+  }
+  for (const ImVec2 size : {ImVec2(1900, 870), ImVec2(1550, 870), ImVec2(1550, 400)}) {
+    canvas.frame.size = size;
+    canvas.draw(*view);
+    int shown = 0, of_them_wrong = 0;
+    float end = 0;
+    for (const Mark& m : view->marks()) {
+      if (!m.label.starts_with("lane 1 step ")) continue;
+      shown += m.kind.starts_with("answer");
+      of_them_wrong += m.kind == "answer.changed";
+      end = std::max(end, m.max.x);
+    }
+    ASSERT_GT(shown, 0);
+    ASSERT_LT(shown, n);
+    const Mark& more = mark("answer.more", "lane 1");
+    EXPECT_EQ(more.value, fmt::format("+{}, {} wrong", n - shown, 3 - of_them_wrong)) << size.x << " x " << size.y;
+    EXPECT_LE(std::max(end, more.max.x), mark("metric", "lane 1 KL, nats").max.x - 20);
+    EXPECT_GT(shown, size.x > 1800 ? 3 : 1) << "there is room for more";
+  }
 }
 
 TEST_F(CompareTest, AChoiceOfNumbersBringsHiddenColumnsBack) {

@@ -33,16 +33,20 @@ std::size_t first_word(const Snapshot& snapshot, const std::vector<AnswerToken>&
   return answer.size();
 }
 
-void fit_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most) {
+void begin_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot) {
   const auto blank = [&snapshot](const LaneMetrics& lane) {
     if (lane.answer.size() < 2 || !lane.answer.front().same) return false;
     const std::string text = text_of_id(snapshot, lane.answer.front().id);
     return text == "·" || text == "↵" || text == "⇥";
   };
-  const bool skip = !lanes.empty() && std::all_of(lanes.begin(), lanes.end(), blank);
+  if (lanes.empty() || !std::ranges::all_of(lanes, blank)) return;
+  for (LaneMetrics& lane : lanes) lane.answer.erase(lane.answer.begin());
+}
+
+void fit_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most) {
+  begin_answers(lanes, snapshot);
   std::ptrdiff_t differs = std::numeric_limits<std::ptrdiff_t>::max();  // where the first run does
-  for (LaneMetrics& lane : lanes) {
-    if (skip) lane.answer.erase(lane.answer.begin());
+  for (const LaneMetrics& lane : lanes) {
     const auto at = std::ranges::find(lane.answer, false, &AnswerToken::same);
     if (at != lane.answer.end()) differs = std::min(differs, at - lane.answer.begin());
   }

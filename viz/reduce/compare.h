@@ -54,8 +54,10 @@ inline constexpr int kAnswerOfOneWord = 6;  // tokens, at most
 /// How many tokens of an answer make its first word or number, the blank before it included: what was asked for, mostly.
 std::size_t first_word(const Snapshot& snapshot, const std::vector<AnswerToken>& answer);
 
-/// At most `most` tokens of every answer stay, among them the first at which a run differs, as far as the answers hold it. Where the full
-/// cache's answer begins with a blank and all lanes agree on it, every answer begins behind it.
+/// Where the full cache's answer begins with a blank and all lanes agree on it, every answer begins behind it.
+void begin_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot);
+/// So they begin, and at most `most` tokens of every answer stay, among them the first at which a run differs, as far as the answers hold
+/// it.
 void fit_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot, int most);
 /// Place of a lane in Theme::runs, of its marker and its dash: the reference has the cross alone, the others share the rest.
 int run_of_lane(int lane);

@@ -118,6 +118,12 @@ CompareScene Compare::make_scene(const Painter& p, const Rect& area) {
     strips = std::max(least, std::floor(std::min(strips / n_tokens, p.px(14))) * n_tokens);
   const float room = area.width() - names_width(p) - strips - p.px(24);
   s.columns = metric_columns(snapshot, *s.metrics, room, p.frame().scale, {plain ? MetricSet::lecture : set_, order_.kind}, &s.left_out);
+  const auto answer = std::ranges::find(s.columns, MetricColumn::Kind::answer, &MetricColumn::kind);
+  if (answer != s.columns.end()) {  // what no other column can use is for more of the answers
+    const float width = p.px(answer->width), spare = room - total_width(s.columns, p.frame().scale);
+    if (spare > 0 && !plain) answer->width = std::max(width, answer_width(p, *s.metrics, width + spare)) / p.frame().scale;
+    s.answer_from = answer_begin(p, *s.metrics, p.px(answer->width));
+  }
   s.axis = token_axis(p, area, s);
   if (pan_and_zoom(p, s.axis)) s.axis = token_axis(p, area, s);
   s.plan = plan_compare(p, mode_, s.axis.px, area.height() - WaitingRows::height(p));

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -17,10 +19,66 @@ namespace kvscope::viz {
 namespace {
 
 using Kind = MetricColumn::Kind;
-constexpr float kAnswerBox = 25, kAnswerGap = 4, kAnswerInside = 10;
+constexpr float kAnswerBox = 25, kAnswerGap = 4, kAnswerInside = 10, kAnswerEnd = 6;
+constexpr std::size_t kAnswerLines = 10;                          // of a tooltip
+constexpr float kAnswerNote = 54;                                 // height of a row that has a second line for what finds no room
 constexpr float kPlainBox = 13, kPlainGap = 2, kPlainInside = 6;  // of a lecture, where a whole number stands in large type
 
+std::size_t n_wrong(std::span<const AnswerToken> answer) {
+  return static_cast<std::size_t>(std::ranges::count(answer, false, &AnswerToken::same));
+}
+
+/// What the tokens of an answer are that find no room: "+9, 2 wrong".
+std::string more_text(std::span<const AnswerToken> rest) {
+  return fmt::format("+{}{}", rest.size(), n_wrong(rest) > 0 ? fmt::format(", {} wrong", n_wrong(rest)) : "");
+}
+
+struct AnswerBox {
+  std::string text;
+  float width = 0;
+};
+
+AnswerBox answer_box(const Painter& p, const AnswerToken& token) {
+  const bool plain = p.frame().plain;
+  AnswerBox out{p.elide(text_of_id(*p.frame().snapshot, token.id), Face::mono, p.px(44)), 0};
+  out.width = std::max(p.px(plain ? kPlainBox : kAnswerBox), p.width_of(Face::mono, out.text) + p.px(plain ? kPlainInside : kAnswerInside));
+  return out;
+}
+
+float answer_gap(const Painter& p) { return p.px(p.frame().plain ? kPlainGap : kAnswerGap); }
+
+/// Width of the first boxes of an answer, gaps between them; no more than `most` are counted in full.
+float boxes_width(const Painter& p, std::span<const AnswerToken> answer, float most) {
+  float out = 0;
+  for (std::size_t i = 0; i < answer.size() && out <= most; ++i) out += answer_box(p, answer[i]).width + (i > 0 ? answer_gap(p) : 0);
+  return out;
+}
+
+float dots_width(const Painter& p) { return p.width_of(Face::caption, "…") + p.px(3); }
+
 }  // namespace
+
+std::size_t answer_begin(const Painter& p, const std::vector<LaneMetrics>& lanes, float width) {
+  const auto differs = [](const LaneMetrics& m) { return std::ranges::find(m.answer, false, &AnswerToken::same) - m.answer.begin(); };
+  const auto lane = std::ranges::min_element(lanes, {}, [&](const LaneMetrics& m) {
+    const auto at = differs(m);
+    return at < std::ssize(m.answer) ? at : std::numeric_limits<std::ptrdiff_t>::max();
+  });
+  if (lane == lanes.end() || differs(*lane) == std::ssize(lane->answer)) return 0;
+  const auto changed = static_cast<std::size_t>(differs(*lane));
+  const float room = width - p.px(kAnswerEnd);
+  std::size_t first = 0;
+  while (first < changed &&
+         (first > 0 ? dots_width(p) : 0) + boxes_width(p, std::span(lane->answer).subspan(first, changed + 1 - first), room) > room)
+    ++first;
+  return first;
+}
+
+float answer_width(const Painter& p, const std::vector<LaneMetrics>& lanes, float most) {
+  float out = 0;
+  for (const LaneMetrics& m : lanes) out = std::max(out, boxes_width(p, m.answer, most) + p.px(kAnswerEnd));
+  return std::min(out, most);
+}
 
 std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const LaneMetrics& m, const MetricColumn& column) {
   std::vector<std::string> out = {lane_name(snapshot, lane)};
@@ -31,13 +89,17 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
   };
   const std::string steps = steps_of(m.means.n_steps), compared = steps_of(m.means.compared);
   switch (column.kind) {
-    case Kind::answer:
+    case Kind::answer: {
       if (m.answer_before > 0) out.push_back(fmt::format("{} before: as the full cache", count_of(m.answer_before, "step", "steps")));
-      for (const AnswerToken& token : m.answer) {
+      const std::span answer(m.answer);
+      const std::size_t listed = std::min(answer.size(), kAnswerLines);
+      for (const AnswerToken& token : answer.first(listed)) {
         out.push_back(fmt::format("step {}: {}, {}", token.step, quoted(text_of_id(snapshot, token.id)),
                                   token.same ? "as the full cache" : "the full cache says otherwise"));
       }
+      if (listed < answer.size()) out.push_back(more_text(answer.subspan(listed)));
       break;
+    }
     case Kind::differs:
       if (m.split.position < 0) {
         out.push_back(fmt::format("the same {} tokens after the prompt as the full cache", m.split.compared));
@@ -190,40 +252,38 @@ void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricC
 
 namespace {
 
-void draw_answer(Painter& p, float x, float width, float y, float row, int lane, const LaneMetrics& m) {
-  const Theme& t = p.theme();
-  const Snapshot& snapshot = *p.frame().snapshot;
-  const bool plain = p.frame().plain;
-  const float least = p.px(plain ? kPlainBox : kAnswerBox), gap = p.px(plain ? kPlainGap : kAnswerGap), end = x + width - p.px(6);
-  const float inside = p.px(plain ? kPlainInside : kAnswerInside), side = p.px(kAnswerBox);
-  if (m.answer.empty()) p.text({x, y}, "–", Face::body, t.disabled);
-  std::vector<std::string> texts;
-  std::vector<float> widths;
-  for (const AnswerToken& token : m.answer) {
-    texts.push_back(p.elide(text_of_id(snapshot, token.id), Face::mono, p.px(44)));
-    widths.push_back(std::max(least, p.width_of(Face::mono, texts.back()) + inside));
+/// How many of the boxes have room before what is said of the others.
+std::size_t boxes_shown(const Painter& p, std::span<const AnswerToken> answer, float room, const std::function<float(std::size_t)>& note) {
+  float taken = 0;
+  std::size_t n = 0;
+  for (; n < answer.size(); ++n) {
+    taken += answer_box(p, answer[n]).width + (n > 0 ? answer_gap(p) : 0);
+    if (taken + (n + 1 < answer.size() ? note(n + 1) : 0) > room) break;
   }
-  // Long words leave no room for all: the first that the run says otherwise is the one to show.
-  const auto changed = static_cast<std::size_t>(std::ranges::find(m.answer, false, &AnswerToken::same) - m.answer.begin());
-  std::size_t first = 0;
-  const auto shows = [&](std::size_t i) {
-    const float dots = first > 0 || m.answer_before > 0 ? p.width_of(Face::caption, "…") + p.px(3) : 0;
-    return x + dots +
-               std::reduce(widths.begin() + static_cast<std::ptrdiff_t>(first), widths.begin() + static_cast<std::ptrdiff_t>(i) + 1) +
-               gap * static_cast<float>(i - first) <=
-           end;
+  return n;
+}
+
+void draw_answer(Painter& p, float x, float width, float y, float row, int lane, const LaneMetrics& m, std::size_t first) {
+  const Theme& t = p.theme();
+  const bool plain = p.frame().plain, below = !plain && row >= p.px(kAnswerNote);
+  const float end = x + width - p.px(kAnswerEnd), begin = x, side = p.px(kAnswerBox);
+  if (m.answer.empty()) p.text({x, y}, "–", Face::body, t.disabled);
+  first = std::min(first, m.answer.size());
+  if (m.answer_before > 0 || first > 0) x += p.text({x, y}, "…", Face::caption, t.secondary) + p.px(3);
+  const std::span answer = std::span(m.answer).subspan(first);
+  // What finds no room is said below in a tall row, else behind, in short where the words would take the place of the tokens.
+  const auto words = [&](std::size_t n, bool whole) {
+    return whole ? more_text(answer.subspan(n)) : fmt::format("+{}", answer.size() - n);
   };
-  if (changed < m.answer.size())
-    while (first < changed && !shows(changed)) ++first;
-  if (first > 0 || m.answer_before > 0) x += p.text({x, y}, "…", Face::caption, t.secondary) + p.px(3);
-  for (std::size_t i = first; i < m.answer.size(); ++i) {
-    const AnswerToken& token = m.answer[i];
-    const std::string& text = texts[i];
-    const float w = widths[i];
-    if (x + w > end) {
-      p.text({x, y}, fmt::format("+{}", m.answer.size() - i), Face::caption, t.disabled);
-      return;
-    }
+  bool whole = !plain;
+  const auto note_room = [&](std::size_t n) { return below || plain ? 0 : answer_gap(p) + p.width_of(Face::caption, words(n, whole)); };
+  std::size_t n = boxes_shown(p, answer, end - x, note_room);
+  if (whole && !below && n < std::min<std::size_t>(3, answer.size())) {
+    whole = false;
+    n = boxes_shown(p, answer, end - x, note_room);
+  }
+  for (const AnswerToken& token : answer.first(n)) {
+    const auto [text, w] = answer_box(p, token);
     const float high = std::min(side, std::max(4.0f, row - 2));  // of a low row
     const Rect box{x, std::round(y - high / 2), x + w, std::round(y - high / 2) + high};
     p.fill(box, t.raised, 1, 4);
@@ -231,21 +291,26 @@ void draw_answer(Painter& p, float x, float width, float y, float row, int lane,
     p.token({box.middle_x(), box.middle_y()}, text, p.size_of(Face::mono), token.same ? t.text : t.changed, true, false, false,
             Align::centre);
     p.mark(token.same ? "answer" : "answer.changed", fmt::format("lane {} step {}", lane, token.step), box, text);
-    x += w + gap;
+    x += w + answer_gap(p);
   }
+  if (n == answer.size()) return;
+  const ImVec2 at = below ? ImVec2(begin, y + side / 2 + p.px(9)) : ImVec2(x, y);
+  const std::string note = words(n, whole);
+  const float w = p.text(at, note, Face::caption, !plain && n_wrong(answer.subspan(n)) > 0 ? t.changed : t.disabled);
+  p.mark("answer.more", fmt::format("lane {}", lane), {at.x, at.y - p.px(7), at.x + w, at.y + p.px(7)}, note);
 }
 
 }  // namespace
 
 void draw_metrics(Painter& p, float right, float y, float row, const std::vector<MetricColumn>& columns, int lane,
-                  const LaneMetrics& metrics, int asked, bool below) {
+                  const LaneMetrics& metrics, std::size_t answer_from, int asked, bool below) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
   float x = right - total_width(columns, p.frame().scale);
   for (const MetricColumn& c : columns) {
     const float width = p.px(c.width), end = x + width;
     if (c.kind == Kind::answer) {
-      draw_answer(p, x, width, y, row, lane, metrics);
+      draw_answer(p, x, width, y, row, lane, metrics, answer_from);
     } else {
       // Nobody reads powers of ten from the last row.
       const bool little = p.frame().plain && c.kind == Kind::mean_kl && metrics.means.kl.mean() < kSameNats && lane > 0;

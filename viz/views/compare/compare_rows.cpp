@@ -275,7 +275,7 @@ void RunRows::draw_run(Painter& p, const CompareScene& s, const Rect& row, int l
   } else {
     out.strip = draw_strip(p, s, row, lane, tokens, textures);
   }
-  draw_metrics(p, s.right, y, row.height(), s.columns, lane, m, run.slots_asked, row.height() >= p.px(kName));
+  draw_metrics(p, s.right, y, row.height(), s.columns, lane, m, s.answer_from, run.slots_asked, row.height() >= p.px(kName));
   if (lane > 0 && !p.frame().alone && !p.frame().plain) {  // a picture has no buttons, nor has a stage
     out.remove = draw_cross(p, s.right, y);
     p.mark("button", fmt::format("remove lane {}", lane), out.remove);

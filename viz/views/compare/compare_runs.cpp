@@ -7,7 +7,7 @@
 namespace kvscope::viz {
 namespace {
 
-constexpr int kAnswerTokens = 3, kLookedAt = 64;  // for the first that differs
+constexpr int kLookedAt = 64;  // tokens of an answer
 
 }  // namespace
 
@@ -32,7 +32,7 @@ const std::vector<LaneMetrics>& RunMetrics::of(const Frame& frame) {
   // A lecture speaks of the word or number that was asked for: all of it, and nothing of what a model goes on to say.
   if (plain_)
     for (LaneMetrics& m : metrics_) m.answer.resize(first_word(s, m.answer));
-  fit_answers(metrics_, s, plain_ ? kAnswerOfOneWord : kAnswerTokens);
+  plain_ ? fit_answers(metrics_, s, kAnswerOfOneWord) : begin_answers(metrics_, s);
   return metrics_;
 }
 

@@ -46,6 +46,7 @@ struct CompareScene {
   std::vector<MetricColumn> columns;
   std::vector<std::string> left_out;  // titles of the columns that found no room
   float right = 0;                    // where the numbers end
+  std::size_t answer_from = 0;        // first token of the answers that is shown
   TokenAxis axis;
   ComparePlan plan;
   int reference = 0;  // lane that the others are compared with in the strips
