@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "viz/draw/draw.h"
 #include "viz/headless.h"
 #include "viz/synthetic.h"
@@ -60,6 +62,59 @@ TEST(Svg, EveryCanvasIsValidXmlWithRealTextInBothThemes) {
       EXPECT_THAT(svg, HasSubstr("shown D keepkv:slots=42"));
       EXPECT_THAT(svg, HasSubstr(xml_text(view->title())));
     }
+  }
+}
+
+/// As they are in the window, and on a stage, whose type is larger and whose panels may be narrow.
+TEST(Svg, WhatACanvasShowsLiesWithinThePage) {
+  const Snapshot snapshot = synthetic::make_snapshot();
+  struct Page {
+    ImVec2 size;
+    float scale;
+    bool plain;
+  };
+  for (const Page& page :
+       {Page{{828, 406}, 1, false}, Page{{420, 300}, 1, false}, Page{{557, 300}, 2, true}, Page{{1000, 500}, 1.6f, true}}) {
+    for (const auto& view : make_views()) {
+      const std::string_view id = view->id();
+      const bool of_head = id == "inspector" || id == "head_strip";  // never so narrow, and on no stage
+      if (of_head && (page.plain || page.size.x < 828)) continue;
+      Headless canvas(snapshot, page.size, true, page.scale);
+      canvas.frame.selection.lane = 3;
+      canvas.frame.selection.layer = 2;
+      canvas.frame.selection.kv_head = 1;
+      canvas.frame.plain = page.plain;
+      canvas.frame.alone = true;
+      const Scene scene = record(canvas, *view);
+      const std::string where = fmt::format("{}, {} x {}: ", view->id(), page.size.x, page.size.y);
+      int clips = 0;  // what a canvas cuts itself is another matter
+      for (const SceneCommand& c : scene.commands) {
+        clips += c.kind == SceneCommand::Kind::clip ? 1 : c.kind == SceneCommand::Kind::unclip ? -1 : 0;
+        if (c.kind != SceneCommand::Kind::text || clips > 0) continue;
+        EXPECT_GE(c.points.at(0).x, -0.5f) << where << c.text;
+        EXPECT_LE(c.points.at(0).x + (c.vertical ? c.em : c.width), page.size.x + 0.5f) << where << c.text;
+      }
+      for (const Mark& mark : view->marks()) EXPECT_LE(mark.kind == "legend" ? mark.max.x : 0, page.size.x + 0.5f) << where << mark.label;
+    }
+  }
+}
+
+TEST(Svg, ALegendHasTheColoursOfCellsThatStepBack) {
+  const Snapshot snapshot = synthetic::make_snapshot();
+  Headless canvas(snapshot, {557, 300});
+  canvas.frame.selection.lane = 3;
+  canvas.frame.plain = canvas.frame.alone = true;
+  canvas.frame.emphasis = Category::kept;
+  const auto view = make_atlas(std::make_shared<TokenWindow>());
+  const Scene scene = record(canvas, *view);
+  for (const Category c : {Category::sink, Category::kept, Category::recent}) {
+    const Mark* swatch = find_mark(*view, "legend", category_name(c));
+    ASSERT_NE(swatch, nullptr);
+    const Rgb wanted = cell_fill(dark_theme(), c, Category::kept);
+    EXPECT_TRUE(std::ranges::any_of(scene.commands, [&](const SceneCommand& drawn) {
+      return drawn.kind == SceneCommand::Kind::rect && drawn.points.at(0).x == swatch->min.x && drawn.points.at(0).y == swatch->min.y &&
+             drawn.colour.value == wanted.value;
+    })) << category_name(c);
   }
 }
 

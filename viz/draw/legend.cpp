@@ -8,7 +8,24 @@
 namespace kvscope::viz {
 namespace {
 
-constexpr float kSwatch = 10;
+constexpr float kSwatch = 10, kSwatchGap = 6, kItemGap = 14;
+
+std::string_view label_of(const LegendItem& item) { return item.label.empty() ? category_name(item.category) : item.label; }
+
+float item_width(const Painter& p, const LegendItem& item) {
+  return std::round(p.px(kSwatch)) + p.px(kSwatchGap) + p.width_of(Face::caption, label_of(item));
+}
+
+/// How many of the items stand in the first line; one, however narrow it is.
+std::size_t first_line(const Painter& p, float width, std::span<const LegendItem> items) {
+  float x = 0;
+  for (std::size_t n = 0; n < items.size(); ++n) {
+    const float end = x + item_width(p, items[n]);
+    if (end > width && n > 0) return n;
+    x = std::round(end + p.px(kItemGap));
+  }
+  return items.size();
+}
 
 }  // namespace
 
@@ -23,15 +40,31 @@ float draw_category_legend(Painter& p, float x, float y, std::span<const LegendI
   for (const LegendItem& item : items) {
     const float s = std::round(p.px(kSwatch));
     const Rect swatch{x, std::round(y - s / 2), x + s, std::round(y - s / 2) + s};
-    if (item.category == Category::evicted)
-      p.fill(swatch, cell_fill(p.theme(), item.category));  // as small cells are, which have no outline
-    p.category(swatch, item.category);
-    const std::string_view label = item.label.empty() ? category_name(item.category) : item.label;
-    const float end = x + s + p.px(6) + p.text({x + s + p.px(6), y}, label, Face::caption, p.theme().secondary);
+    // As the cells are: small evicted ones have no outline, and what steps back has no glyph.
+    const std::optional<Category>& emphasis = p.frame().emphasis;
+    const bool back = emphasis && item.category != *emphasis;
+    if (back || item.category == Category::evicted) p.fill(swatch, cell_fill(p.theme(), item.category, emphasis));
+    if (!back || item.category == Category::evicted) p.category(swatch, item.category);
+    const std::string_view label = label_of(item);
+    const float text = x + s + p.px(kSwatchGap), end = text + p.text({text, y}, label, Face::caption, p.theme().secondary);
     p.mark("legend", std::string(label), {x, swatch.y0, end, swatch.y1});
-    x = std::round(end + p.px(14));
+    x = std::round(end + p.px(kItemGap));
   }
   return x;
+}
+
+void draw_category_lines(Painter& p, const Rect& area, float line, std::span<const LegendItem> items) {
+  for (float y = area.y0 + line / 2; !items.empty(); y += line) {
+    const std::size_t n = first_line(p, area.width(), items);
+    draw_category_legend(p, area.x0, y, items.first(n));
+    items = items.subspan(n);
+  }
+}
+
+int category_lines(const Painter& p, float width, std::span<const LegendItem> items) {
+  int lines = 0;
+  for (; !items.empty(); ++lines) items = items.subspan(first_line(p, width, items));
+  return lines;
 }
 
 float draw_prompt_end_legend(Painter& p, float x, float y, std::string_view label) {

@@ -38,6 +38,9 @@ struct RampLegend {
 
 // Legends are drawn from x on around y; each returns the x after it.
 float draw_category_legend(Painter& p, float x, float y, std::span<const LegendItem> items);
+/// The same in lines of this height, as many as `area` is narrow; and how many these are.
+void draw_category_lines(Painter& p, const Rect& area, float line, std::span<const LegendItem> items);
+int category_lines(const Painter& p, float width, std::span<const LegendItem> items);
 float draw_prompt_end_legend(Painter& p, float x, float y, std::string_view label = "prompt ends");
 float draw_ramp_legend(Painter& p, float x, float y, const RampLegend& legend);
 float legend_width(const Painter& p, const RampLegend& legend);

@@ -82,7 +82,8 @@ void ExportActions::savePicture() {
   const auto png = [&](int scale) { return QString("PNG picture of %1, %2 px a point (*.png)").arg(name).arg(scale); };
   if (chosen) filters << svg, kinds << ".svg";
   if (chosen || sweep) filters << png(1) << png(2) << png(4) << csv, kinds << ".csv";
-  filters << window;
+  // Who shows a slide mostly means it as it is on screen.
+  m.pages.shows(Page::lecture) ? filters.prepend(window) : filters.append(window);
   // Taken before the dialog covers or moves anything.
   const QPixmap whole = picture();
   QString filter, path = pathFor("Export view", name.toLower().replace(' ', '-'), filters.join(";;"), &filter);

@@ -2,6 +2,7 @@
 // The layout Lecture where there is little room.
 #include <QAbstractTextDocumentLayout>
 #include <QComboBox>
+#include <QFileDialog>
 #include <QLabel>
 #include <QPushButton>
 #include <QSlider>
@@ -40,6 +41,20 @@ TEST_F(LectureTest, ASmallWindowKeepsTypeThatCanBeRead) {
             << size.width() << " " << a->accessibleName().toStdString() << " " << b->accessibleName().toStdString();
       }
   }
+}
+
+TEST_F(LectureTest, TheSlideIsTheFirstThatAnExportOffers) {
+  openSample();
+  QStringList kinds;
+  QTimer::singleShot(300, window.get(), [&] {
+    auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+    ASSERT_NE(dialog, nullptr);
+    kinds = dialog->nameFilters();
+    dialog->close();
+  });
+  press(Qt::Key_E, Qt::ControlModifier);
+  ASSERT_GT(kinds.size(), 2);
+  EXPECT_TRUE(kinds.front().contains("whole window")) << kinds.front().toStdString();
 }
 
 TEST_F(LectureTest, TabGoesThroughTheRowInTheOrderOfItsControls) {

@@ -63,7 +63,7 @@ void Atlas::draw(const Frame& frame, std::vector<Intent>& intents) {
   const AtlasCell cursor = cursor_.of(frame);
   if (frame.plain) {
     draw_plain_atlas(p, s, cursor);
-    if (frame.alone && !s.binned) draw_category_legend(p, s.axis.x0, s.categories.middle_y(), category_items(*s.lane));
+    if (frame.alone && !s.binned) draw_category_lines(p, s.categories, p.px(kAtlasCategories), category_items(*s.lane));
   } else {
     draw_atlas_labels(p, s);
     minimap_.draw(p, s, represented_, zoom_.window().count > 0);

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
+#include "viz/draw/legend.h"
 #include "viz/views/atlas/atlas_texels.h"
 
 namespace kvscope::viz {
 namespace {
-
-constexpr float kCategoriesHeight = 22;
 
 struct PartsBelow {
   bool minimap, legend;
@@ -45,7 +44,10 @@ std::optional<AtlasScene> make_atlas_scene(const Painter& p, AtlasColour colour)
   s.axis_strip = rest.cut_top(p.px(kAtlasAxis));
   const auto [minimap, legend] = parts_below(p, rest.height());
   s.legend = rest.cut_bottom(legend ? p.px(kAtlasLegend) : 0);
-  if (frame.plain && frame.alone) s.categories = rest.cut_bottom(p.px(kCategoriesHeight));
+  if (frame.plain && frame.alone) {
+    const int lines = category_lines(p, rest.width() - 2 * kAtlasMargin, category_items(*s.lane));
+    s.categories = rest.cut_bottom(p.px(kAtlasCategories) * static_cast<float>(lines)).inset(kAtlasMargin, 0);
+  }
   rest.cut_bottom(legend ? p.px(kAtlasLegendGap) : 0);
   s.minimap = rest.cut_bottom(minimap ? p.px(kAtlasMinimap) : 0);
   if (minimap) rest.cut_bottom(p.px(kAtlasMinimapGap));

@@ -21,6 +21,7 @@ struct AtlasCell {
 enum class AtlasColour : std::uint8_t { fate, mean, max, min };
 
 inline constexpr float kAtlasAxis = 30, kAtlasMinimap = 24, kAtlasMinimapGap = 7, kAtlasLegend = 33, kAtlasLegendGap = 4;  // heights
+inline constexpr float kAtlasCategories = 22, kAtlasMargin = 12;  // of a line of the categories, and beside it
 
 /// What one frame of the atlas shows, and where.
 struct AtlasScene {
