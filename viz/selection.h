@@ -92,6 +92,15 @@ struct EditTokens {
   enum class What { pin, evict, merge, restore };
   What what = What::pin;
 };
-using Intent = std::variant<Select, HoverAt, SetStep, OpenInspector, SetBudget, RemoveLane, CancelRun, WantMeasure, EditTokens>;
+/// A list opens below a place of the canvas; what is chosen goes to View::key() as its key.
+struct OfferList {
+  struct Choice {
+    std::string words, key;
+  };
+  float x = 0, y = 0;
+  std::vector<Choice> choices;
+  int current = 0;
+};
+using Intent = std::variant<Select, HoverAt, SetStep, OpenInspector, SetBudget, RemoveLane, CancelRun, WantMeasure, EditTokens, OfferList>;
 
 }  // namespace kvscope::viz

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -156,6 +157,13 @@ std::vector<std::string> telling_params(const Snapshot& snapshot, const LaneSnap
   }
   if (n_differ != nullptr) *n_differ = differ;
   return out;
+}
+
+std::optional<std::pair<int, int>> unequal_budgets(const Snapshot& snapshot) {
+  std::set<int> asked;
+  for (const LaneSnapshot& lane : snapshot.lanes)
+    if (lane.slots_asked >= 0) asked.insert(lane.slots_asked);
+  return asked.size() < 2 ? std::nullopt : std::optional(std::pair(*asked.begin(), *asked.rbegin()));
 }
 
 std::string lane_letter(int lane) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "snapshot/figures.h"
@@ -70,6 +71,10 @@ TextSplit first_text_difference(const Snapshot& snapshot, int lane);
 std::vector<std::string> lane_params(const LaneSnapshot& lane);
 /// The same, those in which it differs from another run of its policy first: its budget, then others. `n_differ`: how many these are.
 std::vector<std::string> telling_params(const Snapshot& snapshot, const LaneSnapshot& lane, std::size_t* n_differ = nullptr);
+
+/// The least and the most slots that runs of a budget were asked for, where these are not the same: such runs do not compare like with
+/// like.
+std::optional<std::pair<int, int>> unequal_budgets(const Snapshot& snapshot);
 
 /// "A", "B", ... "Z", then "27".
 std::string lane_letter(int lane);

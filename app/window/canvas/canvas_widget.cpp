@@ -4,17 +4,18 @@
 #include <algorithm>
 #include <utility>
 
-#include <QAccessible>
-#include <QAccessibleWidget>
 #include <QContextMenuEvent>
+#include <QCoreApplication>
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
 #include <QWhatsThis>
 #include <QWheelEvent>
 
+#include "app/window/canvas/canvas_accessible.h"
 #include "app/window/look/style.h"
 #include "app/window/session/workspace.h"
 
@@ -23,26 +24,6 @@ namespace kvscope {
 namespace {
 
 constexpr int kSettlingFrames = 2;
-
-/// The cell under the keyboard cursor, spoken as the canvas's value; it begins the description, too, since AT-SPI hands on only values that
-/// are numbers. Behind it what the whole picture shows.
-class CanvasAccessible : public QAccessibleWidget {
- public:
-  explicit CanvasAccessible(CanvasWidget* canvas) : QAccessibleWidget(canvas, QAccessible::Canvas), m_canvas(canvas) {}
-  QString text(QAccessible::Text kind) const override {
-    return kind == QAccessible::Value         ? m_canvas->cursorText()
-           : kind == QAccessible::Description ? m_canvas->description()
-                                              : QAccessibleWidget::text(kind);
-  }
-
- private:
-  CanvasWidget* m_canvas;
-};
-
-QAccessibleInterface* accessibleOf(const QString&, QObject* object) {
-  auto* canvas = qobject_cast<CanvasWidget*>(object);
-  return canvas ? new CanvasAccessible(canvas) : nullptr;  // Qt's accessibility cache owns it
-}
 
 Qt::CursorShape shapeOf(ImGuiMouseCursor cursor) {
   switch (cursor) {
@@ -73,8 +54,7 @@ CanvasInput::Event eventAt(const QSinglePointEvent& event, CanvasInput::Event::K
 
 CanvasWidget::CanvasWidget(viz::View& view, Workspace& workspace, CanvasRenderer* renderer, QString reason, QWidget* parent)
     : QWidget(parent), m_view(view), m_workspace(workspace), m_renderer(renderer), m_reason(std::move(reason)) {
-  static const bool installed = (QAccessible::installFactory(accessibleOf), true);
-  (void)installed;
+  nameCanvases();
   setObjectName(QString("canvas_") + view.id());
   setAttribute(Qt::WA_OpaquePaintEvent);
   setAttribute(Qt::WA_InputMethodEnabled, false);
@@ -260,6 +240,14 @@ void CanvasWidget::mouseButton(QMouseEvent* event, bool down) {
   drawFrames(kSettlingFrames + 1);
 }
 
+void CanvasWidget::click(const QPoint& at) {
+  for (const auto& [type, buttons] : {std::pair(QEvent::MouseMove, Qt::NoButton), std::pair(QEvent::MouseButtonPress, Qt::LeftButton),
+                                      std::pair(QEvent::MouseButtonRelease, Qt::NoButton)}) {
+    QMouseEvent event(type, at, mapToGlobal(at), type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton, buttons, Qt::NoModifier);
+    QCoreApplication::sendEvent(this, &event);
+  }
+}
+
 void CanvasWidget::mouseMoveEvent(QMouseEvent* event) {
   m_leaving = false;
   m_mouse = event->position().toPoint();
@@ -299,18 +287,37 @@ void CanvasWidget::leaveEvent(QEvent* event) {
 void CanvasWidget::keyPressEvent(QKeyEvent* event) {
   if (!std::exchange(m_by_key, true)) drawFrames(1);
   const QString name = keyName(*event);
-  if (!name.isEmpty() && m_surface) {
-    std::vector<viz::Intent> intents;
+  if (!name.isEmpty() && takeKey(name.toStdString()))
+    event->accept();
+  else
+    QWidget::keyPressEvent(event);
+}
+
+bool CanvasWidget::takeKey(const std::string& key) {
+  if (!m_surface) return false;
+  std::vector<viz::Intent> intents;
+  {
     const ImGuiScope scope(m_surface->context());
-    if (m_view.key(frame(), name.toStdString(), intents)) {
-      event->accept();
-      drawFrames(kSettlingFrames);
-      handle(intents);
-      announce();
-      return;
-    }
+    if (!m_view.key(frame(), key, intents)) return false;
   }
-  QWidget::keyPressEvent(event);
+  drawFrames(kSettlingFrames);
+  handle(intents);
+  announce();
+  return true;
+}
+
+void CanvasWidget::offer(const viz::OfferList& list) {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  for (const viz::OfferList::Choice& choice : list.choices) {
+    QAction* action =
+        menu->addAction(QString::fromStdString(choice.words).replace("&", "&&"), this, [this, key = choice.key] { takeKey(key); });
+    action->setCheckable(true);
+    action->setChecked(menu->actions().size() - 1 == list.current);
+    if (action->isChecked()) menu->setActiveAction(action);
+  }
+  m_input.reset();  // the menu takes the release of the button
+  menu->popup(mapToGlobal(QPointF(list.x, list.y).toPoint()));
 }
 
 void CanvasWidget::contextMenuEvent(QContextMenuEvent* event) {
@@ -396,6 +403,8 @@ void CanvasWidget::handleOne(const viz::Intent& intent) {
     Q_EMIT removeLaneRequested(remove->lane);
   } else if (const auto* cancel = std::get_if<viz::CancelRun>(&intent)) {
     Q_EMIT cancelRunRequested(cancel->id);
+  } else if (const auto* list = std::get_if<viz::OfferList>(&intent)) {
+    offer(*list);
   } else if (const auto* edit = std::get_if<viz::EditTokens>(&intent)) {
     Q_EMIT editRequested(edit->what);
   } else if (const auto* wanted = std::get_if<viz::WantMeasure>(&intent)) {

@@ -27,6 +27,8 @@ class CanvasWidget : public QWidget {
   ~CanvasWidget() override;
 
   viz::View& view() const { return m_view; }
+  /// As the mouse does it.
+  void click(const QPoint& at);
   QString facts() const;
   viz::Table table() const;
   QString cursorText() const;
@@ -94,6 +96,8 @@ class CanvasWidget : public QWidget {
   void handleOne(const viz::Intent& intent);
   void mouseButton(QMouseEvent* event, bool down);
   void announce();
+  bool takeKey(const std::string& key);  // as from the keyboard; false: it means nothing here
+  void offer(const viz::OfferList& list);
 
   viz::View& m_view;
   Workspace& m_workspace;

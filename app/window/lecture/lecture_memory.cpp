@@ -15,7 +15,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr double kRow = 34, kBar = 18;  // px at 100 %, the most
+constexpr double kMemoryRow = 34, kMemoryBar = 18;  // px at 100 %, the most
 constexpr auto kLengths = kKnownThousands.size();
 
 QString lengthText(std::size_t i) { return QString("%1K tokens").arg(kKnownThousands[i]); }
@@ -52,7 +52,7 @@ void LectureMemory::paintEvent(QPaintEvent*) {
   const int gap = px(*this, 14), left = name + gap + length + gap, room = width() - left - gap - number;
   // Between models stands half a row.
   const double rows = static_cast<double>(models.size() * kLengths) + 0.5 * static_cast<double>(models.size() - 1);
-  const double row = std::min<double>(px(*this, kRow), height() / rows), bar = std::min<double>(px(*this, kBar), row * 0.6);
+  const double row = std::min<double>(px(*this, kMemoryRow), height() / rows), bar = std::min<double>(px(*this, kMemoryBar), row * 0.6);
   double y = 0;
   for (const KnownModel& model : models) {
     for (std::size_t i = 0; i < kLengths; ++i, y += row) {

@@ -27,6 +27,7 @@
 #include "policy/catalog.h"
 #include "snapshot/figures.h"
 #include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
 
 namespace kvscope {
 
@@ -88,6 +89,7 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   m_slider->setAccessibleName("Budget");
   m_slots = new BudgetBox(workspace, this);
   m_slots->setFixedWidth(78);
+  m_budget_of = caption("Budget", this);
   m_budget_facts = caption({}, this);
   m_compare = button(this, "Compare", "All runs side by side (Alt+3)", "flat");
   m_compare->setCheckable(true);
@@ -112,7 +114,7 @@ ToolRow::ToolRow(Workspace& workspace, SessionController& controller, QWidget* p
   row->addWidget(m_policy);
   row->addWidget(m_add);
   row->addSpacing(8);
-  row->addWidget(caption("Budget", this));
+  row->addWidget(m_budget_of);
   row->addWidget(m_slider);
   row->addWidget(m_slots);
   row->addWidget(m_budget_facts);
@@ -182,16 +184,33 @@ void ToolRow::fit() {
   };
   const auto show_captions = [this](bool shown) {
     for (QLabel* label : findChildren<QLabel*>("secondary", Qt::FindDirectChildrenOnly))
-      if (label != m_budget_facts) label->setVisible(shown);
+      if (label != m_budget_facts && label != m_budget_of) label->setVisible(shown);
   };
   m_slider->setFixedWidth(
       std::clamp(120 + (width() - 1280) / 3, 120, 300));  // by the window alone: words beside it change while it is dragged
   show_words(true);
   show_captions(true);
   m_budget_facts->show();
+  sayBudgetOf(BudgetOf::name);
   if (too_wide()) show_words(false);
+  if (too_wide()) sayBudgetOf(BudgetOf::letter);
   if (too_wide()) m_budget_facts->hide();
-  if (too_wide()) show_captions(false);
+  if (!too_wide()) return;
+  show_captions(false);
+  sayBudgetOf(BudgetOf::only_letter);
+}
+
+/// Which run the slider moves, where it is one of several.
+void ToolRow::sayBudgetOf(BudgetOf how) {
+  const LaneSnapshot* lane = m_workspace.lane();
+  const bool several = lane != nullptr && m_workspace.snapshot().lanes.size() > 2;
+  const QString letter = several ? qs(viz::lane_letter(m_workspace.selection().lane)) : QString();
+  const QString of = how == BudgetOf::name && several ? letter + ' ' + qs(lane->title) : letter;
+  const QString words = !several ? QString("Budget") : "Budget of " + of;
+  m_budget_of->setText(how == BudgetOf::only_letter ? letter : words);
+  m_budget_of->setVisible(!m_budget_of->text().isEmpty());
+  const QString run = several ? QString("run %1, %2").arg(letter, qs(lane->title)) : QString("the selected run");
+  m_budget_of->setToolTip(QString("Slider and field move %1 only; Compare > Give all runs this budget moves them all").arg(run));
 }
 
 int ToolRow::generateCount() const { return m_count->value(); }
@@ -231,6 +250,9 @@ void ToolRow::refresh() {
     m_slots->setValue(held);
   }
   sayFacts();
+  const QString run =
+      lane ? qs(viz::lane_letter(m_workspace.selection().lane) + ' ' + lane->title) + (snapshot.lanes.size() > 2 ? "" : ".") : QString();
+  if (std::exchange(m_budget_run, run) != run && !m_slider->isSliderDown()) fit();
   QStringList tip{"Budget of the selected run, in slots per head, on a linear scale; one slot by wheel or arrows", facts()};
   if (lane && lane->bytes > 0)
     tip << QString("keys and values of its slots: %1, allocated for them: %2")

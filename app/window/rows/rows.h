@@ -68,6 +68,9 @@ class ToolRow : public QFrame {
   bool hasBudget() const;
   QString facts() const;
   void sayFacts();
+  /// How much of it there is room to say.
+  enum class BudgetOf { name, letter, only_letter };
+  void sayBudgetOf(BudgetOf how);
   void sayWhyNot(const QString& why);
   void fit();
   void applyTheme();
@@ -84,12 +87,13 @@ class ToolRow : public QFrame {
   QComboBox* m_policy;
   QSlider* m_slider;
   BudgetBox* m_slots;
-  QLabel* m_budget_facts;
+  QLabel *m_budget_of, *m_budget_facts;
   QTimer m_coalesce;  // a dragged slider sends its latest value, not every one
   int m_wanted = -1;
   std::optional<double> m_wanted_share;  // of the prompt, where the budget is one
   int m_wanted_lane = -1;
-  QString m_wanted_of;  // the specification that the budget was chosen for
+  QString m_wanted_of;   // the specification that the budget was chosen for
+  QString m_budget_run;  // whose budget was named last
   bool m_refreshing = false;
 };
 

@@ -63,6 +63,23 @@ std::string specLike(const std::string& policy, const LaneSpec& like) {
   return info.takes_budget ? with_param(policy, "ratio", "0.25") : policy;
 }
 
+std::vector<LaneSpec> withBudgetOf(std::size_t run, std::vector<LaneSpec> runs) {
+  const auto budget_of = [](const LaneSpec& spec) {
+    return std::ranges::find_if(spec.given, [](const auto& given) { return is_budget_key(given.first); });
+  };
+  if (run >= runs.size()) return runs;
+  const LaneSpec like = runs[run];
+  const auto wanted = budget_of(like);
+  if (wanted == like.given.end()) return runs;
+  for (LaneSpec& one : runs) {
+    try {
+      if (budget_of(one) != one.given.end() || find_policy(one.name).takes_budget) one = with_param(one, wanted->first, wanted->second);
+    } catch (const Error&) {  // it takes a budget of another kind
+    }
+  }
+  return runs;
+}
+
 int slotsAsked(const std::string& spec, int n_prompt) {
   for (const auto& [key, value] : lane_spec_of_result(spec).given) {
     if (key == "slots") return std::stoi(value);

@@ -42,6 +42,8 @@ std::string methodOf(const std::string& spec);
 std::string methodTitle(const std::string& spec);
 /// The specification of a policy with the budget of another run; where that has none, as of the full cache, a quarter of the prompt.
 std::string specLike(const std::string& policy, const LaneSpec& like);
+/// The runs with the budget of one of them; those that take none, or none of its kind, stay as they are.
+std::vector<LaneSpec> withBudgetOf(std::size_t run, std::vector<LaneSpec> runs);
 /// Slots per head that a specification asks for; -1: no limit or unreadable.
 int slotsAsked(const std::string& spec, int n_prompt);
 /// The budget is a share of the bytes; slotsAsked() are those that have them in full precision.

@@ -124,6 +124,7 @@ void MainWindow::connectParts() {
   connect(m_view_panels.get(), &ViewPanels::inspectorRequested, this, [this] { showPage(Page::inspector); });
   connect(m_view_panels.get(), &ViewPanels::bookmarkRequested, m_bookmark_actions.get(), &BookmarkActions::add);
   connect(m_view_panels.get(), &ViewPanels::addRunsRequested, m_run_actions.get(), &RunActions::add);
+  connect(m_view_panels.get(), &ViewPanels::sameBudgetRequested, m_run_actions.get(), &RunActions::giveAllTheBudget);
   connect(m_view_panels.get(), &ViewPanels::switched, &m_work->table(), &TablePanel::refresh);
   connect(m_bookmark_actions.get(), &BookmarkActions::panelRequested, this, [this] { m_inspect->open("bookmarks"); });
   connect(m_run_actions.get(), &RunActions::jobsRequested, this, [this] {

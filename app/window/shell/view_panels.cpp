@@ -14,7 +14,9 @@
 #include "app/window/rows/transport.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/header_controls.h"
+#include "app/window/shell/panel_paint.h"
 #include "app/window/shell/panels.h"
+#include "viz/reduce/compare.h"
 #include "viz/reduce/finding.h"
 #include "viz/reduce/range.h"
 #include "viz/views.h"
@@ -73,8 +75,27 @@ void ViewPanels::addCommands(viz::HeaderCommands commands, Panel& panel) {
     case viz::HeaderCommands::inspector:
       return button("Inspector", "Open the inspector of this head (Enter)", &ViewPanels::inspectorRequested);
     case viz::HeaderCommands::add_runs:
+      addSameBudget(panel);
       return button("Add runs…", "Policies × budgets × seeds (Ctrl+R)", &ViewPanels::addRunsRequested);
   }
+}
+
+/// Where runs of several budgets stand beside each other: what is better with more slots is no better policy.
+void ViewPanels::addSameBudget(Panel& panel) {
+  auto* const same = headerButton("Same budget", {});
+  connect(same, &QToolButton::clicked, this, &ViewPanels::sameBudgetRequested);
+  panel.addControl(same);
+  const auto offer = [this, same] {
+    const LaneSnapshot* lane = m_model.workspace.lane();
+    const bool can = lane != nullptr && lane->slots_asked >= 0 && !m_model.controller.viewOnly();
+    same->setVisible(can && viz::unequal_budgets(m_model.workspace.snapshot()).has_value());
+    if (!can) return;
+    same->setToolTip(QString("Give all runs the budget of run %1, %2; those that take no budget stay as they are")
+                         .arg(qs(viz::lane_letter(m_model.workspace.selection().lane)), counted(lane->slots_asked, "slot", "slots")));
+    same->setAccessibleDescription(same->toolTip());
+  };
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&m_model.workspace, signal, same, offer);
+  offer();
 }
 
 void ViewPanels::addPlayback(Panel& panel) {

@@ -45,6 +45,7 @@ class ViewPanels : public QObject {
   void inspectorRequested();
   void bookmarkRequested();
   void addRunsRequested();
+  void sameBudgetRequested();
   void sizeTaken();
   /// The order of a view changed, and so that of its numbers.
   void switched();
@@ -53,6 +54,7 @@ class ViewPanels : public QObject {
   void add(const viz::ViewEntry& entry);
   void chooseHovered();
   void addCommands(viz::HeaderCommands commands, Panel& panel);
+  void addSameBudget(Panel& panel);
   void addPlayback(Panel& panel);
 
   struct Entry {

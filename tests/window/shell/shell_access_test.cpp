@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QSet>
 
+#include "app/window/canvas/canvas_widget.h"
 #include "app/window/lecture/lecture_caption.h"
 #include "window/lecture/lecture_fixture.h"
 
@@ -75,6 +76,33 @@ TEST_F(AccessTest, EverythingThatTakesTheFocusHasANameAndIsReachedByTab) {
   openSample();
   SCOPED_TRACE("lecture");
   expectAllReached(MainWindow::Page::lecture);
+}
+
+TEST_F(AccessTest, TheButtonsThatACanvasDrawsAreButtons) {
+  window->showPage(MainWindow::Page::compare);
+  window->resize(1600, 1000);
+  ASSERT_TRUE(settle());
+  const CanvasWidget* canvas = window->canvas("compare");
+  QAccessibleInterface* const tree = QAccessible::queryAccessibleInterface(window->canvas("compare"));
+  const auto named = [&](const QString& name) -> QAccessibleInterface* {
+    for (int i = 0; i < tree->childCount(); ++i)
+      if (tree->child(i)->text(QAccessible::Name) == name) return tree->child(i);
+    return nullptr;
+  };
+  const auto pair = [&] {
+    for (const viz::Mark& mark : canvas->view().marks())
+      if (mark.kind == "difference.strip") return mark.label;
+    return std::string();
+  };
+  const std::string before = pair();
+  QAccessibleInterface* const swap = named("Swap");
+  ASSERT_NE(swap, nullptr);
+  EXPECT_EQ(swap->role(), QAccessible::Button);
+  EXPECT_TRUE(QRect(canvas->mapToGlobal(QPoint()), canvas->size()).contains(swap->rect()));
+  EXPECT_NE(named("Remove B " + QString::fromStdString(snapshot().lanes[1].title)), nullptr);
+  swap->actionInterface()->doAction(QAccessibleActionInterface::pressAction());
+  ASSERT_TRUE(settle());
+  EXPECT_NE(pair(), before);
 }
 
 TEST_F(AccessTest, TheCaptionIsReadToWhoCannotSeeIt) {

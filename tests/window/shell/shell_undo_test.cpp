@@ -6,13 +6,17 @@
 #include <QLabel>
 #include <QSlider>
 #include <QTextCursor>
+#include <QToolButton>
 
+#include "app/window/canvas/canvas_widget.h"
 #include "app/window/panels/policy/policy_form.h"
 #include "app/window/panels/policy/policy_form_field.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/budget_box.h"
 #include "app/window/rows/rows.h"
+#include "app/window/session/undo/runs_undo.h"
+#include "app/window/session/window_model.h"
 #include "viz/draw/format.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
@@ -273,6 +277,39 @@ TEST_F(UndoTest, FieldsOfThePolicyLeaveUndoToTheWindowAndShowWhatCameBack) {
     EXPECT_EQ(lane(4), run) << key;
     EXPECT_EQ(field->property("text").toString(), shown) << key;
   }
+}
+
+TEST_F(UndoTest, AllRunsTakeTheBudgetOfOneInOneStep) {
+  ToolRow& tools = window->rows().tools();
+  const auto label = [&] {
+    for (const QLabel* one : tools.findChildren<QLabel*>())
+      if (one->isVisibleTo(&tools) && one->text().startsWith("Budget of")) return one->text().toStdString();
+    return std::string();
+  };
+  QToolButton* same = nullptr;
+  for (QToolButton* b : window->findChildren<QToolButton*>())
+    if (b->text() == "Same budget") same = b;
+  ASSERT_NE(same, nullptr);
+  window->showPage(MainWindow::Page::compare);
+  window->resize(1600, 900);
+  EXPECT_EQ(label(), "Budget of E KeepKV") << "the slider moves one of four";
+  EXPECT_TRUE(same->isHidden());
+  typeBudget("20");
+  const std::vector<LaneSpec> before = window->controller().request().lanes;
+  EXPECT_TRUE(window->canvas("compare")->facts().contains(" · budgets differ: 8 to 20 slots"))
+      << window->canvas("compare")->facts().toStdString();
+  ASSERT_FALSE(same->isHidden());
+  EXPECT_TRUE(same->toolTip().contains("run E, 20 slots")) << same->toolTip().toStdString();
+  same->click();
+  ASSERT_TRUE(settle());
+  for (std::size_t i = 1; i < snapshot().lanes.size(); ++i) EXPECT_EQ(snapshot().lanes[i].slots_asked, 20) << i;
+  EXPECT_TRUE(same->isHidden());
+  EXPECT_FALSE(window->canvas("compare")->facts().contains("budgets differ"));
+  QString said;
+  QObject::connect(&window->runsUndo(), &RunsUndo::said, window.get(), [&said](const QString& words) { said = words; });
+  undo();
+  EXPECT_EQ(said.toStdString(), "Undone: budget of several runs");
+  EXPECT_EQ(window->controller().request().lanes, before) << "in one step";
 }
 
 }  // namespace

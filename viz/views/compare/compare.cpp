@@ -63,12 +63,11 @@ std::string Compare::facts(const Frame& frame) const {
   if (lane == nullptr) return {};
   const auto n = frame.snapshot->lanes.size();
   std::string out = fmt::format("one prompt, {} {}", n, n == 1 ? "run" : "runs");
+  if (const auto budgets = unequal_budgets(*frame.snapshot); budgets && !frame.plain)
+    out += fmt::format(" · budgets differ: {} to {} slots", format_count(budgets->first), format_count(budgets->second));
   if (record != nullptr && !frame.plain)
     out += fmt::format(" · step {}, reads {}", step_of(*lane, frame.selection), quoted(token_text(*frame.snapshot, record->position)));
   if (frame.plain) return out;
-  if (mode_ == CompareMode::pair && n > 1 && !plan_.difference && plan_.row > 0)
-    out += " · no room for the difference: fewer runs or a higher window";
-  if (mode_ == CompareMode::fates && n > 2 && !plan_.difference && plan_.row > 0) out += " · no room for the difference: view pairwise";
   return out;
 }
 
@@ -144,7 +143,6 @@ void Compare::draw(const Frame& frame, std::vector<Intent>& intents) {
   area = area.inset(p.px(12), 0);
   area.cut_right(p.px(kRemove));
   const CompareScene s = make_scene(p, area);
-  plan_ = s.plan;
   const float waiting = WaitingRows::height(p), rows = s.plan.rows_height(n_lanes);
   const Rect header = area.cut_top(p.px(kHeader));
   Rect below;
@@ -193,6 +191,7 @@ bool Compare::key(const Frame& frame, std::string_view key, std::vector<Intent>&
   const int n = static_cast<int>(frame.snapshot->lanes.size());
   const int n_tokens = static_cast<int>(frame.snapshot->tokens.size());
   const int lane = std::clamp(frame.selection.lane, 0, n - 1);
+  if (choose_run(frame, key, intents)) return true;
   Selection next = frame.selection;
   if (key == "Up" || key == "Down") {
     const std::vector<int> rows = sorted_lanes(metrics_.of(frame), order_);

@@ -43,6 +43,7 @@ class Compare final : public View {
   // compare_input.cpp
   bool pan_and_zoom(const Painter& p, const TokenAxis& axis);
   void react(const Painter& p, const CompareScene& s, const DrawnDifference& difference, std::vector<Intent>& intents);
+  bool choose_run(const Frame& frame, std::string_view key, std::vector<Intent>& intents);
   bool react_pair(const Painter& p, const DifferenceHits& hits, std::vector<Intent>& intents);
   void react_header(const Painter& p, const CompareScene& s, std::vector<Intent>& intents);
   void react_run(const Painter& p, const CompareScene& s, const RunRows::Row& row, std::vector<Intent>& intents);
@@ -58,7 +59,6 @@ class Compare final : public View {
   RunPair pair_;
   mutable RunTokens tokens_;
   StripTextures textures_;
-  ComparePlan plan_;  // of the last frame
   RunRows rows_;
   WaitingRows waiting_;
   CompareLegend legend_;

@@ -19,7 +19,7 @@ StripScale difference_scale(float token_px, int n_layers, int n_kv_heads, float 
   using Rows = StripScale::Rows;
   std::vector<StripScale> scales;
   if (token_px >= 1) {
-    for (const float px : {14.0f, 12.0f, 10.0f, 8.0f, 7.0f, 6.0f, 5.0f, 4.0f, 3.0f, 2.0f, 1.0f})
+    for (const float px : {20.0f, 17.0f, 14.0f, 12.0f, 10.0f, 8.0f, 7.0f, 6.0f, 5.0f, 4.0f, 3.0f, 2.0f, 1.0f})
       scales.push_back({Rows::heads, px, px >= 3 ? 4.0f : 2.0f});
   }
   for (const float px : {16.0f, 12.0f, 8.0f, 6.0f, 4.0f, 3.0f, 2.0f, 1.0f}) scales.push_back({Rows::layers, px, px >= 4 ? 1.0f : 0.0f});
@@ -164,14 +164,14 @@ DifferenceHits draw_difference(Painter& p, Rect area, const TokenAxis& axis, con
   x += p.px(8) + p.text({x + p.px(8), head.middle_y()}, "against", Face::body, t.secondary) + p.px(8);
   hits.second = chip(scene.b, "second run");
   x += p.px(12);
-  const std::string_view rule = "a token counts when a slot represents it", way = " · a click on a name takes the next run";
+  const std::string_view rule = "a token counts when a slot represents it", way = " · a click on a name lists the runs";
   const bool paper = p.frame().alone || p.frame().plain;  // a picture has no buttons, nor has a stage
   p.text_fit({x, head.middle_y()}, paper ? std::string(rule) : fmt::format("{}{}", rule, way), Face::body, t.secondary,
              hits.swap.x0 - x - 8);
   const bool hot = p.pointer().inside && hits.swap.contains(p.pointer().at);
   if (hot) p.fill(hits.swap, t.raised, 1, 4);
   if (!paper) p.text({hits.swap.middle_x(), hits.swap.middle_y()}, "Swap", Face::body, hot ? t.text : t.secondary, Align::centre);
-  p.mark("button", "swap", hits.swap);
+  p.mark("button", "swap", hits.swap, "Swap");
   draw_token_axis(p, area.cut_top(p.px(30)), axis, "", std::nullopt);
   area.cut_bottom(p.px(10));
   const int n_layers = snapshot.model.n_layers, n_kv = snapshot.model.n_kv_heads;

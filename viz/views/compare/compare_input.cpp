@@ -1,12 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the mouse does in the comparison.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+
+#include <fmt/format.h>
 
 #include "viz/views/compare/compare.h"
 #include "viz/views/compare/compare_text.h"
 
 namespace kvscope::viz {
+
+namespace {
+
+constexpr std::string_view kFirstRun = "first", kSecondRun = "second";  // of the pair, before the run that it is to be
+
+}  // namespace
+
+bool Compare::choose_run(const Frame& frame, std::string_view key, std::vector<Intent>& intents) {
+  const bool first = key.starts_with(kFirstRun), second = key.starts_with(kSecondRun);
+  if (!first && !second) return false;
+  const std::string_view number = key.substr(std::min(key.size(), (first ? kFirstRun : kSecondRun).size() + 1));
+  int lane = -1;
+  std::from_chars(number.data(), number.data() + number.size(), lane);
+  pair_.set(frame.selection, first, lane, intents);
+  return true;
+}
 
 bool Compare::pan_and_zoom(const Painter& p, const TokenAxis& axis) {
   const Pointer& m = p.pointer();
@@ -60,8 +79,14 @@ bool Compare::react_pair(const Painter& p, const DifferenceHits& hits, std::vect
   }
   for (const bool first : {true, false}) {
     if (!(first ? hits.first : hits.second).contains(mouse.at)) continue;
-    hover_.at(Hover{}, {"Take the next run"}, intents);
-    if (mouse.clicked) pair_.next(p.frame().selection, first, intents);
+    hover_.at(Hover{}, {"Choose the run"}, intents);
+    if (!mouse.clicked) return true;
+    const Rect& name = first ? hits.first : hits.second;
+    const auto [a, b] = pair_.lanes(p.frame().selection);
+    OfferList list{name.x0, name.y1, {}, first ? a : b};
+    for (int lane = 0; lane < static_cast<int>(p.frame().snapshot->lanes.size()); ++lane)
+      list.choices.push_back({lane_name(*p.frame().snapshot, lane), fmt::format("{} {}", first ? kFirstRun : kSecondRun, lane)});
+    intents.push_back(std::move(list));
     return true;
   }
   return false;

@@ -58,6 +58,14 @@ float draw_colours(Painter& p, float x, float y, const CompareScene& s) {
   return x;
 }
 
+/// Why the difference of two runs is not there; empty: it is, or is not asked for.
+std::string missing_text(const Painter& p, const CompareScene& s) {
+  const std::size_t n = p.frame().snapshot->lanes.size();
+  if (s.plan.difference || s.mode == CompareMode::reference || p.frame().alone) return {};
+  if (s.mode == CompareMode::pair) return n > 1 ? "no room for the difference: fewer runs or a higher window" : "";
+  return n > 2 ? "no room for the difference: view pairwise" : "";
+}
+
 /// On a stage: which head and token the frames are about, as far as there is room to say it.
 void draw_framed(Painter& p, float x, float y, float end) {
   const Selection& at = p.frame().selection;
@@ -82,7 +90,9 @@ void CompareLegend::draw(Painter& p, const Rect& legend, const CompareScene& s) 
   p.hline(0, p.canvas().x1, legend.y0, t.line);
   const float y = legend.middle_y();
   float x = draw_colours(p, legend.x0, y, s);
-  if (prompt_end(snapshot, s.axis) > 0) x = draw_prompt_end_legend(p, x, y, fmt::format("prompt ends at {}", snapshot.n_prompt));
+  if (const std::string ends = fmt::format("prompt ends at {}", snapshot.n_prompt);
+      prompt_end(snapshot, s.axis) > 0 && x + p.px(7) + p.width_of(Face::caption, ends) <= legend.x1)
+    x = draw_prompt_end_legend(p, x, y, ends);
   capture_.none();
   if (!snapshot.history && snapshot.lanes.size() > 1) x = capture_.draw(p, {x, y}, "attention lost", legend.x1 - x) + p.px(14);
   const float end = legend.x1 + p.px(compare::kRemove), room = end - x - p.px(10);
@@ -92,15 +102,21 @@ void CompareLegend::draw(Painter& p, const Rect& legend, const CompareScene& s) 
     draw_framed(p, x, y, legend.x1 + p.px(compare::kRemove));
     return;
   }
-  if (!s.left_out.empty()) {
-    const std::string hidden = count_of(static_cast<int>(s.left_out.size()), "column", "columns") + " hidden";
-    // In short where there is no room to say what helps; the tooltip says it.
-    float w = p.width_of(Face::caption, hidden + ": widen, or choose numbers");
-    const bool whole = w <= room && !p.frame().alone;  // a picture cannot be widened
-    if (!whole) w = p.width_of(Face::caption, hidden);
-    p.text({end, y}, hidden + (whole ? ": widen, or choose numbers" : ""), Face::caption, t.accent, Align::right);
+  if (const std::string missing = missing_text(p, s); !missing.empty() || !s.left_out.empty()) {
+    const std::string hidden = s.left_out.empty() ? "" : count_of(static_cast<int>(s.left_out.size()), "column", "columns") + " hidden";
+    const std::string both = missing + (missing.empty() || hidden.empty() ? "" : " · ") + hidden, widen = ": widen, or choose numbers";
+    // In short where there is no room to say what helps; the tooltip says it. A picture cannot be widened.
+    std::string words = hidden.empty() ? missing : hidden;
+    for (const std::string& longer : {missing.empty() ? hidden + widen : both, both})
+      if (p.width_of(Face::caption, longer) <= room && !p.frame().alone) {
+        words = longer;
+        break;
+      }
+    const float w = p.width_of(Face::caption, words);
+    p.text({end, y}, words, Face::caption, t.accent, Align::right);
     left_out_at_ = {end - w - p.px(4), legend.y0, end + p.px(4), legend.y1};
-    p.mark("columns hidden", left_out_, left_out_at_, hidden);
+    if (!hidden.empty()) p.mark("columns hidden", left_out_, left_out_at_, hidden);
+    if (words.starts_with(missing) && !missing.empty()) p.mark("difference hidden", missing, left_out_at_);
     return;
   }
   // The whole note, else one half of it: a cut text would be worse.

@@ -278,7 +278,7 @@ void RunRows::draw_run(Painter& p, const CompareScene& s, const Rect& row, int l
   draw_metrics(p, s.right, y, row.height(), s.columns, lane, m, s.answer_from, run.slots_asked, row.height() >= p.px(kName));
   if (lane > 0 && !p.frame().alone && !p.frame().plain) {  // a picture has no buttons, nor has a stage
     out.remove = draw_cross(p, s.right, y);
-    p.mark("button", fmt::format("remove lane {}", lane), out.remove);
+    p.mark("button", fmt::format("remove lane {}", lane), out.remove, "Remove " + lane_name(snapshot, lane));
   }
   p.mark("lane", fmt::format("lane {}", lane), row, lane_name(snapshot, lane));
   rows_.push_back(out);
@@ -320,7 +320,7 @@ void WaitingRows::draw(Painter& p, const CompareScene& s, Rect area) {
     p.text({strip.x1 + p.px(14), y}, state, Face::caption, run.running ? t.text : t.disabled);
     const Rect cancel = draw_cross(p, s.right, y);
     p.mark("waiting", fmt::format("run {}", run.id), row, run.title + " · " + run.budget + " · " + state);
-    p.mark("button", fmt::format("cancel run {}", run.id), cancel);
+    p.mark("button", fmt::format("cancel run {}", run.id), cancel, "Cancel " + run.title);
     cancels_.emplace_back(run.id, cancel);
   }
   if (waiting.size() > kMostWaiting) {

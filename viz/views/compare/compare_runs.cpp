@@ -65,21 +65,19 @@ std::pair<int, int> RunPair::lanes(const Selection& selection) const {
   return swapped_ ? std::pair(lane, other) : std::pair(other, lane);
 }
 
-void RunPair::next(const Selection& selection, bool first, std::vector<Intent>& intents) {
-  const int n = static_cast<int>(n_lanes_);
-  if (n < 3) return;
+void RunPair::set(const Selection& selection, bool first, int lane, std::vector<Intent>& intents) {
   const auto [a, b] = lanes(selection);
   const int now = first ? a : b, other = first ? b : a;
-  int next = (now + 1) % n;
-  if (next == other) next = (next + 1) % n;
+  if (lane == now || lane < 0 || lane >= static_cast<int>(n_lanes_)) return;
+  if (lane == other) return swap();
   // One of the two is the selected run, the other the pinned one.
   if (now == selected(selection)) {
     pinned_ = other;
     Selection chosen = selection;
-    chosen.lane = next;
+    chosen.lane = lane;
     intents.push_back(Select{chosen});
   } else {
-    pinned_ = next;
+    pinned_ = lane;
   }
 }
 

@@ -38,8 +38,8 @@ class RunPair {
   int other() const { return pinned_ >= 0 ? pinned_ : previous_; }
   void restore(int lane) { restored_ = lane; }
   void swap() { swapped_ = !swapped_; }
-  /// What the buttons of the pair do: the next run that is not the other one of the pair.
-  void next(const Selection& selection, bool first, std::vector<Intent>& intents);
+  /// What the buttons of the pair do: the first or the second run is to be this one. The other one of the two changes places with it.
+  void set(const Selection& selection, bool first, int lane, std::vector<Intent>& intents);
 
  private:
   int selected(const Selection& selection) const;

@@ -12,7 +12,9 @@ namespace kvscope::viz {
 std::vector<StripScale> strip_scales(float token_px) {
   using Rows = StripScale::Rows;
   std::vector<StripScale> out;
-  if (token_px >= 1) out = {{Rows::heads, 5, 4}, {Rows::heads, 4, 3}, {Rows::heads, 3, 3}, {Rows::heads, 2, 2}, {Rows::heads, 1, 1}};
+  if (token_px >= 1)
+    out = {{Rows::heads, 10, 6}, {Rows::heads, 8, 5}, {Rows::heads, 6, 4}, {Rows::heads, 5, 4},
+           {Rows::heads, 4, 3},  {Rows::heads, 3, 3}, {Rows::heads, 2, 2}, {Rows::heads, 1, 1}};
   for (const float px : {6.0f, 4.0f, 3.0f, 2.0f, 1.0f}) out.push_back({Rows::layers, px, px >= 4 ? 1.0f : 0.0f});
   return out;
 }

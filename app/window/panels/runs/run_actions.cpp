@@ -22,6 +22,7 @@
 #include "app/window/panels/stores/text_sweep_dialog.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
+#include "app/window/session/run_estimate.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
 #include "app/window/shell/panel_paint.h"
@@ -257,6 +258,19 @@ void RunActions::addOwnScore() {
   Q_EMIT parametersRequested();
 }
 
+void RunActions::giveAllTheBudget() {
+  m_rows.tools().sendWaitingBudget();
+  RunRequest request = m_model.controller.request();
+  const auto run = static_cast<std::size_t>(std::max(0, m_model.workspace.selection().lane));
+  const QString name = "run " + qs(viz::lane_letter(static_cast<int>(run)));
+  std::vector<LaneSpec> runs = withBudgetOf(run, request.lanes);
+  if (runs == request.lanes)
+    return m_rows.say("Nothing to change: " + (slotsAsked(runs[run].text, 1) < 0 ? name + " has no budget that others could have"
+                                                                                 : "all runs that take a budget have that of " + name));
+  request.lanes = std::move(runs);
+  m_model.controller.replaceRequest(request);
+}
+
 void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
   commands.add(menu, {{"&Add runs…",
                        {Qt::CTRL | Qt::Key_R},
@@ -267,6 +281,11 @@ void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
                        [this] { addOwnScore(); },
                        "A run beside the others whose slots are ranked by a formula: write it under Parameters, at score",
                        {"Own formula", "Custom policy"}},
+                      {"Give all runs this &budget",
+                       {},
+                       [this] { giveAllTheBudget(); },
+                       "That of the run that is looked at, in one step; runs that take no budget stay as they are",
+                       {"Same budget", "Equal budgets"}},
                       {"S&weep over texts…",
                        {},
                        [this] { sweepTexts(); },

@@ -58,6 +58,7 @@ class RunActions : public QObject {
   void stop();                       // the request, and the run beside the others
   void add();                        // opens the dialog
   void addRun(const QString& spec);  // beside the others; looked at as soon as it is there
+  void giveAllTheBudget();           // of the run that is looked at
   void sweepTexts();                 // opens the dialog of sweeps over many texts
   void open(const QString& spec);    // looks at it in the comparison; runs it first where it is no lane yet
 

@@ -67,6 +67,12 @@ std::vector<std::string> other_keys(const LaneSpec& a, const LaneSpec& b) {
   return out;
 }
 
+bool only_budgets_differ(const Lanes& a, const Lanes& b) {
+  return std::ranges::equal(a, b, [](const LaneSpec& from, const LaneSpec& to) {
+    return from.name == to.name && from.edits == to.edits && other_keys(from, to).empty();
+  });
+}
+
 /// The edit of a token that is in only one of both, or is switched otherwise; nullptr: none.
 const WhatIf* other_what_if(const LaneEdits& a, const LaneEdits& b) {
   const std::vector<WhatIf>&longer = a.what_ifs.size() > b.what_ifs.size() ? a.what_ifs : b.what_ifs,
@@ -137,7 +143,9 @@ StepPlace::Look look_of(const WhatIf& edit) {
 QString runsWords(const Snapshot& snapshot, const Lanes& from, const Lanes& to, bool back) {
   const std::size_t at = first_other(from, to);
   if (from.size() == to.size())
-    return n_other(from, to) == 1 ? changeWords(snapshot, from[at], to[at], runName(at)) : QString("change of several runs");
+    return n_other(from, to) == 1          ? changeWords(snapshot, from[at], to[at], runName(at))
+           : only_budgets_differ(from, to) ? QString("budget of several runs")
+                                           : QString("change of several runs");
   const Lanes &longer = from.size() > to.size() ? from : to, &shorter = from.size() > to.size() ? to : from;
   const QString verb = (to.size() > from.size()) != back ? "adding" : "removing";
   if (longer.size() > shorter.size() + 1) return QString("%1 %2 runs").arg(verb).arg(longer.size() - shorter.size());
