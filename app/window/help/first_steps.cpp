@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/help/first_steps.h"
 
+#include <utility>
+
 #include <QApplication>
 #include <QStackedWidget>
 
@@ -37,6 +39,11 @@ FirstSteps::FirstSteps(WindowModel& model, WindowRows& rows, Pages& pages, const
 
 void FirstSteps::startTour() {
   m_pages.show(Page::inspect);
+  if (!touring()) {
+    m_in_front.clear();
+    for (const Panel* panel : m_panels.all())
+      if (!panel->body()->visibleRegion().isEmpty()) m_in_front.emplace_back(panel->body()->parentWidget());
+  }
   if (!m_tour) {
     const auto part = [this](const QString& id) {
       return [this, id]() -> QWidget* {
@@ -59,6 +66,8 @@ void FirstSteps::startTour() {
     m_tour = new Tour(stops, m_rows.central());
     connect(m_tour, &Tour::ended, this, [this] {
       if (m_model.settings) m_model.settings->setValue(kTourSeen, true);
+      for (const QPointer<QWidget>& panel : std::exchange(m_in_front, {}))
+        if (panel) panel->raise();  // of tabs those that it has covered
       if (m_tour->isAncestorOf(QApplication::focusWidget())) Q_EMIT focusLeft();
     });
   }

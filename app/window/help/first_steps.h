@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include <QObject>
+#include <QPointer>
+#include <QWidget>
 
 namespace kvscope {
 
@@ -43,6 +47,7 @@ class FirstSteps : public QObject {
   const Panels& m_panels;
   WelcomePage* m_welcome;
   Tour* m_tour = nullptr;
+  std::vector<QPointer<QWidget>> m_in_front;  // panels, before the tour
 };
 
 }  // namespace kvscope

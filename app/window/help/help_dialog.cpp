@@ -20,6 +20,7 @@
 #include "app/window/help/glossary.h"
 #include "app/window/help/help_dialog_guide.h"
 #include "app/window/help/help_dialog_keys.h"
+#include "app/window/look/spoken.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 
@@ -94,7 +95,7 @@ HelpDialog::HelpDialog(Workspace& workspace, SessionController&, QWidget* parent
   auto* left = new QVBoxLayout;
   left->setSpacing(8);
   m_search->setPlaceholderText("Find a key, a command or a word");
-  m_search->setClearButtonEnabled(true);
+  offerClear(*m_search);
   m_search->setAccessibleName("find a key, a command or a word");
   left->addWidget(m_search);
   m_table->setHorizontalHeaderLabels({"where", "what", "keys"});

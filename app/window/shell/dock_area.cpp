@@ -64,7 +64,10 @@ QList<int> shared(int total, const QList<int>& wanted, const QList<int>& least) 
 DockArea::DockArea(QWidget* parent) : QMainWindow(parent) {
   m_settled.setSingleShot(true);
   m_settled.setInterval(0);
-  connect(&m_settled, &QTimer::timeout, this, &DockArea::layOut);
+  connect(&m_settled, &QTimer::timeout, this, [this] {
+    layOut();
+    raiseFronts();
+  });
 }
 
 QDockWidget* DockArea::take(QDockWidget* dock) {
@@ -169,7 +172,10 @@ bool DockArea::event(QEvent* event) {
 
 bool DockArea::eventFilter(QObject* watched, QEvent* event) {
   // Qt makes a bar of tabs whenever two panels share a place, and keeps it, empty, for the next two.
-  if (auto* bar = qobject_cast<QTabBar*>(watched)) bar->setFocusPolicy(bar->count() > 0 ? Qt::TabFocus : Qt::NoFocus);
+  if (auto* bar = qobject_cast<QTabBar*>(watched)) {
+    bar->setFocusPolicy(bar->count() > 0 ? Qt::TabFocus : Qt::NoFocus);
+    bar->setAccessibleName("Panels that share a place");
+  }
   if (auto* dock = qobject_cast<QDockWidget*>(watched)) {
     if (event->type() == QEvent::MouseButtonDblClick) m_double_clicked = dock;
     if ((event->type() == QEvent::Move || event->type() == QEvent::Show) && !dock->isFloating()) m_places[dock] = dock->pos();
@@ -239,6 +245,20 @@ void DockArea::shareWidths() {
   resizeDocks(heads, shared(width() - gaps, widths, least), Qt::Horizontal);
 }
 
+QList<QDockWidget*> DockArea::inFront() const {
+  QList<QDockWidget*> out;
+  for (QDockWidget* dock : findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly))
+    if (stands(dock) && dock->geometry().right() >= 0 && !tabifiedDockWidgets(dock).isEmpty()) out << dock;
+  return out;
+}
+
+/// Those that a restored layout had in front: Qt forgets it where panels become tabs only now.
+void DockArea::raiseFronts() {
+  if (m_fronts.isEmpty() || !isVisible()) return;
+  for (const QString& name : std::exchange(m_fronts, {}))
+    if (auto* dock = findChild<QDockWidget*>(name, Qt::FindDirectChildrenOnly); dock && stands(dock)) dock->raise();
+}
+
 QByteArray DockArea::layout() const {
   QByteArray out;
   QDataStream to(&out, QIODevice::WriteOnly);
@@ -249,7 +269,9 @@ QByteArray DockArea::layout() const {
   };
   QList<int> folds;
   for (const Column& column : m_columns) folds << static_cast<int>(column.fold);
-  to << QByteArray(kLayout) << saveState() << named(m_heights) << named(m_beside_guests) << named(m_widths) << folds;
+  QStringList fronts;
+  for (const QDockWidget* dock : inFront()) fronts << dock->objectName();
+  to << QByteArray(kLayout) << saveState() << named(m_heights) << named(m_beside_guests) << named(m_widths) << folds << fronts;
   return out;
 }
 
@@ -260,7 +282,7 @@ void DockArea::setLayout(const QByteArray& layout) {
   QList<int> folds;
   from >> kind;
   if (kind == kLayout)
-    from >> state >> heights >> beside_guests >> widths >> folds;
+    from >> state >> heights >> beside_guests >> widths >> folds >> m_fronts;  // the last are new: older ones have none
   else
     state = layout;
   restoreState(state);
@@ -274,6 +296,7 @@ void DockArea::setLayout(const QByteArray& layout) {
   for (std::size_t i = 0; i < m_columns.size() && static_cast<qsizetype>(i) < folds.size(); ++i)
     m_columns[i].fold = static_cast<Fold>(std::clamp(folds[static_cast<qsizetype>(i)], 0, static_cast<int>(Fold::all)));
   layOut();
+  m_settled.start();
 }
 
 DockArea::Fold DockArea::wanted(const Column& column) const {
@@ -311,11 +334,18 @@ void DockArea::fold(Column& column) {
   }
   column.fold = next;
   QWidget* const with_focus = QApplication::focusWidget();
+  // One that was opened stays in front of those of its place.
+  const QList<QDockWidget*> in_front = inFront();
+  QDockWidget* guest = nullptr;
+  for (QDockWidget* one : column.guests)
+    if (stands(one) && (in_front.contains(one) || (!guest && tabifiedDockWidgets(one).isEmpty()))) guest = one;
   if (next < before) pullApart(column, before);
+  if (next < Fold::with_guests && guest) guest->raise();
   if (next == Fold::none) return;
   putTogether(column, next);
   QDockWidget *const front = column.docks[column.docks.size() - 2], *const behind = column.docks.back();
   QDockWidget* shown = next == Fold::all ? column.docks.front() : leastOf(behind) > leastOf(front) ? behind : front;
+  if (guest && next >= Fold::with_guests) shown = guest;
   for (QDockWidget* dock : next == Fold::all ? column.docks : column.docks.last(2))
     if (with_focus && dock->isAncestorOf(with_focus)) shown = dock;
   shown->raise();

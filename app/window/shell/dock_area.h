@@ -6,6 +6,7 @@
 
 #include <QMainWindow>
 #include <QMap>
+#include <QStringList>
 #include <QTimer>
 
 class QDockWidget;
@@ -56,6 +57,8 @@ class DockArea final : public QMainWindow {
   void remember(const Stacks& before);
   void shareHeights(const QList<QDockWidget*>& docks);
   void shareWidths();
+  QList<QDockWidget*> inFront() const;  // of tabs
+  void raiseFronts();
   Fold wanted(const Column& column) const;
   Fold now(const Column& column) const;
   void fold(Column& column);
@@ -69,6 +72,7 @@ class DockArea final : public QMainWindow {
   QDockWidget* m_double_clicked = nullptr;
   Stacks m_pressed;                   // as they stood when a border was taken hold of
   QMap<QDockWidget*, QSize> m_sizes;  // then
+  QStringList m_fronts;               // of a layout that was given, to be in front once it stands
   QTimer m_settled;
 };
 

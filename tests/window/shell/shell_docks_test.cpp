@@ -2,12 +2,14 @@
 // Panels are detached, maximised and put back without losing their picture.
 #include <QAction>
 #include <QDockWidget>
+#include <QHeaderView>
 #include <QImage>
 #include <QLineEdit>
 #include <QMainWindow>
 #include <QScreen>
 #include <QSettings>
 #include <QTabBar>
+#include <QTableWidget>
 #include <QTemporaryDir>
 #include <QToolButton>
 
@@ -171,6 +173,51 @@ TEST_F(DocksTest, ALayoutThatNobodyChangedIsTheSameAtEveryStart) {
     const std::map<QString, int> now = heights();
     ASSERT_EQ(now.size(), before.size());
     for (const auto& [name, height] : before) EXPECT_NEAR(now.at(name), height, 3) << name.toStdString() << " at start " << start + 2;
+  }
+}
+
+TEST_F(DocksTest, TheTabInFrontIsInFrontAgainAtTheNextStartAndInALowerWindow) {
+  const QTemporaryDir folder;
+  for (const QSize& size : {QSize(1280, 800), QSize(1366, 768), QSize(960, 600)}) {
+    SCOPED_TRACE(std::to_string(size.width()));
+    QSettings settings(folder.filePath(QString("%1.ini").arg(size.width())), QSettings::IniFormat);
+    window->resize(size);
+    window->inspect().resetLayout();
+    QTest::qWait(100);
+    window->inspect().open("table");
+    window->inspect().open("jobs");
+    QTest::qWait(100);
+    const auto in_front = [this](const char* id) { return !dock(id)->widget()->visibleRegion().isEmpty(); };
+    ASSERT_TRUE(in_front("jobs"));
+    ASSERT_FALSE(in_front("table"));
+    keepPlacement(*window, window->inspect(), settings);
+    window = std::make_unique<MainWindow>(options, startState(options));
+    window->resize(size);
+    window->show();
+    restoreDocks(window->inspect(), settings);
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
+    window->activateWindow();
+    ASSERT_TRUE(settle());
+    QTest::qWait(150);
+    EXPECT_TRUE(in_front("jobs"));
+    window->resize(size - QSize(0, 60));  // as an offer above the panels takes it
+    QTest::qWait(150);
+    EXPECT_TRUE(in_front("jobs"));
+    window->resize(size);
+    QTest::qWait(150);
+    EXPECT_TRUE(in_front("jobs"));
+  }
+}
+
+TEST_F(DocksTest, JobsShowTwoRowsInALowWindow) {
+  for (const QSize& size : {QSize(960, 600), QSize(1366, 768)}) {
+    window->resize(size);
+    window->inspect().open("jobs");
+    ASSERT_TRUE(settle());
+    QTest::qWait(100);
+    const auto* table = dock("jobs")->findChild<QTableWidget*>();
+    EXPECT_GE(table->viewport()->visibleRegion().boundingRect().height(), 2 * table->verticalHeader()->defaultSectionSize())
+        << size.width();
   }
 }
 

@@ -6,6 +6,7 @@
 #include <QAction>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QScrollBar>
 #include <QTableWidget>
 #include <QTime>
 #include <QToolButton>
@@ -93,6 +94,11 @@ JobsPanel::JobsPanel(Workspace& workspace, SessionController& controller, RunQue
   m_table->setFrameShape(QFrame::NoFrame);
   m_table->setFont(uiFont(12));
   m_table->setAccessibleName("Jobs");
+  // Two rows at least, however low the panel is: the log gives way.
+  constexpr int kRows = 2, kLogLine = 24;
+  m_table->setMinimumHeight(m_table->horizontalHeader()->sizeHint().height() + kRows * m_table->verticalHeader()->defaultSectionSize() +
+                            m_table->horizontalScrollBar()->sizeHint().height());
+  m_log->setMinimumHeight(kLogLine);
   column->addWidget(m_table, 3);
   m_log->setReadOnly(true);
   m_log->setMaximumBlockCount(kLogLines);
