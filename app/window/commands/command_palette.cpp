@@ -17,7 +17,8 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kLiteral = 1000;  // more than any score of letters
+constexpr int kBesideText = 26, kBesideList = 50;  // px: inside of a cell; margins and the bar that scrolls
+constexpr int kLiteral = 1000;                     // more than any score of letters
 
 /// As the menu has it; of a panel what choosing it does.
 QString wordsOf(const QAction& action) {
@@ -61,7 +62,6 @@ void CommandPalette::open() {
   if (isVisible()) return dismiss();
   m_focus_before = QApplication::focusWidget();
   m_line->clear();
-  place();
   collect();
   show();
   raise();
@@ -73,6 +73,9 @@ void CommandPalette::collect() {
   const auto now = commandsOf(m_window);
   m_commands.assign(now.begin(), now.end());
   filter();
+  m_wanted = wantedWidth();
+  place();
+  shareWidth();
 }
 
 void CommandPalette::dismiss() {
@@ -86,14 +89,28 @@ void CommandPalette::dismiss() {
 
 /// What a command is called comes first: where it stands and its keys take what they need of the rest.
 void CommandPalette::shareWidth() {
+  const bool whole = m_list->viewport()->width() >= m_wanted;
   for (const auto& [column, part] : {std::pair(0, 0.3), std::pair(2, 0.25)}) {
     m_list->resizeColumnToContents(column);
-    m_list->header()->resizeSection(column, std::min(m_list->header()->sectionSize(column), static_cast<int>(part * width())));
+    const int most = whole ? m_list->header()->sectionSize(column) : static_cast<int>(part * width());
+    m_list->header()->resizeSection(column, std::min(m_list->header()->sectionSize(column), most));
   }
 }
 
+/// What the three columns take where nothing of any command is cut.
+int CommandPalette::wantedWidth() const {
+  int out = 0;
+  for (int column = 0; column < m_list->columnCount(); ++column) {
+    int widest = 0;
+    for (int row = 0; row < m_list->topLevelItemCount(); ++row)
+      widest = std::max(widest, m_list->fontMetrics().horizontalAdvance(m_list->topLevelItem(row)->text(column)));
+    out += widest + kBesideText;
+  }
+  return out;
+}
+
 void CommandPalette::place() {
-  const int wanted = std::max(620, 75 * m_list->fontMetrics().averageCharWidth());  // a lecture's letters are larger
+  const int wanted = std::max(620, m_wanted + kBesideList);
   const int width = std::min(wanted, m_window.width() - 40), height = std::min(420, m_window.height() - 120);
   setGeometry((m_window.width() - width) / 2, 78, width, height);
 }

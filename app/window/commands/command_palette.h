@@ -44,6 +44,7 @@ class CommandPalette : public QFrame {
   void filter();
   void place();
   void shareWidth();
+  int wantedWidth() const;
   void run();
 
   QWidget& m_window;
@@ -51,6 +52,7 @@ class CommandPalette : public QFrame {
   QTreeWidget* m_list;
   std::vector<QPointer<QAction>> m_commands;  // menus are filled anew while it is open
   QPointer<QWidget> m_focus_before;
+  int m_wanted = 0;  // px of the list where nothing is cut
 };
 
 }  // namespace kvscope

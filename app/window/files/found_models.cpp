@@ -36,7 +36,7 @@ FoundModels::FoundModels(ModelFinder& finder, QWidget* parent)
       m_open(new QPushButton("Open", this)),
       m_stop(new QPushButton(this)) {
   QStringList headers = {"Model on this machine", "Found in", "Family", "Weights", "On disk"};
-  for (const int n : kFoundContexts) headers << QString("%1K").arg(n / 1024);
+  for (const int n : kFoundContexts) headers << QString(n == kFoundContexts.front() ? "Memory at %1K" : "at %1K").arg(n / 1024);
   m_table->setHeaderLabels(headers << "Opens");
   m_table->setRootIsDecorated(false);
   m_table->setUniformRowHeights(true);
@@ -50,7 +50,7 @@ FoundModels::FoundModels(ModelFinder& finder, QWidget* parent)
         QString("Memory of the weights and the full cache in f32 after %1 tokens; –: the model was made for fewer").arg(kFoundContexts[i]));
   }
   for (int column = kName; column < kState; ++column)
-    m_table->setColumnWidth(column, column == kName ? kNameWidth : column < kDisk ? kTextWidth : kNumberWidth);
+    m_table->setColumnWidth(column, column == kName ? kNameWidth : column < kDisk || column == kMemory ? kTextWidth : kNumberWidth);
   for (int column = kDisk; column < kState; ++column) m_table->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
   m_table->header()->setStretchLastSection(true);
   m_status->setObjectName("secondary");

@@ -6,6 +6,7 @@
 #include <QAccessibleWidget>
 #include <QComboBox>
 #include <QLineEdit>
+#include <QToolButton>
 
 namespace kvscope {
 
@@ -73,6 +74,11 @@ QAccessibleInterface* interfaceOf(const QString& kind, QObject* object) {
 void nameLists() {
   static const bool installed = (QAccessible::installFactory(interfaceOf), true);
   (void)installed;
+}
+
+void offerClear(QLineEdit& field) {
+  field.setClearButtonEnabled(true);
+  for (QToolButton* button : field.findChildren<QToolButton*>()) button->setAccessibleName("Clear");
 }
 
 void setSpoken(QWidget& text) {

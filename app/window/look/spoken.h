@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+class QLineEdit;
 class QWidget;
 
 namespace kvscope {
@@ -9,6 +10,9 @@ namespace kvscope {
 
 /// Lists that drop down are called by their label and their value, "colour: fate"; Qt calls them by their value alone on this platform.
 void nameLists();
+
+/// A button in the field that empties it, with a name.
+void offerClear(QLineEdit& field);
 
 /// A text that is read aloud when speak() is called, wherever the focus is. Before anything asks for its accessible interface.
 void setSpoken(QWidget& text);

@@ -11,6 +11,7 @@
 #include "app/window/canvas/canvas_widget.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 
@@ -25,7 +26,7 @@ class HeaderBox : public QComboBox {
     initStyleOption(&option);
     painter.drawComplexControl(QStyle::CC_ComboBox, option);
     const QRect room = style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, this);
-    option.currentText = fontMetrics().elidedText(option.currentText, Qt::ElideRight, room.width() - 2);
+    option.currentText = factsThatFit(fontMetrics(), room.width() - 2, option.currentText);  // whole words
     painter.drawControl(QStyle::CE_ComboBoxLabel, option);
   }
 };

@@ -22,7 +22,11 @@ void restoreGeometryOf(QMainWindow& window, const QSettings& settings) {
     // Where the window with its frame would not fit, it fills the screen: nothing of it may lie outside.
     window.resize(window.size().expandedTo(on->availableGeometry().size() * kShareOfScreen));
     const QSize room = on->availableGeometry().size() - kWindowFrame;
-    if (window.size() == window.size().boundedTo(room)) return;
+    if (window.size() == window.size().boundedTo(room)) {  // 80 % of a large screen, which nobody reads from edge to edge, in its middle
+      QRect frame(QPoint(), window.size() + kWindowFrame);
+      frame.moveCenter(on->availableGeometry().center());
+      return window.move(frame.topLeft());
+    }
     window.resize(window.size().boundedTo(room));
     window.setWindowState(window.windowState() | Qt::WindowMaximized);
   }

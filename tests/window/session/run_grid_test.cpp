@@ -225,6 +225,12 @@ TEST_F(AddRunsTest, TheBudgetOfTheSelectedRunIsAmongTheBudgets) {
   ASSERT_TRUE(settle());
   openDialog();
   EXPECT_EQ(dialog().grid().budgets().text(), "12.5 %, 25 %, 50 %") << "it is there already";
+  dialog().close();
+  const int n = snapshot().n_prompt;
+  window->controller().setLaneSpec(1, QString("keepkv:ratio=%1").arg(5.0 / n, 0, 'g', 12));
+  ASSERT_TRUE(settle());
+  openDialog();
+  EXPECT_EQ(dialog().grid().budgets().text(), "5, 12.5 %, 25 %, 50 %") << "nobody says 14.9700599 %";
   dialog().grid().budgets().selectAll();
   QTest::keyClicks(&dialog().grid().budgets(), "30 %");
   dialog().close();

@@ -170,6 +170,20 @@ TEST_F(WindowTest, OneTokenMoreIsCountedInTheToolbar) {
   EXPECT_EQ(tools->generateCount(), before + 1);
 }
 
+TEST_F(WindowTest, ThePaletteCutsNoNameThatItHasRoomFor) {
+  for (const int width : {1366, 1600}) {
+    window->resize(width, 900);
+    ASSERT_TRUE(settle());
+    press(Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+    const QTreeWidget& list = window->palette().list();
+    ASSERT_TRUE(list.isVisible());
+    for (int row = 0; row < list.topLevelItemCount(); ++row)
+      EXPECT_LE(list.fontMetrics().horizontalAdvance(list.topLevelItem(row)->text(1)) + 8, list.columnWidth(1))
+          << list.topLevelItem(row)->text(1).toStdString();
+    press(Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+  }
+}
+
 TEST_F(WindowTest, ThePaletteHasEveryCommandAndRunsTheChosenOne) {
   window->canvas("atlas")->setFocus();
   press(Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);

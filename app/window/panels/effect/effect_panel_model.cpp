@@ -95,7 +95,7 @@ QVariant EffectModel::headerData(int section, Qt::Orientation orientation, int r
   if (role != Qt::DisplayRole && !brief) return {};
   switch (section) {
     case kToken:
-      return "token";
+      return brief ? "" : "token";  // whole or not at all
     case kRank:
       return "rank";
     case kReference:

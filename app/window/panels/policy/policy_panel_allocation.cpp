@@ -246,6 +246,11 @@ void AllocationCurve::paintEvent(QPaintEvent*) {
       }
     }
   }
+  if (hasFocus()) {  // the frame of its column alone looks like that of the selected head
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(accent, 1));
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+  }
   if (m_drag && m_drag->moved) {
     const AllocationColumn& c = m_columns[static_cast<std::size_t>(m_drag->column)];
     const QRectF r = columnRect(c.layer, c.kv_head);

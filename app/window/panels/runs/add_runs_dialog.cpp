@@ -2,6 +2,7 @@
 #include "app/window/panels/runs/add_runs_dialog.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -104,7 +105,12 @@ QString AddRunsDialog::usualBudgets() const {
   for (const auto& [key, value] : lanes[static_cast<std::size_t>(lane)].given) {
     const QString text = QString::fromStdString(value);
     if (key == "slots") own = text;
-    if (key == "ratio") own = QString("%1 %").arg(text.toDouble() * 100, 0, 'g', 12);
+    if (key != "ratio") continue;
+    // As somebody would say it: a share that a number of slots has left is these slots.
+    const double percent = text.toDouble() * 100;
+    const bool round = std::abs(percent * 10 - std::round(percent * 10)) < 1e-6;
+    own = round ? QString("%1 %").arg(percent, 0, 'g', 4)
+                : QString::number(std::max(1, slotsAsked(lanes[static_cast<std::size_t>(lane)].text, m_workspace.snapshot().n_prompt)));
   }
   const std::vector<GridBudget> asked = parseBudgets(own, nullptr), there = parseBudgets(usual, nullptr);
   const bool is_new = asked.size() == 1 &&

@@ -13,6 +13,7 @@
 #include <QStyledItemDelegate>
 #include <QTableView>
 
+#include "app/window/look/spoken.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
@@ -181,7 +182,7 @@ RunGrid::RunGrid(Workspace& workspace, SessionController& controller, RunGridMod
   m_find->setPlaceholderText("Find a policy");
   m_find->setAccessibleName("Find a policy");
   m_find->setToolTip("A part of its name or of its kind, as merging");
-  m_find->setClearButtonEnabled(true);
+  offerClear(*m_find);
   m_words->setObjectName("secondary");
   m_words->setWordWrap(true);
   m_words->setFont(uiFont(11));

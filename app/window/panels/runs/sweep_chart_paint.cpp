@@ -11,6 +11,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
 
 namespace kvscope {
 
@@ -70,6 +71,12 @@ void SweepChart::paintOn(QPainter& painter, const QRect& area) const {
   }
   paintAxes(painter, shown);
   paintSweepBreaks(painter, shown.plot, theme, shown.breaks);
+  if (!shown.breaks.empty()) {
+    painter.setFont(uiFont(11));
+    painter.setPen(toColor(theme.secondary));
+    painter.drawText(QRectF(shown.plot.left() + 160, shown.plot.top() - 34, area.right() - 12 - shown.plot.left() - 160, 18),
+                     Qt::AlignRight | Qt::AlignVCenter, "flags: from there on a run says this step's token");
+  }
   painter.setFont(uiFont(12));
   const bool pointed = !m_hovered.empty();
   for (std::size_t s = 0; s < shown.series.size(); ++s)
@@ -174,6 +181,10 @@ void SweepChart::paintBudgets(QPainter& painter, const Layout& shown) const {
     pen.setDashPattern({3, 3});
     painter.setPen(pen);
     painter.drawLine(QPointF(x, plot.top() - 8), QPointF(x, plot.bottom()));
+    const QString words = QString("run %1, %2").arg(qs(viz::lane_letter(m_workspace.selection().lane)), counted(selected, "slot", "slots"));
+    const double w = QFontMetricsF(caption).horizontalAdvance(words);
+    painter.setFont(caption);
+    painter.drawText(QPointF(x + 5 + w <= plot.right() ? x + 5 : x - 5 - w, plot.top() + 10), words);
   }
 }
 

@@ -17,6 +17,7 @@
 #include <QVBoxLayout>
 
 #include "app/window/files/export.h"
+#include "app/window/look/spoken.h"
 #include "app/window/panels/runs/row_table.h"
 #include "app/window/panels/runs/table_panel_model.h"
 #include "app/window/session/workspace.h"
@@ -56,7 +57,7 @@ TablePanel::TablePanel(Workspace& workspace, SessionController&, QWidget* parent
   tools->setContentsMargins(0, 0, 0, 0);
   tools->setSpacing(6);
   m_filter->setPlaceholderText("Filter rows");
-  m_filter->setClearButtonEnabled(true);
+  offerClear(*m_filter);
   m_filter->setAccessibleName("filter the rows of the table");
   m_filter->setObjectName("header");
   m_filter->setMinimumWidth(kFilterWidth);
