@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the mouse does in the comparison.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "core/from_chars.h"
 #include "viz/views/compare/compare.h"
 #include "viz/views/compare/compare_text.h"
 
@@ -22,7 +22,7 @@ bool Compare::choose_run(const Frame& frame, std::string_view key, std::vector<I
   if (!first && !second) return false;
   const std::string_view number = key.substr(std::min(key.size(), (first ? kFirstRun : kSecondRun).size() + 1));
   int lane = -1;
-  std::from_chars(number.data(), number.data() + number.size(), lane);
+  from_chars(number.data(), number.data() + number.size(), lane);
   pair_.set(frame.selection, first, lane, intents);
   return true;
 }

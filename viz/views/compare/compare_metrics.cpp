@@ -33,6 +33,16 @@ std::string more_text(std::span<const AnswerToken> rest) {
   return fmt::format("+{}{}", rest.size(), n_wrong(rest) > 0 ? fmt::format(", {} wrong", n_wrong(rest)) : "");
 }
 
+void add_answer_lines(const Snapshot& snapshot, const LaneMetrics& m, std::vector<std::string>& out) {
+  if (m.answer_before > 0) out.push_back(fmt::format("{} before: as the full cache", count_of(m.answer_before, "step", "steps")));
+  const std::span answer(m.answer);
+  const std::size_t listed = std::min(answer.size(), kAnswerLines);
+  for (const AnswerToken& token : answer.first(listed))
+    out.push_back(fmt::format("step {}: {}, {}", token.step, quoted(text_of_id(snapshot, token.id)),
+                              token.same ? "as the full cache" : "the full cache says otherwise"));
+  if (listed < answer.size()) out.push_back(more_text(answer.subspan(listed)));
+}
+
 struct AnswerBox {
   std::string text;
   float width = 0;
@@ -89,17 +99,9 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
   };
   const std::string steps = steps_of(m.means.n_steps), compared = steps_of(m.means.compared);
   switch (column.kind) {
-    case Kind::answer: {
-      if (m.answer_before > 0) out.push_back(fmt::format("{} before: as the full cache", count_of(m.answer_before, "step", "steps")));
-      const std::span answer(m.answer);
-      const std::size_t listed = std::min(answer.size(), kAnswerLines);
-      for (const AnswerToken& token : answer.first(listed)) {
-        out.push_back(fmt::format("step {}: {}, {}", token.step, quoted(text_of_id(snapshot, token.id)),
-                                  token.same ? "as the full cache" : "the full cache says otherwise"));
-      }
-      if (listed < answer.size()) out.push_back(more_text(answer.subspan(listed)));
+    case Kind::answer:
+      add_answer_lines(snapshot, m, out);
       break;
-    }
     case Kind::differs:
       if (m.split.position < 0) {
         out.push_back(fmt::format("the same {} tokens after the prompt as the full cache", m.split.compared));
