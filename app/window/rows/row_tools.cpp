@@ -198,6 +198,7 @@ void ToolRow::fit() {
   if (!too_wide()) return;
   show_captions(false);
   sayBudgetOf(BudgetOf::only_letter);
+  if (too_wide()) m_budget_of->hide();  // the chip of the run says it
 }
 
 /// Which run the slider moves, where it is one of several.
