@@ -55,6 +55,12 @@ TEST(LectureFactsTest, CountEveryTokenOfTheHeadOnce) {
   }
 }
 
+TEST(LectureFactsTest, SayWhetherHeadsKeepDifferentTokens) {
+  const Snapshot s = synthetic::make_snapshot();
+  EXPECT_FALSE(holds(lecture_facts(s, at(0, 2)), "heads_differ")) << "the full cache keeps all in each";
+  EXPECT_TRUE(holds(lecture_facts(s, at(3, 2)), "heads_differ"));
+}
+
 TEST(LectureFactsTest, CountTheBytesOfTheStepThatIsShown) {
   Snapshot s = streamed();
   constexpr double kSlotBytes = 512;  // of a slot in all heads

@@ -33,7 +33,7 @@ constexpr std::string_view kNames =
     "votes_bias weighed member_token policy asked bytes full_bytes compared tokens prompt "
     "ratio limited kl apart mean_apart says reference_says held fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
     "choice_p reference_choice reference_p reference_p_here after differ runs closest worst best_kl worst_kl several tie alike "
-    "unlike heads layers kv_heads model";
+    "unlike heads heads_differ layers kv_heads model";
 
 double or_zero(double v) { return std::isnan(v) ? 0 : v; }
 
@@ -320,6 +320,8 @@ Facts lecture_facts(const Snapshot& s, const Selection& selection) {
   if (pick.run == nullptr || pick.record == nullptr) return f;
   lane_facts_of(f, s, *pick.run, pick.lane, pick.step);
   step_facts_of(f, s, *pick.run, *pick.record);
+  const std::vector<HeadRecord>& heads = pick.record->heads;
+  f["heads_differ"] = count(std::ranges::count_if(heads, [&heads](const HeadRecord& head) { return head.pos != heads.front().pos; }));
   if (pick.values != nullptr && pick.run->fates != nullptr) {
     head_facts_of(f, s, pick);
     framed_facts_of(f, s, pick, selection);

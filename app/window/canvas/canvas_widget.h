@@ -54,6 +54,8 @@ class CanvasWidget : public QWidget {
   double scale() const { return m_scale; }
   /// The next paint draws anew.
   void invalidate();
+  /// Gives the view a key by its name ("0": all of it). False: it has no use for it.
+  bool takeKey(const std::string& key);
   QSize sizeHint() const override { return {320, 160}; }
   QSize minimumSizeHint() const override { return {120, 60}; }
 
@@ -96,7 +98,6 @@ class CanvasWidget : public QWidget {
   void handleOne(const viz::Intent& intent);
   void mouseButton(QMouseEvent* event, bool down);
   void announce();
-  bool takeKey(const std::string& key);  // as from the keyboard; false: it means nothing here
   void offer(const viz::OfferList& list);
 
   viz::View& m_view;

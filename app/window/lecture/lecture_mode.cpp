@@ -211,6 +211,7 @@ void LectureMode::connectGuide() {
   connect(m_guide, &LectureGuide::sceneChanged, this, [this] {
     if (!m_on || m_guide->scene() >= m_guide->nScenes()) return;
     m_rows.messages().clear();  // what was said of the scene before
+    m_atlas->takeKey("0");      // and what was looked at closely
     const bool compare = atCompareScene();
     if (!compare) m_scene_before_compare = m_guide->scene();
     if (compare != m_pages.shows(Page::compare)) m_pages.show(compare ? Page::compare : Page::lecture);

@@ -231,6 +231,22 @@ TEST_F(LessonTest, ARunThatReadsMergedSlotsAsOneTokenIsNotToldWithVotes) {
 }
 
 /// What framed the old text would stand in the new one as if it were meant.
+TEST_F(LessonTest, TheNextSceneShowsTheWholeMapAgain) {
+  window->showPage(MainWindow::Page::lecture);
+  open(builtInLesson(1));
+  ASSERT_TRUE(arrived());
+  press(Qt::Key_PageDown);
+  ASSERT_TRUE(arrived() && settle());
+  const QImage whole = mode().atlas().picture(1);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(mode().atlas().takeKey("+"));
+  EXPECT_NE(mode().atlas().picture(1), whole);
+  press(Qt::Key_PageUp);
+  ASSERT_TRUE(arrived());
+  press(Qt::Key_PageDown);
+  ASSERT_TRUE(arrived() && settle());
+  EXPECT_EQ(mode().atlas().picture(1), whole) << "a slip of the finger is none of the lesson's";
+}
+
 TEST_F(LessonTest, AnotherTextIsLookedAtAnew) {
   window->showPage(MainWindow::Page::lecture);
   open(builtInLesson(0));
