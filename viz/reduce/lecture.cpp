@@ -321,7 +321,7 @@ Facts lecture_facts(const Snapshot& s, const Selection& selection) {
   lane_facts_of(f, s, *pick.run, pick.lane, pick.step);
   step_facts_of(f, s, *pick.run, *pick.record);
   const std::vector<HeadRecord>& heads = pick.record->heads;
-  f["heads_differ"] = count(std::ranges::count_if(heads, [&heads](const HeadRecord& head) { return head.pos != heads.front().pos; }));
+  f["heads_differ"] = count(std::ranges::any_of(heads, [&heads](const HeadRecord& head) { return head.pos != heads.front().pos; }));
   if (pick.values != nullptr && pick.run->fates != nullptr) {
     head_facts_of(f, s, pick);
     framed_facts_of(f, s, pick, selection);

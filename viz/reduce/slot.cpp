@@ -209,6 +209,10 @@ int restored_before(const LaneSnapshot& run, int step, int head, int pos) {
   return out;
 }
 
+int n_removed(const HeadRecord& head) {
+  return static_cast<int>(std::ranges::count_if(head.events, [](const Event& event) { return event.kind != Event::Kind::restore; }));
+}
+
 Why why_of(const HeadPick& pick, int token) {
   Why out;
   const int n = pick.record->position + 1;
@@ -234,9 +238,9 @@ Why why_of(const HeadPick& pick, int token) {
   out.protection = protection_of(*pick.run, head, slots, out.event.pos);
   out.protected_sinks = pick.run->sinks;
   out.protected_recent = head.recent;
-  const auto came_back = std::ranges::count(head.events, Event::Kind::restore, &Event::kind);
-  out.slots_before = static_cast<int>(head.pos.size() + head.events.size()) - 2 * static_cast<int>(came_back);
-  out.n_removed = static_cast<int>(head.events.size()) - static_cast<int>(came_back);
+  out.n_removed = n_removed(head);
+  const int came_back = static_cast<int>(head.events.size()) - out.n_removed;
+  out.slots_before = static_cast<int>(head.pos.size()) + out.n_removed - came_back;
   out.pooled_tokens = head.pooled_tokens;
   out.cost = head.compress_rel_l2;
   // A threshold found anew in each step is the one that decided, whatever the parameter says.

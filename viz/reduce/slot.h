@@ -21,6 +21,9 @@ void for_ranked(const HeadRecord& head, F candidate) {
     if (event.kind != Event::Kind::restore && std::isfinite(event.score)) candidate(event.pos, event.score);
 }
 
+/// How many slots a step's compression took from the head.
+int n_removed(const HeadRecord& head);
+
 /// Where a slot stands among these.
 struct Rank {
   int rank = -1;  // 1: the highest; of equal scores the lower position comes first (POLICIES.md section 2); -1: not ranked

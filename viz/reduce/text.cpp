@@ -49,8 +49,7 @@ std::vector<LostAtOnce> lost_at_once(const HeadPick& pick) {
     const StepPtr& record = pick.run->steps[s];
     if (record == nullptr || pick.head >= static_cast<int>(record->heads.size())) continue;
     const HeadRecord& head = record->heads[static_cast<std::size_t>(pick.head)];
-    const auto back = std::ranges::count(head.events, Event::Kind::restore, &Event::kind);
-    out[s] = {std::to_string(std::ssize(head.events) - back), exact(head.compress_rel_l2)};
+    out[s] = {std::to_string(n_removed(head)), exact(head.compress_rel_l2)};
   }
   return out;
 }

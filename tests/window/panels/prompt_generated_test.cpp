@@ -18,6 +18,16 @@ namespace {
 class PromptGeneratedTest : public PanelTest {
  protected:
   PromptGeneratedTest() { show(panel, 392, 480); }
+  /// A run whose top choice is another one at these steps, and at no others.
+  void publishDiffering(const std::set<int>& steps) {
+    Snapshot s = synthetic::make_snapshot();
+    for (int i = 0; i < static_cast<int>(s.lanes[3].steps.size()); ++i) {
+      auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[static_cast<std::size_t>(i)]);
+      step->top1_same = !steps.contains(i);
+      s.lanes[3].steps[static_cast<std::size_t>(i)] = step;
+    }
+    publish(std::move(s));
+  }
   PromptPanel panel{workspace, controller};
 };
 
@@ -36,13 +46,7 @@ TEST_F(PromptGeneratedTest, ShowsOneCellPerStepAfterThePrompt) {
 /// What is said of the tokens is of the tokens: the choice after the last of them is none yet.
 TEST_F(PromptGeneratedTest, CountsWhatDiffersAmongTheTokensAndSaysTheNextApart) {
   const auto heading = [this](const std::set<int>& differing) {
-    Snapshot s = synthetic::make_snapshot();
-    for (int i = 0; i < static_cast<int>(s.lanes[3].steps.size()); ++i) {
-      auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[static_cast<std::size_t>(i)]);
-      step->top1_same = !differing.contains(i);
-      s.lanes[3].steps[static_cast<std::size_t>(i)] = step;
-    }
-    publish(std::move(s));
+    publishDiffering(differing);
     return panel.strip().heading().toStdString();
   };
   EXPECT_THAT(heading({}), ::testing::HasSubstr(" · same top choices · "));
@@ -55,13 +59,7 @@ TEST_F(PromptGeneratedTest, CountsWhatDiffersAmongTheTokensAndSaysTheNextApart) 
 /// How many differ is what one looks for: where there is little room the other words go.
 TEST_F(PromptGeneratedTest, HowManyDifferIsSaidInLittleRoomToo) {
   for (const std::set<int>& differing : {std::set<int>{3}, {1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 6, 7, 12}}) {
-    Snapshot s = synthetic::make_snapshot();
-    for (int i = 0; i < static_cast<int>(s.lanes[3].steps.size()); ++i) {
-      auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[static_cast<std::size_t>(i)]);
-      step->top1_same = !differing.contains(i);
-      s.lanes[3].steps[static_cast<std::size_t>(i)] = step;
-    }
-    publish(std::move(s));
+    publishDiffering(differing);
     const QFontMetrics metrics = panel.strip().fontMetrics();
     for (int room = 320; room >= 110; room -= 10) {
       const QString said = panel.strip().headingWithin(metrics, room);

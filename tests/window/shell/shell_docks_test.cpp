@@ -29,6 +29,16 @@ class DocksTest : public WindowTest {
       if (d->isVisible()) out.push_back(d);
     return out;
   }
+  /// Another window of this size, with the layout that was kept.
+  void startAgain(const QSize& size, QSettings& settings) {
+    window = std::make_unique<MainWindow>(options, startState(options));
+    window->resize(size);
+    window->show();
+    restoreDocks(window->inspect(), settings);
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
+    window->activateWindow();
+    ASSERT_TRUE(settle());
+  }
   QDockWidget* dock(const char* id) const { return window->findChild<QDockWidget*>(QString("dock_") + id); }
   std::map<QString, QImage> pictures() {
     EXPECT_TRUE(settle());
@@ -162,13 +172,7 @@ TEST_F(DocksTest, ALayoutThatNobodyChangedIsTheSameAtEveryStart) {
     ASSERT_TRUE(waitFor([&] { return heights() != before; }));
     QTest::qWait(100);
     keepPlacement(*window, window->inspect(), settings);
-    window = std::make_unique<MainWindow>(options, startState(options));
-    window->resize(1280, 800);
-    window->show();
-    restoreDocks(window->inspect(), settings);
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
-    window->activateWindow();
-    ASSERT_TRUE(settle());
+    startAgain({1280, 800}, settings);
     QTest::qWait(150);
     const std::map<QString, int> now = heights();
     ASSERT_EQ(now.size(), before.size());
@@ -191,13 +195,7 @@ TEST_F(DocksTest, TheTabInFrontIsInFrontAgainAtTheNextStartAndInALowerWindow) {
     ASSERT_TRUE(in_front("jobs"));
     ASSERT_FALSE(in_front("table"));
     keepPlacement(*window, window->inspect(), settings);
-    window = std::make_unique<MainWindow>(options, startState(options));
-    window->resize(size);
-    window->show();
-    restoreDocks(window->inspect(), settings);
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
-    window->activateWindow();
-    ASSERT_TRUE(settle());
+    startAgain(size, settings);
     QTest::qWait(150);
     EXPECT_TRUE(in_front("jobs"));
     window->resize(size - QSize(0, 60));  // as an offer above the panels takes it
@@ -244,29 +242,20 @@ TEST_F(DocksTest, AFurtherPanelAndOneThatFloatsAreTheSameAtEveryStart) {
                              << " x " << place.height();
       }
     };
-    const auto start = [&] {
-      window = std::make_unique<MainWindow>(options, startState(options));
-      window->resize(size);
-      window->show();
-      restoreDocks(window->inspect(), settings);
-      ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
-      window->activateWindow();
-      ASSERT_TRUE(settle());
-    };
-    start();
+    startAgain(size, settings);
     const std::map<QString, QRect> first = places();
     press(Qt::Key_D, Qt::ControlModifier);
     ASSERT_TRUE(dock("table")->isVisible());
     const std::map<QString, QRect> with_table = places();
     for (int n = 0; n < 3; ++n) {
       keepPlacement(*window, window->inspect(), settings);
-      start();
+      startAgain(size, settings);
       expectSame(with_table, "at the next start");
     }
     dock("head_grid")->setFloating(true);
     QTest::qWait(100);
     keepPlacement(*window, window->inspect(), settings);
-    start();
+    startAgain(size, settings);
     EXPECT_TRUE(dock("head_grid")->isFloating() && dock("head_grid")->isVisible());
     window->inspect().resetLayout();
     expectSame(first, "after the reset");
