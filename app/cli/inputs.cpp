@@ -110,13 +110,10 @@ std::vector<int> parse_ids(const std::string& given, int vocab_size) {
   if (text.size() > 1 && text.front() == '[' && text.back() == ']') text = text.substr(1, text.size() - 2);
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    int id = -1;
     const std::string_view part = trimmed(text.substr(begin, end - begin));
-    const auto [stop, error] = from_chars(part.data(), part.data() + part.size(), id);
-    if (error != std::errc() || stop != part.data() + part.size() || id < 0 || id >= vocab_size) {
-      bad_id("--prompt-ids", ids.size() + 1, vocab_size, std::string(part));
-    }
-    ids.push_back(id);
+    const auto id = number_from<int>(part);
+    if (!id || *id < 0 || *id >= vocab_size) bad_id("--prompt-ids", ids.size() + 1, vocab_size, std::string(part));
+    ids.push_back(*id);
     begin = end + 1;
   }
   return ids;
@@ -163,6 +160,8 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model, int* n_ques
   }
   if (a.prompt) request.prompt = need_text(model, *a.prompt, "--prompt", "--prompt-ids", false);
   if (a.prompt_file) request.prompt = need_text(model, *a.prompt_file, "--prompt-file", "--tokens-file", true);
+  if (a.prompt_file && a.question.empty() && !a.chat && request.prompt.ends_with('\n'))  // an editor's, and easily not meant
+    note(*a.prompt_file + ": ends with a new line, which the model reads, too: the text without it gives other figures");
   request.lanes = a.lanes;
   const int n_asked = a.question.empty() ? 0 : ask(request, a.question, model);
   if (n_question != nullptr) *n_question = n_asked;

@@ -25,10 +25,9 @@ std::size_t take_lane(std::string& text, std::size_t n_lanes, const std::string&
   if (begin == std::string::npos) return lane;
   const std::size_t from = begin == 0 ? key.size() : begin + 1 + key.size();
   const std::size_t end = std::min(text.find(',', from), text.size());
-  const auto [stop, error] = from_chars(text.data() + from, text.data() + end, lane);
-  if (error != std::errc() || stop != text.data() + end || lane >= n_lanes)
-    throw UsageError(
-        fmt::format("{}: run: expected 0 (the full cache) to {}, got '{}'", where, n_lanes - 1, text.substr(from, end - from)));
+  const std::string given = text.substr(from, end - from);
+  lane = number_from<std::size_t>(given).value_or(n_lanes);
+  if (lane >= n_lanes) throw UsageError(fmt::format("{}: run: expected 0 (the full cache) to {}, got '{}'", where, n_lanes - 1, given));
   text.erase(begin, begin == 0 && end < text.size() ? end + 1 : end - begin);
   return lane;
 }

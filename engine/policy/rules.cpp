@@ -14,17 +14,8 @@ namespace kvscope {
 int round_half_up(double x) { return static_cast<int>(std::clamp(std::floor(x + 0.5), -1e9, 1e9)); }
 
 int count_or_fraction(std::string_view value, int c) {
-  const char* end = value.data() + value.size();
-  if (value.find('.') != std::string_view::npos) {
-    double share = 0;
-    const auto [stop, error] = from_chars(value.data(), end, share);
-    KVSCOPE_ASSERT(error == std::errc() && stop == end);
-    return round_half_up(share * c);
-  }
-  int count = 0;
-  const auto [stop, error] = from_chars(value.data(), end, count);
-  KVSCOPE_ASSERT(error == std::errc() && stop == end);
-  return count;
+  if (value.find('.') == std::string_view::npos) return number_from<int>(value).value();
+  return round_half_up(number_from<double>(value).value() * c);
 }
 
 std::vector<int> largest_remainder(std::span<const double> shares, int total, std::span<const int> caps) {

@@ -217,10 +217,8 @@ Value attribute_of(const Value& item, const Value& path) {
   if (!path.is_string()) return Value(item).get(path);
   Value out = item;
   for (const Text& part : split(path.get<Text>(), Value("."), -1, false)) {
-    std::int64_t index = 0;
-    const auto [end, error] = from_chars(part.data(), part.data() + part.size(), index);
-    const bool is_index = error == std::errc() && end == part.data() + part.size() && out.is_array();
-    out = out.get(is_index ? Value(index) : Value(part));
+    const auto index = number_from<std::int64_t>(part);
+    out = out.get(index && out.is_array() ? Value(*index) : Value(part));
   }
   return out;
 }

@@ -139,8 +139,9 @@ RunRequest read_request(const JsonCursor& f, std::vector<std::string>* notes) {
   r.ignore_end = f.flag_or("ignore_end", r.ignore_end);
   r.temperature = f.real_or("temperature", 0, 100, 0);
   const std::string seed = f.text_or("seed", "0");
-  const auto [end, error] = from_chars(seed.data(), seed.data() + seed.size(), r.seed);
-  if (error != std::errc() || end != seed.data() + seed.size()) refuse(f, "seed", "digits", quoted(seed));
+  const auto given_seed = number_from<decltype(r.seed)>(seed);
+  if (!given_seed) refuse(f, "seed", "digits", quoted(seed));
+  r.seed = *given_seed;
   r.detail = detail_of(f);
   r.n_logits = f.whole_or("logits", 0, std::numeric_limits<int>::max(), r.n_logits);
   r.history = f.flag_or("shadow", true);

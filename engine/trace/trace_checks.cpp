@@ -18,13 +18,6 @@ namespace {
 
 constexpr double kRounding = 1e-6;
 
-std::optional<double> number_of(std::string_view text) {
-  double number = 0;
-  const auto [stop, error] = from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 /// True where the value is used as it is given: counts are shares of a budget, no more than there is, or raised to what is protected.
 bool stays_as_given(const std::vector<ParamInfo>& keys, const std::string& key) {
   const auto info = std::ranges::find(keys, key, &ParamInfo::key);
@@ -73,7 +66,7 @@ void check_run_is_one(const JsonCursor& run, const LaneSnapshot& lane) {
   for (const auto& [key, given] : spec.given) {
     const auto param = std::ranges::find(lane.params, key, &ParamText::key);
     if (param == lane.params.end() || (key != "slots" && !stays_as_given(keys, key))) continue;
-    const std::optional<double> a = number_of(given), b = number_of(param->value);
+    const std::optional<double> a = number_from<double>(given), b = number_from<double>(param->value);
     const bool raised = key == "slots" && a && b && *a <= *b;
     if (!raised && (a && b ? *a != *b : given != param->value))
       params.at(key).fail(fmt::format("{}{}, as the run {} says", key == "slots" ? "at least " : "", given, run.at("spec").shown()));

@@ -160,14 +160,10 @@ void Writer::lane(std::size_t index) {
   json_.begin_object().member("spec", lane.spec).member("policy", lane.policy).key("params").begin_object();
   for (const ParamText& p : lane.params) {
     json_.key(p.key);
-    const char* end = p.value.data() + p.value.size();
-    int whole = 0;
-    double real = 0;
-    if (const auto [stop, error] = from_chars(p.value.data(), end, whole); error == std::errc() && stop == end) {
-      json_.value(whole);
-    } else if (const auto [stop2, error2] = from_chars(p.value.data(), end, real);
-               error2 == std::errc() && stop2 == end && std::isfinite(real)) {
-      json_.value(real);
+    if (const auto whole = number_from<int>(p.value)) {
+      json_.value(*whole);
+    } else if (const auto real = number_from<double>(p.value); real && std::isfinite(*real)) {
+      json_.value(*real);
     } else {
       json_.value(p.value);
     }

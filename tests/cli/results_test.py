@@ -332,8 +332,10 @@ class Run(CliTest):
         for prompt in ('say "hello" \\n', "'quoted'", "[a,b]", "--x=y", "$HOME %s {}", "caf\u00e9 \u65e5\u672c \U0001f600", "a  b\tc\n\nd"):
             r = json.loads(self.succeeds("run", "--json", "--generate", "0", "--prompt=" + prompt))
             self.assertEqual(r["lanes"][0]["text"], prompt)
-        r = json.loads(self.succeeds("run", "--json", "--generate", "0", "--prompt-file", self.write("p.txt", "one\ntwo\n")))
-        self.assertEqual(r["lanes"][0]["text"], "one\ntwo\n")
+        r = cli("run", "--json", "--generate", "0", "--prompt-file", self.write("p.txt", "one\ntwo\n"))
+        self.assertEqual(json.loads(r.stdout)["lanes"][0]["text"], "one\ntwo\n")
+        self.assertIn("p.txt: ends with a new line, which the model reads, too", r.stderr)  # editors end files so
+        self.succeeds("run", "--generate", "0", "--prompt-file", self.write("p.txt", "one\ntwo"))
 
     def test_bytes_that_are_no_text_do_not_break_the_json(self):
         r = subprocess.run([CLI, "run", "--json", "--prompt-file", self.write("p.bin", bytes(range(256)) * 2), "--generate", "4"], capture_output=True, timeout=120)

@@ -45,12 +45,7 @@ int find_pos(const std::vector<int>& pos, int token) {
   return it != pos.end() && *it == token ? static_cast<int>(it - pos.begin()) : -1;
 }
 
-double number_of(std::string_view text) {
-  double out = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = from_chars(text.data(), end, out);
-  return error == std::errc{} && rest == end ? out : kNotAvailable;
-}
+double number_of(std::string_view text) { return number_from<double>(text).value_or(kNotAvailable); }
 
 /// The parameter as it holds in this head.
 double param_of_head(const LaneSnapshot& lane, const char* key, const HeadRecord& head) {

@@ -57,10 +57,8 @@ const char* const kHelp =
     "  Ctrl+Shift+P        all commands";
 
 std::optional<int> number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = number_from<int>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 /// A whole number from 0, in words like those of other options: the library's own write limits to their last digit.
@@ -77,9 +75,8 @@ CLI::Validator wholeUpTo(int most) {
 
 CLI::Validator realFrom(double least, double most) {
   return {[=](std::string& got) {
-            double value = 0;
-            const auto [end, error] = from_chars(got.data(), got.data() + got.size(), value);
-            if (error == std::errc() && end == got.data() + got.size() && value >= least && value <= most) return std::string();
+            const auto value = number_from<double>(got);
+            if (value && *value >= least && *value <= most) return std::string();
             return fmt::format("expected a number from {} to {}, got {}", least, most, got);
           },
           ""};

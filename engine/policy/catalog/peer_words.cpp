@@ -260,12 +260,11 @@ void gather(const Call& call, std::vector<std::pair<std::string, std::string>>& 
 
 /// 1 - share in decimals: 0.75 -> "0.25".
 std::string share_kept(std::string_view removed, const std::string& where) {
-  double share = -1;
-  const auto [end, error] = from_chars(removed.data(), removed.data() + removed.size(), share);
-  if (error != std::errc() || end != removed.data() + removed.size() || !(share >= 0 && share < 1))
+  const auto share = number_from<double>(removed);
+  if (!share || !(*share >= 0 && *share < 1))
     throw UsageError(
         fmt::format("{}: {}: expected the share that is removed, from 0 to below 1, got {}", where, kRemoved, quoted(removed)));
-  return fmt::format("{:.12g}", 1 - share);
+  return fmt::format("{:.12g}", 1 - *share);
 }
 
 std::string_view value_of(std::string_view theirs) {

@@ -50,15 +50,6 @@ std::vector<Field> split_fields(std::string_view text, const std::string& where)
   return fields;
 }
 
-template <class T>
-std::optional<T> number_in(std::string_view text) {
-  T value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
 /// Numbers and ranges a-b, ascending, each once.
 std::vector<int> list_of(const Field& field, const std::string& where) {
   std::vector<int> out;
@@ -67,8 +58,8 @@ std::vector<int> list_of(const Field& field, const std::string& where) {
   };
   for (const std::string& value : field.values) {
     const std::size_t dash = value.find('-', 1);
-    const auto first = number_in<int>(std::string_view(value).substr(0, dash));
-    const auto last = dash == std::string::npos ? first : number_in<int>(std::string_view(value).substr(dash + 1));
+    const auto first = number_from<int>(std::string_view(value).substr(0, dash));
+    const auto last = dash == std::string::npos ? first : number_from<int>(std::string_view(value).substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last > kMaxPosition) refuse(value);
     if (*last - *first + static_cast<int>(out.size()) >= kMaxListed)
       throw UsageError(fmt::format("{}: {}: expected at most {} numbers in all, got {}", where, field.key, kMaxListed, quoted(value)));
@@ -80,7 +71,7 @@ std::vector<int> list_of(const Field& field, const std::string& where) {
 }
 
 int one_number(const Field& field, int min, int max, const std::string& where) {
-  const auto value = field.values.size() == 1 ? number_in<int>(field.values.front()) : std::nullopt;
+  const auto value = field.values.size() == 1 ? number_from<int>(field.values.front()) : std::nullopt;
   if (!value || *value < min || *value > max)
     throw UsageError(fmt::format("{}: {}: expected a number from {} to {}, got {}", where, field.key, min, max,
                                  quoted(fmt::format("{}", fmt::join(field.values, ",")))));
@@ -184,7 +175,7 @@ void parse_edit(std::string_view text, LaneEdits& edits, const std::string& wher
     } else if (field.key == "slots") {
       budget.slots = one_number(field, 1, kMaxPosition, where);
     } else if (field.key == "factor") {
-      budget.factor = field.values.size() == 1 ? number_in<double>(field.values.front()) : std::nullopt;
+      budget.factor = field.values.size() == 1 ? number_from<double>(field.values.front()) : std::nullopt;
       if (!budget.factor || !std::isfinite(*budget.factor) || !(*budget.factor > 0))
         throw UsageError(fmt::format("{}: factor: expected a number above 0, got {}", where, quoted(field.values.front())));
     } else if (field.key == "layers") {

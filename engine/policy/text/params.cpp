@@ -18,11 +18,8 @@ namespace {
 /// The whole text as a finite number, written plainly (digits, point, exponent, minus).
 template <class T>
 std::optional<T> read_number(std::string_view text) {
-  T value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !std::isfinite(static_cast<double>(value))) return std::nullopt;
-  return value;
+  const auto value = number_from<T>(text);
+  return value && std::isfinite(static_cast<double>(*value)) ? value : std::nullopt;
 }
 
 constexpr char kQuote = '"';

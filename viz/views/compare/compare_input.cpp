@@ -21,9 +21,7 @@ bool Compare::choose_run(const Frame& frame, std::string_view key, std::vector<I
   const bool first = key.starts_with(kFirstRun), second = key.starts_with(kSecondRun);
   if (!first && !second) return false;
   const std::string_view number = key.substr(std::min(key.size(), (first ? kFirstRun : kSecondRun).size() + 1));
-  int lane = -1;
-  from_chars(number.data(), number.data() + number.size(), lane);
-  pair_.set(frame.selection, first, lane, intents);
+  pair_.set(frame.selection, first, number_from<int>(number).value_or(-1), intents);
   return true;
 }
 
