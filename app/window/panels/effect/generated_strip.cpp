@@ -93,35 +93,44 @@ void GeneratedStrip::keepCurrentVisible() {
   m_first = std::clamp(m_first, 0, last);
 }
 
-QString GeneratedStrip::heading() const {
-  if (m_cells.empty()) return m_workspace.lane() ? "no step after the prompt yet" : "";
-  QString text = m_n_generated == 0 ? QString("nothing yet · next token")
-                                    : QString("%1 token%2").arg(m_n_generated).arg(m_n_generated == 1 ? "" : "s");
+GeneratedStrip::Heading GeneratedStrip::headingParts() const {
+  Heading h;
+  h.count = m_n_generated == 0 ? QString("nothing yet · next token") : counted(m_n_generated, "token", "tokens");
   const int n = visibleCells(), shown = std::min(n, static_cast<int>(m_cells.size()) - m_first);
   if (shown < static_cast<int>(m_cells.size())) {
     const int first = m_first + 1, last = std::min(m_first + shown, m_n_generated);
     const QString next = m_first + shown > m_n_generated ? " and the next" : "";
-    text += m_first == 0    ? QString(", first %1%2 shown").arg(last).arg(next)
-            : first <= last ? QString(", %1–%2%3 shown").arg(first).arg(last).arg(next)
-                            : QString(", the next shown");
+    h.shown = m_first == 0    ? QString(", first %1%2 shown").arg(last).arg(next)
+              : first <= last ? QString(", %1–%2%3 shown").arg(first).arg(last).arg(next)
+                              : QString(", the next shown");
   }
-  const QString next = m_next_differs && m_n_differ > 0 ? ", and the next" : "";
-  text += m_n_differ == 0   ? QString(m_next_differs ? " · only the next top choice differs" : " · same top choices")
-          : m_n_differ == 1 ? QString(" · 1 top choice differs") + next
-                            : QString(" · %1 top choices differ").arg(m_n_differ) + next;
-  return text + " · " + goesOnFrom(m_workspace.snapshot());
+  if (m_n_differ > 0) {
+    h.differ = counted(m_n_differ, "top choice differs", "top choices differ");
+    h.brief = counted(m_n_differ, "differs", "differ");
+    if (m_next_differs) h.next = ", and the next";
+  } else {
+    h.differ = m_next_differs ? "only the next top choice differs" : "same top choices";
+    h.brief = m_next_differs ? "only the next differs" : h.differ;
+  }
+  h.goes_on = goesOnFrom(m_workspace.snapshot());
+  return h;
+}
+
+QString GeneratedStrip::heading() const {
+  if (m_cells.empty()) return m_workspace.lane() ? "no step after the prompt yet" : "";
+  return headingParts().words();
 }
 
 /// How many differ is what is looked for: the other words go first.
 QString GeneratedStrip::headingWithin(const QFontMetrics& metrics, int room) const {
-  const QString all = heading();
-  QString brief = all;
-  brief.replace(" top choices differ", " differ").replace(" top choice differs", " differs");
-  const QString plain = QString(brief).remove(", and the next"), counted = plain.section(" · ", 1, 1);
-  for (const QString& words : {all, brief, brief.section(" · ", 0, 1), plain.section(" · ", 0, 1),
-                               plain.section(" · ", 0, 0).section(',', 0, 0) + " · " + counted, counted})
+  if (m_cells.empty()) return factsThatFit(metrics, room, heading());
+  const Heading h = headingParts();
+  Heading brief = h;
+  brief.differ = h.brief;
+  for (const QString& words : {h.words(), brief.words(), h.count + h.shown + " · " + h.brief + h.next, h.count + h.shown + " · " + h.brief,
+                               h.count + " · " + h.brief, h.brief})
     if (metrics.horizontalAdvance(words) <= room) return words;
-  return factsThatFit(metrics, room, brief);
+  return factsThatFit(metrics, room, brief.words());
 }
 
 // ---- geometry

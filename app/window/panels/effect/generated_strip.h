@@ -46,12 +46,19 @@ class GeneratedStrip : public QWidget {
   bool event(QEvent* event) override;
 
  private:
+  struct Heading {
+    QString count, shown;         // "12 tokens", ", first 9 shown"
+    QString differ, brief, next;  // "1 top choice differs", "1 differs", ", and the next"
+    QString goes_on;
+    QString words() const { return (QStringList{count + shown, differ + next, goes_on}).join(" · "); }
+  };
   struct Rows {
     int left, cell_width, reference, says, bar, p, bottom;
   };
 
   void refresh();
   void keepCurrentVisible();
+  Heading headingParts() const;
   Rows rows() const;
   int visibleCells() const;
   int cellAt(const QPoint& point) const;
