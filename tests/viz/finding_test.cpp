@@ -52,28 +52,76 @@ TEST(FindingTest, FindsNothingWhereTheChoiceIsTheSame) {
   EXPECT_EQ(finding_sentence(s, s.lanes[3], {}), "");
 }
 
+HeadCauses causes_of(const Snapshot& s, std::vector<int> returning) {
+  HeadCauses out;
+  out.n_heads = out.n_measured = s.model.n_layers * s.model.n_kv_heads;
+  out.kl_without = 4.5;
+  out.kl.assign(static_cast<std::size_t>(out.n_heads), 4.0);
+  out.returns.assign(static_cast<std::size_t>(out.n_heads), 0);
+  for (std::size_t i = 0; i < returning.size(); ++i) {
+    out.returns[static_cast<std::size_t>(returning[i])] = 1;
+    out.kl[static_cast<std::size_t>(returning[i])] = 0.25 + 0.25 * static_cast<double>(i);
+  }
+  return out;
+}
+
 std::string head_name_short(const Loss& loss) { return "L" + std::to_string(loss.layer) + " H" + std::to_string(loss.kv_head); }
 
-TEST(FindingTest, NamesTheTokenThatNoSlotStandsForWithTheMostAttention) {
+/// What a token counts whose own slot the query did not see: nothing of its attention came back, or as far as the head's output moved.
+double counted(const LaneSnapshot& lane, const StepRecord& step, std::size_t h, int t) {
+  const HeadRecord& head = step.heads[h];
+  if (std::ranges::find(head.attended, t) != head.attended.end()) return 0;
+  const int slot = slot_of(*lane.fates, step, static_cast<int>(h), t);
+  const double moved = std::isnan(head.local_rel_l2) ? 1 : std::min(1.0, head.local_rel_l2);
+  const auto a = static_cast<double>(head.reference_attention[static_cast<std::size_t>(t)]);
+  return slot < 0 ? a : slot == t ? 0 : a * moved;
+}
+
+TEST(FindingTest, NamesTheTokenWithTheMostAttentionThatHasNoSlotOfItsOwn) {
   const Snapshot s = with_changed({2});
   const LaneSnapshot& lane = s.lanes[3];
   const Finding f = finding_of(s, lane, 2);
   ASSERT_EQ(f.step, 2);
   double most = 0;
   const StepRecord& step = *lane.steps[2];
-  for (std::size_t h = 0; h < step.heads.size(); ++h) {
-    const HeadRecord& head = step.heads[h];
-    for (std::size_t t = 0; t < head.reference_attention.size(); ++t) {
-      const bool seen = std::ranges::find(head.attended, static_cast<int>(t)) != head.attended.end();
-      if (!seen && slot_of(*lane.fates, step, static_cast<int>(h), static_cast<int>(t)) < 0)
-        most = std::max(most, static_cast<double>(head.reference_attention[t]));
-    }
-  }
+  for (std::size_t h = 0; h < step.heads.size(); ++h)
+    for (int t = 0; t < static_cast<int>(step.heads[h].reference_attention.size()); ++t) most = std::max(most, counted(lane, step, h, t));
   ASSERT_GT(most, 0.001);
-  EXPECT_EQ(f.loss.attention, most);
+  EXPECT_EQ(counted(lane, step, static_cast<std::size_t>(f.loss.layer * s.model.n_kv_heads + f.loss.kv_head), f.loss.token), most);
+  ASSERT_EQ(f.loss.slot, -1);
   const std::string words = finding_sentence(s, lane, f);
   EXPECT_NE(words.find("Largest loss: " + head_name_short(f.loss) + " evicted token " + std::to_string(f.loss.token)), std::string::npos)
       << "it need not be the only head that breaks the answer: " << words;
+}
+
+/// A merge can be what breaks an answer: it counts by what the head's output moved, and is no eviction.
+TEST(FindingTest, NamesAMergedTokenWhereTheHeadsOutputMovedMore) {
+  Snapshot s = with_changed({2});
+  LaneSnapshot& lane = s.lanes[3];
+  auto step = std::make_shared<StepRecord>(*lane.steps[2]);
+  int token = -1, slot = -1;
+  std::size_t h = 0;
+  for (; h < step->heads.size() && token < 0; ++h)
+    for (int t = 0; t < s.n_prompt && token < 0; ++t) {
+      slot = slot_of(*lane.fates, *step, static_cast<int>(h), t);
+      const std::vector<int>& seen = step->heads[h].attended;
+      if (slot >= 0 && slot != t && std::ranges::find(seen, t) == seen.end()) token = t;
+    }
+  ASSERT_GE(token, 0);
+  HeadRecord& head = step->heads[--h];
+  head.reference_attention[static_cast<std::size_t>(token)] = 0.96875f;
+  const auto say = [&](double moved, const CauseWords& causes) {
+    head.local_rel_l2 = moved;
+    lane.steps[2] = std::make_shared<StepRecord>(*step);
+    return finding_sentence(s, lane, finding_of(s, lane, 2, causes), causes);
+  };
+  const std::string merged =
+      fmt::format("merged token {} {} into slot {}, 96.9 % of its attention.", token, viz::quoted(token_text(s, token)), slot);
+  const std::string words = say(1.03, {});
+  EXPECT_TRUE(words.ends_with(fmt::format("Largest change: L{} H{} {}", head.layer, head.kv_head, merged))) << words;
+  EXPECT_EQ(say(0.002, {}).find("merged"), std::string::npos) << "what a merge gave back whole breaks nothing";
+  const std::string blamed = say(0.5, cause_words(s, causes_of(s, {static_cast<int>(h)})));
+  EXPECT_NE(blamed.find(" alone in full it is right. It " + merged), std::string::npos) << blamed;
 }
 
 /// A choice that the full cache hardly made itself is hardly lost.
@@ -97,13 +145,13 @@ TEST(FindingTest, SaysWhereTheFullCacheWasUnsureItself) {
 TEST(FindingTest, SaysThatTheAnswerIsTheFullCachesWhereItIs) {
   const Snapshot s = with_changed({2});
   const LaneSnapshot& lane = s.lanes[3];
-  const std::string words = agreement_sentence(s, lane, 3);
+  const std::string words = agreement_at(s, lane, 3).words();
   EXPECT_TRUE(words.starts_with(lane.title + " says " + viz::quoted(text_of_id(s, lane.steps[3]->top1)) + ", as the full cache does: KL " +
                                 format_number(lane.steps[3]->kl) + " nats."))
       << words;
-  EXPECT_EQ(agreement_sentence(s, lane, 2), "") << "there it says something else";
-  EXPECT_EQ(agreement_sentence(s, lane, -1), "");
-  EXPECT_EQ(agreement_sentence(s, lane, 1000), "");
+  EXPECT_EQ(agreement_at(s, lane, 2).words(), "") << "there it says something else";
+  EXPECT_EQ(agreement_at(s, lane, -1).words(), "");
+  EXPECT_EQ(agreement_at(s, lane, 1000).words(), "");
 }
 
 /// The answer can be back although the head that lost the token has lost it still: others have it.
@@ -119,42 +167,37 @@ TEST(FindingTest, SaysWhichHeadsHaveWhatAnotherMisses) {
   for (int t = 0; t < s.n_prompt && (without.empty() || with.size() < 3); ++t) {
     token = t;
     without.clear(), with.clear();
-    for (std::size_t h = 0; h < step->heads.size(); ++h) (slot(h, t) < 0 ? without : with).push_back(h);
+    for (std::size_t h = 0; h < step->heads.size(); ++h)
+      if (const int at = slot(h, t); at < 0 || at == t) (at < 0 ? without : with).push_back(h);
   }
   ASSERT_FALSE(without.empty());
   ASSERT_GE(with.size(), 3u);
   const auto pay = [&](std::size_t h, float share) { step->heads[h].reference_attention[static_cast<std::size_t>(token)] = share; };
   const auto say = [&] {
     lane.steps[kStep] = std::make_shared<StepRecord>(*step);
-    return agreement_sentence(s, lane, kStep);
+    return agreement_at(s, lane, kStep).words();
   };
   for (std::size_t h = 0; h < step->heads.size(); ++h) pay(h, 0.01f);
   const std::string alone = say();
   EXPECT_TRUE(alone.ends_with(" nats.")) << "nothing much is missed: " << alone;
-  const std::string missed = fmt::format("{} misses token {} {}; ", name(without[0]), token, viz::quoted(token_text(s, token)));
+  const std::string evicted = fmt::format("{} evicted token {} {}", name(without[0]), token, viz::quoted(token_text(s, token)));
+  const std::string missed = evicted + "; ";
   pay(without[0], 0.9f);
-  EXPECT_EQ(say(), alone + fmt::format(" Without token {} {}: {} would pay it 90.0 %.", token, viz::quoted(token_text(s, token)),
-                                       name(without[0])));
+  EXPECT_EQ(say(), alone + " " + evicted + ", 90.0 % of its attention.");
   pay(with[1], 0.4f);
   EXPECT_EQ(say(), alone + " " + missed + name(with[1]) + ", which attends to it, has it.");
   pay(with[0], 0.6f);
   EXPECT_EQ(say(), alone + " " + missed + name(with[0]) + " and " + name(with[1]) + ", which attend to it, have it.")
       << "the one to which it means most first";
+  for (std::size_t h = 0; h < step->heads.size(); ++h)
+    if (const int at = slot(h, token); at >= 0 && at != token) {
+      pay(h, 0.3f);
+      EXPECT_EQ(say(), alone + " " + missed + name(with[0]) + " and " + name(with[1]) + ", which attend to it, have it, and " + name(h) +
+                           " has it merged.");
+      pay(h, 0.01f);
+    }
   pay(with[2], 0.2f);
   EXPECT_EQ(say(), alone + " " + missed + name(with[0]) + " and 2 more, which attend to it, have it.");
-}
-
-HeadCauses causes_of(const Snapshot& s, std::vector<int> returning) {
-  HeadCauses out;
-  out.n_heads = out.n_measured = s.model.n_layers * s.model.n_kv_heads;
-  out.kl_without = 4.5;
-  out.kl.assign(static_cast<std::size_t>(out.n_heads), 4.0);
-  out.returns.assign(static_cast<std::size_t>(out.n_heads), 0);
-  for (std::size_t i = 0; i < returning.size(); ++i) {
-    out.returns[static_cast<std::size_t>(returning[i])] = 1;
-    out.kl[static_cast<std::size_t>(returning[i])] = 0.25 + 0.25 * static_cast<double>(i);
-  }
-  return out;
 }
 
 TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {

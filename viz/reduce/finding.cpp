@@ -29,18 +29,32 @@ std::string short_name(const Snapshot& snapshot, int head) {
   return fmt::format("L{} H{}", head / snapshot.model.n_kv_heads, head % snapshot.model.n_kv_heads);
 }
 
-/// The heads in which a slot stands for the token and to which it means much, those first to which it means most.
-std::vector<int> heads_with(const LaneSnapshot& lane, int step, int token) {
+/// The heads to which the token means much, those first to which it means most, by what became of it there.
+struct Holders {
+  std::vector<int> own, merged, none;
+};
+
+Holders holders_of(const LaneSnapshot& lane, int step, int token) {
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
   const auto of = [&](int h) {
     const auto& attention = record.heads[static_cast<std::size_t>(h)].reference_attention;
     return static_cast<std::size_t>(token) < attention.size() ? static_cast<double>(attention[static_cast<std::size_t>(token)]) : 0.0;
   };
-  std::vector<int> out;
-  for (int h = 0; h < static_cast<int>(record.heads.size()); ++h)
-    if (of(h) >= kMuch && slot_of(*lane.fates, record, h, token) >= 0) out.push_back(h);
-  std::ranges::stable_sort(out, std::greater<>{}, of);
+  Holders out;
+  for (int h = 0; h < static_cast<int>(record.heads.size()); ++h) {
+    if (of(h) < kMuch) continue;
+    const int slot = slot_of(*lane.fates, record, h, token);
+    (slot < 0 ? out.none : slot == token ? out.own : out.merged).push_back(h);
+  }
+  for (std::vector<int>* heads : {&out.own, &out.merged, &out.none}) std::ranges::stable_sort(*heads, std::greater<>{}, of);
   return out;
+}
+
+/// "L4 H1", "L4 H1 and L4 H3", "L4 H1 and 2 more".
+std::string names_of(const Snapshot& snapshot, const std::vector<int>& heads) {
+  const std::string first = short_name(snapshot, heads.front());
+  if (heads.size() == 1) return first;
+  return heads.size() == 2 ? first + " and " + short_name(snapshot, heads[1]) : fmt::format("{} and {} more", first, heads.size() - 1);
 }
 
 /// The full cache's probability of its most likely token, where another is nearly as likely or none is likely: to lose that choice says
@@ -79,14 +93,12 @@ Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step,
   out.unsure = unsure_of(record);
   std::vector<int> meant = causes.heads;
   if (meant.empty() && causes.most >= 0) meant = {causes.most};
-  out.loss = largest_loss_at(snapshot, lane, step, meant);
-  if (out.loss.step < 0 && !meant.empty()) out.loss = largest_loss_at(snapshot, lane, step);
+  out.loss = largest_change_at(snapshot, lane, step, meant);
+  if (out.loss.step < 0 && !meant.empty()) out.loss = largest_change_at(snapshot, lane, step);
   if (out.loss.step < 0 || lane.fates == nullptr) return out;
-  const auto head = static_cast<std::size_t>(head_of(snapshot, out.loss));
-  for (const int h : causes.heads) out.n_alike += slot_of(*lane.fates, record, h, out.loss.token) < 0 ? 1 : 0;
-  if (head < lane.fates->heads.size()) {
-    const Fate fate = fate_at(lane.fates->heads[head], out.loss.token, step);
-    if (fate.lost != kNever) out.lost_at = fate.lost;
+  for (const int h : causes.heads) {
+    const int slot = slot_of(*lane.fates, record, h, out.loss.token);
+    out.n_alike += out.loss.slot < 0 ? slot < 0 : slot >= 0 && slot != out.loss.token;
   }
   return out;
 }
@@ -107,29 +119,33 @@ const Finding& FindingOnce::of(const Snapshot& snapshot, const LaneSnapshot& lan
   return finding_;
 }
 
-std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
+Agreement agreement_at(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
   if (step < 0 || step >= static_cast<int>(lane.steps.size())) return {};
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
   if (record.position < snapshot.n_prompt - 1 || !record.top1_same || record.top1 < 0) return {};
   const std::string same = fmt::format("{} says {}, as the full cache does: KL {} nats.", lane.title,
                                        quoted(text_of_id(snapshot, record.top1)), format_number(record.kl));
   const Loss loss = largest_loss_at(snapshot, lane, step);
-  if (loss.step < 0 || loss.attention < kMuch || lane.fates == nullptr) return same;
-  const std::string token = fmt::format("token {} {}", loss.token, quoted(token_text(snapshot, loss.token)));
-  const std::string who = short_name(snapshot, head_of(snapshot, loss));
-  const std::vector<int> having = heads_with(lane, step, loss.token);
-  if (having.empty()) return fmt::format("{} Without {}: {} would pay it {}.", same, token, who, format_percent(loss.attention));
-  std::string names = short_name(snapshot, having[0]);
-  if (having.size() > 1)
-    names += having.size() == 2 ? " and " + short_name(snapshot, having[1]) : fmt::format(" and {} more", having.size() - 1);
+  if (loss.step < 0 || loss.attention < kMuch || lane.fates == nullptr) return {same, {}};
+  const Holders heads = holders_of(lane, step, loss.token);
+  std::string misses =
+      fmt::format("{} evicted token {} {}", names_of(snapshot, heads.none), loss.token, quoted(token_text(snapshot, loss.token)));
   // Others may have it, too, and pay it nothing: they do not explain the answer.
-  return having.size() == 1 ? fmt::format("{} {} misses {}; {}, which attends to it, has it.", same, who, token, names)
-                            : fmt::format("{} {} misses {}; {}, which attend to it, have it.", same, who, token, names);
+  const bool one = heads.own.size() == 1;
+  if (!heads.own.empty())
+    misses += fmt::format("; {}, which {}", names_of(snapshot, heads.own), one ? "attends to it, has it" : "attend to it, have it");
+  if (!heads.merged.empty())
+    misses += fmt::format("{} {} {} it merged", heads.own.empty() ? ";" : ", and", names_of(snapshot, heads.merged),
+                          heads.merged.size() == 1 ? "has" : "have");
+  if (heads.own.empty() && heads.merged.empty())
+    misses += fmt::format(", {} of {} attention", format_percent(loss.attention),
+                          heads.none.size() == 1 ? "its" : short_name(snapshot, heads.none[0]) + "'s");
+  return {same, misses + "."};
 }
 
-const std::string& AgreementOnce::of(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
-  if (!asked_.again(lane, step)) sentence_ = agreement_sentence(snapshot, lane, step);
-  return sentence_;
+const Agreement& AgreementOnce::of(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
+  if (!asked_.again(lane, step)) agreement_ = agreement_at(snapshot, lane, step);
+  return agreement_;
 }
 
 std::string measuring_words(const HeadCauses& causes) {
@@ -188,12 +204,14 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
   const auto n = static_cast<int>(causes.heads.size());
   const std::string name = short_name(snapshot, head);
   const bool brings_back = std::ranges::find(causes.heads, head) != causes.heads.end(), all = n > 1 && finding.n_alike == n;
-  const std::string who = !brings_back && (n > 0 || head != causes.most) ? "Largest loss: " + name
+  const std::string who = !brings_back && (n > 0 || head != causes.most) ? (loss.slot < 0 ? "Largest loss: " : "Largest change: ") + name
                           : all                                          ? n == 2 ? "Both" : "All of them"
                           : n > 1                                        ? name
                                                                          : "It";
-  const std::string lost = fmt::format("evicted token {} {}, {} of {} attention.", loss.token, quoted(token_text(snapshot, loss.token)),
-                                       format_percent(loss.attention), all ? name + "'s" : std::string("its"));
+  const std::string lost =
+      fmt::format("{} token {} {}{}, {} of {} attention.", loss.slot < 0 ? "evicted" : "merged", loss.token,
+                  quoted(token_text(snapshot, loss.token)), loss.slot < 0 || all ? std::string() : fmt::format(" into slot {}", loss.slot),
+                  format_percent(loss.attention), all ? name + "'s" : std::string("its"));
   return fmt::format("{}{} {} {}", what, measured ? ". " + causes.sentence : ".", who, lost);
 }
 

@@ -12,7 +12,7 @@ namespace kvscope::viz {
 
 struct HeadCauses;
 
-// What a run answers differently from the full cache, and which lost token explains it.
+// What a run answers differently from the full cache, and which token, evicted or merged, explains it.
 
 /// The first step after `after` that predicts a token after the prompt and whose most likely one is not the full cache's; -1: none.
 int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int after);
@@ -37,8 +37,7 @@ struct Finding {
   double kl = kNotAvailable;      // KL(full || run) of the step, nats
   double unsure = kNotAvailable;  // the full cache's own probability of its choice, where that is low or hardly above the next one's
   Loss loss;                      // step -1: no lost token would get attention worth speaking of, or attention was not captured
-  int n_alike = 0;                // of the heads that bring the answer back: how many have no slot for that token either
-  int lost_at = -1;               // step in which the slot that stood for the token was evicted
+  int n_alike = 0;                // of the heads that bring the answer back: how many evicted that token, too, or merged it, too
 };
 /// Once it is measured which heads bring the answer back, or which one gains most, the loss is theirs, as far as they have one.
 Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes = {});
@@ -66,19 +65,25 @@ class FindingOnce {
   Finding finding_;
 };
 
-/// "KeepKV says «8», as the full cache does: KL 0.0201 nats. L4 H3 misses token 87 «8»; L4 H1, which attends to it, has it.": the head that
-/// misses most, where it is much, and those with much attention on that token that have a slot for it. Empty where the choice differs, and
-/// for steps that predict the prompt.
-std::string agreement_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
+struct Agreement {
+  std::string same;    // "KeepKV says «8», as the full cache does: KL 0.0201 nats."
+  std::string misses;  // "L4 H3 evicted token 87 «8»; L4 H1, which attends to it, has it."; empty: no head misses much
 
-/// The sentence asked for last.
+  std::string words() const { return misses.empty() ? same : same + " " + misses; }
+};
+
+/// The heads with much attention on the token that one of them misses most: who evicted it, has it, or has merged it. Empty where the
+/// choice differs, and for steps that predict the prompt.
+Agreement agreement_at(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
+
+/// The agreement asked for last.
 class AgreementOnce {
  public:
-  const std::string& of(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
+  const Agreement& of(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
 
  private:
   AskedStep asked_;
-  std::string sentence_;
+  Agreement agreement_;
 };
 
 /// "KeepKV says «2», not «8». Largest loss: L4 H3 evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what

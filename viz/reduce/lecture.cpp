@@ -452,17 +452,24 @@ std::vector<char> evicted_by_hand(const LaneSnapshot& lane, int n_tokens) {
 
 namespace {
 
-/// Of the tokens that `counts` says only; nullptr: of all. Of these heads only; none: of all.
-Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vector<char>* counts, std::span<const int> heads,
-                     std::size_t first, std::size_t end) {
+struct LossQuestion {
+  std::size_t first = 0, end = 0;             // steps
+  std::span<const int> heads = {};            // none: all
+  const std::vector<char>* tokens = nullptr;  // those that count; nullptr: all
+  bool merges = false;                        // tokens that another slot stands for count, too
+};
+
+Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const LossQuestion& asked) {
   Loss best;
+  double most = 0;
   bool best_changed = false;
-  for (std::size_t i = first; i < std::min(end, lane.steps.size()); ++i) {
+  for (std::size_t i = asked.first; i < std::min(asked.end, lane.steps.size()); ++i) {
     const StepRecord& step = *lane.steps[i];
     if (step.position < s.n_prompt - 1 || (step.top1_same && best_changed)) continue;
     for (const HeadRecord& head : step.heads) {
       const int index = head_index(s, head.layer, head.kv_head);
-      if (!heads.empty() && std::ranges::find(heads, index) == heads.end()) continue;
+      if (!asked.heads.empty() && std::ranges::find(asked.heads, index) == asked.heads.end()) continue;
+      const double moved = std::isnan(head.local_rel_l2) ? 1 : std::min(1.0, head.local_rel_l2);
       // Attention counts as missed where the query did not see the token and no other slot stands for it.
       std::vector<char> seen(head.reference_attention.size(), 0);
       for (const int pos : head.attended)
@@ -470,11 +477,13 @@ Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vec
       for (std::size_t t = 0; t < seen.size(); ++t) {
         const double a = static_cast<double>(head.reference_attention[t]);
         const bool first_changed = !step.top1_same && !best_changed;
-        if (seen[t] || a < kMissed || (a <= best.attention && !first_changed)) continue;
-        if (counts != nullptr && (t >= counts->size() || !(*counts)[t])) continue;
-        const int token = static_cast<int>(t);
-        if (lane.fates != nullptr && slot_of(*lane.fates, step, index, token) >= 0) continue;
-        best = {static_cast<int>(i), head.layer, head.kv_head, token, a};
+        if (seen[t] || a < kMissed || (a <= most && !first_changed)) continue;
+        if (asked.tokens != nullptr && (t >= asked.tokens->size() || !(*asked.tokens)[t])) continue;
+        const int token = static_cast<int>(t), slot = lane.fates != nullptr ? slot_of(*lane.fates, step, index, token) : -1;
+        const double counts = slot < 0 ? a : asked.merges && slot != token ? a * moved : 0;
+        if (counts < kMissed || (counts <= most && !first_changed)) continue;
+        best = {static_cast<int>(i), head.layer, head.kv_head, token, a, slot};
+        most = counts;
         best_changed = !step.top1_same;
       }
     }
@@ -487,8 +496,9 @@ Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const std::vec
 Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
   // What was just removed by hand is what the audience looks for.
   const std::vector<char> by_hand = evicted_by_hand(lane, static_cast<int>(s.tokens.size()));
-  const Loss own = std::ranges::count(by_hand, 1) > 0 ? largest_loss_of(s, lane, &by_hand, {}, 0, lane.steps.size()) : Loss{};
-  return own.step >= 0 ? own : largest_loss_of(s, lane, nullptr, {}, 0, lane.steps.size());
+  const LossQuestion any{.end = lane.steps.size()}, of_hand{.end = lane.steps.size(), .tokens = &by_hand};
+  const Loss own = std::ranges::count(by_hand, 1) > 0 ? largest_loss_of(s, lane, of_hand) : Loss{};
+  return own.step >= 0 ? own : largest_loss_of(s, lane, any);
 }
 
 MergedSlot telling_merge(const Snapshot& s, const HeadPick& pick) {
@@ -517,7 +527,14 @@ MergedSlot telling_merge(const Snapshot& s, const HeadPick& pick) {
 
 Loss largest_loss_at(const Snapshot& s, const LaneSnapshot& lane, int step, std::span<const int> heads) {
   if (step < 0) return {};
-  return largest_loss_of(s, lane, nullptr, heads, static_cast<std::size_t>(step), static_cast<std::size_t>(step) + 1);
+  const auto first = static_cast<std::size_t>(step);
+  return largest_loss_of(s, lane, {.first = first, .end = first + 1, .heads = heads});
+}
+
+Loss largest_change_at(const Snapshot& s, const LaneSnapshot& lane, int step, std::span<const int> heads) {
+  if (step < 0) return {};
+  const auto first = static_cast<std::size_t>(step);
+  return largest_loss_of(s, lane, {.first = first, .end = first + 1, .heads = heads, .merges = true});
 }
 
 }  // namespace kvscope::viz

@@ -79,10 +79,14 @@ struct Loss {
   int layer = -1, kv_head = -1;
   int token = -1;
   double attention = 0;  // that the head would pay to it
+  int slot = -1;         // the one it was merged into; -1: no slot stands for it
 };
 Loss largest_loss(const Snapshot& snapshot, const LaneSnapshot& lane);
 /// The same of one step, whatever was done by hand. `heads`: only these, layer * n_kv_heads + kv_head; empty: all.
 Loss largest_loss_at(const Snapshot& snapshot, const LaneSnapshot& lane, int step, std::span<const int> heads = {});
+/// As largest_loss_at, and tokens that another slot stands for count, too: by the attention that the head would pay to them, times how far
+/// its output moved (local error, at most 1), as what a merge gives back is not known for one token.
+Loss largest_change_at(const Snapshot& snapshot, const LaneSnapshot& lane, int step, std::span<const int> heads = {});
 /// 1 for each of the first n_tokens whose slot was evicted by hand in at least one head.
 std::vector<char> evicted_by_hand(const LaneSnapshot& lane, int n_tokens);
 

@@ -108,6 +108,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   QWidget* const order[] = {m_back,     m_forward,   m_head,  m_tokens, m_steps, m_step, m_lane,
                             m_sentence, m_elsewhere, m_saved, m_which,  m_why,   m_clear};
   for (std::size_t i = 1; i < std::size(order); ++i) setTabOrder(order[i - 1], order[i]);
+  for (QWidget* w : order) w->installEventFilter(this);
 
   const auto edit = [this](auto change) {
     return [this, change] {
@@ -132,6 +133,14 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   remember();
   applyTheme();
   refresh();
+}
+
+/// What goes while it has the keyboard, as a question that is answered does, leaves it to the sentence: the next one to have it might be
+/// the text, which would take letters that were meant for the picture.
+bool CrumbRow::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Hide && watched == window()->focusWidget() && watched != m_sentence && isVisible())
+    m_sentence->setFocus(Qt::OtherFocusReason);
+  return QFrame::eventFilter(watched, event);
 }
 
 void CrumbRow::listen() {
@@ -238,11 +247,17 @@ void CrumbRow::refresh() {
       foreseen = qs(viz::longest_finding_sentence(snapshot, *lane, finding));
       brief = causes.sentence.empty() ? sentence.mid(says) : sentence.mid(sentence.indexOf(qs(causes.sentence)));
     }
+    viz::Agreement agreement;
     if (finding.step < 0 && s.lane > 0) {  // what a change of the run came to stands where the failure stood
-      const std::string& same = m_agreement.of(snapshot, *lane, m_workspace.step());
-      if (!same.empty()) sentence = QString::fromStdString(same), brief = sentence.mid(says);
+      agreement = m_agreement.of(snapshot, *lane, m_workspace.step());
+      if (!agreement.same.empty()) sentence = qs(agreement.words()), brief = sentence.mid(says);
     }
-    beginWithWhatCame(finding.step >= 0, sentence, brief);
+    // What a change came to that was offered here, before all else; of a right answer it says the same.
+    if (const QString came = m_answer ? m_answer->words() : QString(); !came.isEmpty()) {
+      const QString behind = finding.step >= 0 ? sentence : qs(agreement.misses);
+      sentence = behind.isEmpty() ? came : came + ' ' + behind;
+      brief = came;
+    }
     const viz::Loss& loss = finding.loss;
     m_which->setVisible(finding.step >= 0 && !m_welcome);
     m_why->setVisible(finding.step >= 0 && loss.step >= 0 && !m_welcome);
@@ -258,19 +273,12 @@ void CrumbRow::refresh() {
   m_forward->setEnabled(canGoForward());
 }
 
-/// What a change came to that was offered here, before all else.
-void CrumbRow::beginWithWhatCame(bool wrong, QString& sentence, QString& brief) const {
-  const QString came = m_answer ? m_answer->words() : QString();
-  if (came.isEmpty()) return;
-  const QString nats = " nats.";  // ends the first sentence about a right answer, which says the same
-  sentence = came + (wrong ? ' ' + sentence : sentence.contains(nats) ? sentence.section(nats, 1) : QString());
-  brief = came;
-}
-
 /// Questions where the run answers otherwise in any step, and in their place what came of them, in few words: the sentence and the help
 /// have the whole.
 void CrumbRow::refreshQuestions() {
   const LaneSnapshot* lane = m_workspace.lane();
+  const AskedToken before = std::exchange(m_selected, selectedToken());
+  if (lane && !m_why_step.again(*lane, m_workspace.step()) && before == m_selected) m_shown_why = m_selected;
   const BreakPoint point = m_workspace.breakPoint(m_workspace.selection().lane);
   const bool asked = point.state != BreakPoint::State::unknown;
   const viz::CauseWords causes = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
@@ -405,8 +413,7 @@ void CrumbRow::setWelcome(bool on) {
 }
 
 void CrumbRow::beginHere() {
-  const viz::Selection& s = m_workspace.selection();
-  m_shown_why = s.tokens ? AskedToken{s.layer.value_or(-1), s.kv_head.value_or(-1), s.tokens->first} : AskedToken{};
+  m_shown_why = selectedToken();
   m_history.clear();
   m_at = -1;
   m_moving = false;
@@ -431,12 +438,19 @@ void CrumbRow::back() { travel(-1); }
 
 void CrumbRow::forward() { travel(1); }
 
-/// The one that the user has chosen in a head comes before the one that the sentence names.
+CrumbRow::AskedToken CrumbRow::selectedToken() const {
+  const viz::Selection& s = m_workspace.selection();
+  return s.tokens ? AskedToken{s.layer.value_or(-1), s.kv_head.value_or(-1), s.tokens->first} : AskedToken{};
+}
+
+/// The one that the user has chosen in a head comes before the one that the sentence names. A head that is chosen beside a token left from
+/// another step or run chooses nothing, unless it is the sentence's own token.
 CrumbRow::AskedToken CrumbRow::askedToken(const viz::Loss& loss) const {
   const viz::Selection& s = m_workspace.selection();
-  if (s.layer && s.kv_head && s.tokens && viz::n_tokens(s) == 1)
-    if (const AskedToken own{*s.layer, *s.kv_head, s.tokens->first}; own != m_shown_why) return own;
-  return {loss.layer, loss.kv_head, loss.token};
+  const AskedToken own = selectedToken();
+  const bool in_head = own.layer >= 0 && own.kv_head >= 0 && viz::n_tokens(s) == 1;
+  const bool chosen = own.token == loss.token ? own != m_shown_why : own.token != m_shown_why.token;
+  return in_head && chosen ? own : AskedToken{loss.layer, loss.kv_head, loss.token};
 }
 
 viz::Loss CrumbRow::lossNamed() {
@@ -451,7 +465,7 @@ QString CrumbRow::whyWords() {
   const AskedToken of = askedToken(loss);
   const std::optional<viz::TokenRange>& tokens = m_workspace.selection().tokens;
   const bool plain = of.token == loss.token && (!tokens || (tokens->first == of.token && tokens->last == of.token));
-  return plain ? QString("Why evicted?") : QString("Why token %1?").arg(of.token);
+  return !plain ? QString("Why token %1?").arg(of.token) : loss.slot < 0 ? QString("Why evicted?") : QString("Why merged?");
 }
 
 void CrumbRow::askWhy() {

@@ -92,8 +92,9 @@ class ToolRow : public QFrame {
   int m_wanted = -1;
   std::optional<double> m_wanted_share;  // of the prompt, where the budget is one
   int m_wanted_lane = -1;
-  QString m_wanted_of;   // the specification that the budget was chosen for
-  QString m_budget_run;  // whose budget was named last
+  QString m_wanted_of;                    // the specification that the budget was chosen for
+  QString m_budget_run;                   // whose budget was named last
+  std::pair<QString, int> m_fitted = {};  // of which run, and how wide the row was, when words were last taken out
   bool m_refreshing = false;
 };
 
@@ -142,6 +143,7 @@ class CrumbRow : public QFrame {
   void differenceRequested();
 
  private:
+  bool eventFilter(QObject* watched, QEvent* event) override;
   struct Place {
     viz::Selection selection;
     int page = 0;
@@ -151,13 +153,13 @@ class CrumbRow : public QFrame {
   void listen();
   void refresh();
   void offerHeads();
-  void beginWithWhatCame(bool wrong, QString& sentence, QString& brief) const;
   QString welcomeWords(const Snapshot& snapshot, const LaneSnapshot& lane);
   void refreshQuestions();
   struct AskedToken {
     int layer = -1, kv_head = -1, token = -1;
     bool operator==(const AskedToken&) const = default;
   };
+  AskedToken selectedToken() const;
   AskedToken askedToken(const viz::Loss& loss) const;
   viz::Loss lossNamed();
   QString whyWords();
@@ -172,7 +174,9 @@ class CrumbRow : public QFrame {
   QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_elsewhere, *m_saved, *m_which, *m_why, *m_clear;
   CrumbSentence* m_sentence;
   viz::FindingOnce m_finding;
-  AskedToken m_shown_why;  // that this, or what was opened, has selected: nobody chose it
+  AskedToken m_shown_why;  // that stood selected when the sentence came to be, or that this has selected: nobody chose it for the question
+  AskedToken m_selected;
+  viz::AskedStep m_why_step;
   viz::AgreementOnce m_agreement;
   const StepAnswer* m_answer = nullptr;
   std::shared_ptr<viz::TokenWindow> m_zoom = std::make_shared<viz::TokenWindow>();

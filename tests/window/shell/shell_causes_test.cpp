@@ -223,6 +223,42 @@ TEST_F(CausesTest, TheQuestionWhyIsOfTheTokenThatWasChosen) {
   EXPECT_EQ(why->text(), "Why evicted?") << "nobody chose it";
 }
 
+/// A token that was chosen for one step is not what the next step's sentence is about, in whatever head one looks.
+TEST_F(CausesTest, TheQuestionWhyDoesNotKeepATokenOfAnotherStep) {
+  const viz::Loss loss = viz::finding_of(snapshot(), *window->workspace().lane(), window->workspace().step()).loss;
+  QPushButton* why = buttonOf(window->rows().crumbs(), "Why evicted?");
+  ASSERT_NE(why, nullptr);
+  viz::Selection s = window->workspace().selection();
+  const std::optional<int> wrong = s.step;
+  s.step = 0;
+  s.layer = 1;
+  s.kv_head = 2;
+  s.select({loss.token - 3, loss.token - 3});
+  window->workspace().setSelection(s);
+  QApplication::processEvents();
+  s.step = wrong;
+  window->workspace().setSelection(s);
+  s.kv_head = 1;
+  window->workspace().setSelection(s);
+  QApplication::processEvents();
+  EXPECT_EQ(why->text(), QString("Why token %1?").arg(loss.token)) << "the sentence's, which is not the one that is selected";
+  s.select({loss.token - 4, loss.token - 4});
+  window->workspace().setSelection(s);
+  QApplication::processEvents();
+  EXPECT_EQ(why->text(), QString("Why token %1?").arg(loss.token - 4)) << "chosen for this step";
+}
+
+/// A question that is answered goes: keys are then about the picture, not letters of the text.
+TEST_F(CausesTest, AQuestionThatGoesLeavesTheKeyboardToTheSentence) {
+  QPushButton* why = buttonOf(window->rows().crumbs(), "Why evicted?");
+  ASSERT_NE(why, nullptr);
+  why->setFocus();
+  window->controller().setLaneSpec(1, "keepkv:ratio=0.9");
+  ASSERT_TRUE(settle());
+  ASSERT_FALSE(why->isVisible());
+  EXPECT_EQ(window->focusWidget(), window->rows().crumbs().findChild<ElidedLabel*>("facts"));
+}
+
 /// What a session or the command line selects was chosen by nobody here: the button asks about the token of its sentence.
 TEST_F(CausesTest, TheQuestionWhyFollowsTheSentenceWhereTheSelectionWasOpened) {
   const viz::Loss loss = viz::finding_of(snapshot(), *window->workspace().lane(), window->workspace().step()).loss;
@@ -338,7 +374,7 @@ TEST_F(CausesTest, ABudgetThatSavesTheAnswerIsSaidToWhereTheFailureStood) {
   window->controller().setLaneSpec(1, "keepkv:ratio=0.9");
   ASSERT_TRUE(settle());
   ASSERT_TRUE(window->workspace().stepRecord()->top1_same);
-  EXPECT_EQ(sentence(), viz::agreement_sentence(snapshot(), snapshot().lanes[1], window->workspace().step()));
+  EXPECT_EQ(sentence(), viz::agreement_at(snapshot(), snapshot().lanes[1], window->workspace().step()).words());
   EXPECT_NE(sentence().find("as the full cache does"), std::string::npos) << sentence();
 }
 
