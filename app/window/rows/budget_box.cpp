@@ -131,7 +131,9 @@ void BudgetBox::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Enter:
       if (typing() && !written(text())) return refuse(whyNot(text()));
       take();
-      break;
+      QSpinBox::keyPressEvent(event);
+      m_entered = true;  // who goes on, by keys or by a click, means the number again
+      return selectNumber();
     default:
       break;
   }

@@ -190,6 +190,8 @@ void ToolRow::fit() {
       std::clamp(120 + (width() - 1280) / 3, 120, 300));  // by the window alone: words beside it change while it is dragged
   show_words(true);
   show_captions(true);
+  m_fitted = {m_budget_run, width()};
+  m_budget_facts->setText(facts());
   m_budget_facts->show();
   sayBudgetOf(BudgetOf::name);
   if (too_wide()) show_words(false);
@@ -276,7 +278,13 @@ void ToolRow::sayFacts() {
                 shown = dragged ? m_budget_facts->fontMetrics().elidedText(words, Qt::ElideRight, m_budget_facts->width()) : words;
   if (shown == m_budget_facts->text()) return;
   m_budget_facts->setText(shown);
-  if (!dragged) fit();
+  if (dragged) return;
+  if (m_fitted != std::pair(m_budget_run, width()) || m_budget_facts->isHidden()) return fit();
+  // Of one and the same run the slider stays where it was let go: the last facts give way, not the words before it.
+  const QFontMetrics metrics = m_budget_facts->fontMetrics();
+  layout()->invalidate();
+  if (const int over = layout()->minimumSize().width() - width(); over > 0)
+    m_budget_facts->setText(factsThatFit(metrics, metrics.horizontalAdvance(words) - over, words));
 }
 
 /// The share is that of the number beside it, the memory that of the step looked at.

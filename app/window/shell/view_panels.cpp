@@ -126,7 +126,7 @@ void ViewPanels::offerMenus(const QMenu& hand, const std::vector<QAction*>& of_h
     const bool has_heads = entry != m_entries.end() && entry->entry.edits_heads;
     connect(of, &CanvasWidget::contextMenuRequested, this, [this, of, has_tokens, has_heads, &hand, of_head, take_out](const QPoint& at) {
       of->setFocus(Qt::MouseFocusReason);
-      if (has_heads) chooseHovered();
+      if (has_heads || has_tokens) chooseHovered(has_tokens);
       auto* menu = new QMenu(of);
       menu->setAttribute(Qt::WA_DeleteOnClose);
       if (has_tokens) {
@@ -143,14 +143,19 @@ void ViewPanels::offerMenus(const QMenu& hand, const std::vector<QAction*>& of_h
   }
 }
 
-/// The head under the mouse is the one that is meant.
-void ViewPanels::chooseHovered() {
+/// The head under the mouse is the one that is meant, and the token there, unless it is one of those that are selected.
+void ViewPanels::chooseHovered(bool tokens) {
   const viz::Hover& hover = m_model.workspace.hover();
-  if (!hover.layer || !hover.kv_head) return;
   viz::Selection selection = m_model.workspace.selection();
-  selection.layer = hover.layer;
-  selection.kv_head = hover.kv_head;
-  selection.slot.reset();
+  if (hover.layer && hover.kv_head) {
+    selection.layer = hover.layer;
+    selection.kv_head = hover.kv_head;
+    selection.slot.reset();
+  }
+  if (tokens && hover.token && !viz::has_token(selection, *hover.token)) {
+    selection.select({*hover.token, *hover.token});
+    selection.slot = hover.token;
+  }
   m_model.workspace.setSelection(selection);
 }
 

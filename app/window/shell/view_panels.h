@@ -52,7 +52,7 @@ class ViewPanels : public QObject {
 
  private:
   void add(const viz::ViewEntry& entry);
-  void chooseHovered();
+  void chooseHovered(bool tokens);
   void addCommands(viz::HeaderCommands commands, Panel& panel);
   void addSameBudget(Panel& panel);
   void addPlayback(Panel& panel);

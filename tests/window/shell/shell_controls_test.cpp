@@ -143,6 +143,37 @@ class BudgetFieldTest : public WindowTest {
   }
 };
 
+TEST_F(BudgetFieldTest, AfterReturnAClickMeansTheNumberAgain) {
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(typed("12"), 12);
+  auto* line = box().findChild<QLineEdit*>();
+  QTest::mouseClick(line, Qt::LeftButton, {}, QPoint(line->width() - 3, line->height() / 2));
+  QTest::keyClicks(&box(), "23");
+  QTest::keyClick(&box(), Qt::Key_Return);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(4), "keepkv:slots=23");
+  QTest::keyClicks(&box(), "31");
+  QTest::keyClick(&box(), Qt::Key_Return);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(4), "keepkv:slots=31") << "and so do keys alone";
+}
+
+/// Facts of a budget as large as the text are longer than others: the slider stays under the hand that let it go.
+TEST_F(BudgetFieldTest, TheSliderStaysWhereItWasLetGo) {
+  window->resize(1280, 800);
+  ASSERT_TRUE(settle());
+  const QSlider* slider = nullptr;
+  for (const QSlider* s : window->rows().tools().findChildren<QSlider*>())
+    if (s->isVisible()) slider = s;
+  ASSERT_NE(slider, nullptr);
+  ASSERT_EQ(typed("12"), 12);
+  const QRect place = slider->geometry();
+  typed("99999");
+  EXPECT_EQ(slider->geometry(), place);
+  typed("12");
+  EXPECT_EQ(slider->geometry(), place);
+}
+
 TEST_F(BudgetFieldTest, TakesSlotsOrPercentAndNeverOnlyTheFirstDigits) {
   ASSERT_TRUE(settle());
   const int n_prompt = snapshot().n_prompt;

@@ -658,6 +658,38 @@ TEST_F(WhatIfTest, TheContextMenuOfACanvasOffersTheEdits) {
   menu->close();
 }
 
+TEST_F(WhatIfTest, TheContextMenuOfACanvasMeansTheTokenUnderTheMouse) {
+  CanvasWidget* atlas = window->canvas("atlas");
+  const auto ask = [&](int dx) {
+    const QPoint at(atlas->width() / 2 + dx, atlas->height() / 3);
+    for (const QPoint& to : {QPoint(4, 4), atlas->mapTo(window.get(), at)}) {
+      QCursor::setPos(window->mapToGlobal(to));
+      QTest::mouseMove(window->windowHandle(), to);
+    }
+    EXPECT_TRUE(waitFor([&] { return window->workspace().hover().token && window->workspace().hover().kv_head; }, 3000)) << dx;
+    QContextMenuEvent event(QContextMenuEvent::Mouse, at, atlas->mapToGlobal(at));
+    QApplication::sendEvent(atlas, &event);
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    ASSERT_NE(menu, nullptr);
+    EXPECT_TRUE(std::ranges::any_of(menu->actions(), [](const QAction* a) { return a->text().startsWith("&Evict") && a->isEnabled(); }));
+    QTest::keyClick(menu, Qt::Key_Escape);
+  };
+  viz::Selection s = window->workspace().selection();
+  s.lane = 4;
+  s.tokens.reset();
+  window->workspace().setSelection(s);
+  ask(0);
+  const auto& selection = window->workspace().selection();
+  ASSERT_TRUE(selection.tokens.has_value() && selection.layer && selection.kv_head);
+  const viz::TokenRange one = *selection.tokens;
+  EXPECT_EQ(one.first, one.last);
+  s = selection;
+  s.select({std::max(0, one.first - 3), one.last + 3});
+  window->workspace().setSelection(s);
+  ask(1);
+  EXPECT_EQ(selection.tokens, s.tokens) << "one of those selected: they all are meant";
+}
+
 TEST_F(WhatIfTest, AfterAContextMenuTheMouseLeavesACanvasAsEver) {
   CanvasWidget* atlas = window->canvas("atlas");
   const QPoint cell = atlas->mapTo(window.get(), atlas->rect().center());
