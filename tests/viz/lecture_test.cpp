@@ -274,6 +274,45 @@ TEST(AttentionPairsTest, ASlotCountsForAllItsTokensOnBothSides) {
   EXPECT_EQ(n_slots, 2 * static_cast<int>(sums.size()));
 }
 
+/// The sum over the first tokens stands above the rows of its slots: what those speak for counts in both, and it is said.
+TEST(AttentionPairsTest, TheSumOfACategoryCountsWhatItsSlotsSpeakForAsTheirRowsDo) {
+  const Snapshot s = synthetic::make_snapshot();
+  int n_merged = 0;
+  for (int step = 0; step < static_cast<int>(s.lanes[3].steps.size()); ++step)
+    for (const Category about : {Category::sink, Category::kept, Category::recent}) {
+      const HeadPick pick = pick_head(s, at(3, step));
+      const auto rows = attention_pairs(s, pick, 200, {}, about);
+      if (rows.empty() || !rows[0].whole) continue;
+      const HeadColumns columns = head_columns(s, pick);
+      double wanted = 0;
+      int n = 0, votes = 0;
+      for (int t = 0; t < columns.size(); ++t) {
+        if (columns.category[static_cast<std::size_t>(t)] != about) continue;
+        ++n;
+        for (const int member : slot_facts(pick, t).members) {
+          wanted += static_cast<double>(pick.values->reference_attention[static_cast<std::size_t>(member)]);
+          ++votes;
+        }
+      }
+      EXPECT_NEAR(rows[0].reference, wanted, 1e-9) << step;
+      EXPECT_EQ(rows[0].votes, votes > n ? votes : 0) << step;
+      n_merged += votes > n;
+      EXPECT_TRUE(about != Category::sink || lecture_facts(s, at(3, step)).at("sinks_votes").number == (votes > n ? votes : 0)) << step;
+    }
+  EXPECT_GT(n_merged, 0);
+}
+
+/// What a policy adds to ln p for keys that differ is no riddle beside a lesson that teaches ln p.
+TEST(SlotTest, ALogitBiasIsTheLogarithmOfTheVotesAndARest) {
+  SlotFacts slot;
+  slot.votes = 6;
+  for (const auto& [bias, words] :
+       {std::pair(std::log(6.0), "ln 6"), {0.0485, "ln 6 − 1.74"}, {2.0, "ln 6 + 0.208"}, {0.0, ""}, {kNotAvailable, ""}}) {
+    slot.bias = bias;
+    EXPECT_EQ(log_of_votes(slot), words) << bias;
+  }
+}
+
 TEST(LectureFactsTest, TheFramedTokenHasTheSharesOfItsRow) {
   const Snapshot s = synthetic::make_snapshot();
   Selection selection = at(3, 3);
@@ -491,6 +530,9 @@ TEST(PlainAtlasTest, TheMeantSlotShowsItsVotesAndWhatWentIn) {
   const Mark* votes = find_mark(*view, "votes", fmt::format("L2 H1 t{}", merged.slot));
   ASSERT_NE(votes, nullptr);
   EXPECT_THAT(votes->value, ::testing::StartsWith(fmt::format("{} votes", merged.votes)));
+  const std::string log = log_of_votes(slot_facts(pick, merged.slot));
+  EXPECT_THAT(log, ::testing::StartsWith(fmt::format("ln {}", merged.votes)));
+  EXPECT_THAT(votes->value, ::testing::EndsWith(" = " + log));
   EXPECT_GE(votes->min.x, 0);
   EXPECT_LE(votes->max.x, 720);
   const auto went_in = std::ranges::count_if(view->marks(), [](const Mark& m) { return m.kind == "went in"; });

@@ -27,12 +27,12 @@ Fact share(double v) { return std::isnan(v) ? Fact{std::string(kNotAvailableText
 
 /// What captions may name beside the sizes of known models.
 constexpr std::string_view kNames =
-    "head slots sinks heavy recent merged evicted new sinks_attention heavy_attention recent_attention merged_attention "
+    "head slots sinks sinks_votes heavy recent merged evicted new sinks_attention heavy_attention recent_attention merged_attention "
     "evicted_attention new_attention sinks_wanted heavy_wanted recent_wanted merged_wanted evicted_wanted new_wanted "
     "first_attention framed framed_attention framed_wanted lost lost_token lost_most votes votes_token votes_attention votes_wanted "
-    "votes_bias weighed member_token policy asked bytes full_bytes compared tokens prompt "
+    "votes_bias votes_log weighed member_token policy asked bytes full_bytes compared tokens prompt "
     "ratio limited kl apart mean_apart says reference_says held fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
-    "choice_p reference_choice reference_p reference_p_here after differ runs closest worst best_kl worst_kl several tie alike "
+    "choice_p reference_choice reference_p reference_p_here after differ runs closest worst best_kl worst_kl several tie all_say alike "
     "unlike heads heads_differ layers kv_heads model";
 
 double or_zero(double v) { return std::isnan(v) ? 0 : v; }
@@ -51,15 +51,6 @@ std::vector<double> paid(const HeadRecord& head, int n_tokens) {
   for (std::size_t i = 0; i < head.attended.size() && i < head.attention.size(); ++i)
     if (head.attended[i] < n_tokens) out[static_cast<std::size_t>(head.attended[i])] = static_cast<double>(head.attention[i]);
   return out;
-}
-
-/// Sum of attention over the tokens of one category; NaN where attention was not captured.
-double attention_of(const HeadColumns& columns, const std::vector<double>& attention, bool captured, Category c) {
-  if (!captured) return kNotAvailable;
-  double sum = 0;
-  for (int t = 0; t < columns.size(); ++t)
-    if (columns.category[static_cast<std::size_t>(t)] == c) sum += attention[static_cast<std::size_t>(t)];
-  return sum;
 }
 
 void habit_facts_of(Facts& f, const Snapshot& s, const HeadRecord& head) {
@@ -104,6 +95,25 @@ Shares shares_by_slot(const HeadPick& pick, const HeadColumns& columns) {
   return out;
 }
 
+/// All tokens of a category: what draws attention here, and with every token in place. A slot counts for all that it speaks for, as in its
+/// own row.
+struct CategorySum {
+  double here = 0, all = kNotAvailable;
+  int n = 0, votes = 0;
+};
+CategorySum sum_of(const Shares& shares, const HeadColumns& columns, Category about) {
+  CategorySum out;
+  if (!shares.all.empty()) out.all = 0;
+  for (std::size_t t = 0; t < columns.category.size(); ++t) {
+    if (columns.category[t] != about) continue;
+    ++out.n;
+    out.votes += std::max(1, static_cast<int>(columns.votes[t]));
+    out.here += shares.here[t];
+    if (!shares.all.empty()) out.all += shares.all[t];
+  }
+  return out;
+}
+
 /// Sum over these tokens; NaN where it was not captured.
 double sum_over(std::span<const int> tokens, const std::vector<double>& attention) {
   if (attention.empty()) return kNotAvailable;
@@ -124,8 +134,9 @@ void merge_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick, int n_tok
   const SlotFacts slot = slot_facts(pick, merged.slot);
   f["votes_attention"] = share(head.attention.empty() ? kNotAvailable : sum_over(slot.members, paid(head, n_tokens)));
   f["votes_wanted"] = share(sum_over(slot.members, wanted(pick, n_tokens)));
-  f["votes_bias"] = {format_number(slot.bias), slot.bias};
-  f["weighed"] = count(slot.bias > 0 ? 1 : 0);
+  f["votes_bias"] = {format_change(slot.bias), slot.bias};
+  f["votes_log"] = word(log_of_votes(slot));
+  f["weighed"] = count(slot.bias != 0 && !std::isnan(slot.bias) ? 1 : 0);
 }
 
 void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
@@ -135,21 +146,22 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   f["head"] = word("layer " + std::to_string(head.layer) + ", head " + std::to_string(head.kv_head));
   habit_facts_of(f, s, head);
   f["slots"] = count(static_cast<std::int64_t>(head.pos.size()));
-  const auto number = [&](Category c) { return std::count(columns.category.begin(), columns.category.end(), c); };
   const std::pair<const char*, Category> kinds[] = {{"sinks", Category::sink},      {"heavy", Category::kept},
                                                     {"recent", Category::recent},   {"merged", Category::merged},
                                                     {"evicted", Category::evicted}, {"new", Category::fresh}};
   const bool captured = !head.attention.empty();
-  const std::vector<double> attention = paid(head, n), reference = wanted(pick, n);
+  const Shares shares = shares_by_slot(pick, columns);
   for (const auto& [name, category] : kinds) {
-    f[name] = count(number(category));
-    f[std::string(name) + "_attention"] = share(attention_of(columns, attention, captured, category));
-    f[std::string(name) + "_wanted"] = share(attention_of(columns, reference, !reference.empty(), category));
+    const CategorySum sum = sum_of(shares, columns, category);
+    f[name] = count(sum.n);
+    f[std::string(name) + "_attention"] = share(captured ? sum.here : kNotAvailable);
+    f[std::string(name) + "_wanted"] = share(sum.all);
+    if (category == Category::sink) f["sinks_votes"] = count(sum.votes > sum.n ? sum.votes : 0);
   }
   f["evicted_wanted"] = share(head.reference_attention.empty()
                                   ? kNotAvailable
                                   : head.attention_loss);  // of those whose slot this query missed, not of one that left after it
-  f["first_attention"] = share(captured && n > 0 ? attention.front() : kNotAvailable);
+  f["first_attention"] = share(captured && n > 0 ? paid(head, n).front() : kNotAvailable);
   std::vector<double> by_hand = columns.lost;
   const std::vector<char> own = evicted_by_hand(*pick.run, n);
   for (int t = 0; t < n; ++t)
@@ -290,6 +302,9 @@ void comparison_facts_of(Facts& f, const Snapshot& s, int step) {
   f["worst"] = word(worst->name);
   f["best_kl"] = {nats_for_people(best->kl), best->kl};
   f["worst_kl"] = {nats_for_people(worst->kl), worst->kl};
+  const std::string all = answer_text(s, s.lanes.front());
+  const bool equal = std::ranges::all_of(s.lanes, [&](const LaneSnapshot& lane) { return answer_text(s, lane) == all; });
+  f["all_say"] = word(equal ? all : std::string());
   f["several"] = count(group.size() > 1 ? 1 : 0);
   // "Less than 0.001 than less than 0.001" is no difference that can be seen.
   f["tie"] = count(group.size() > 1 && f["best_kl"].text == f["worst_kl"].text ? 1 : 0);
@@ -366,15 +381,15 @@ std::string fill_in(std::string_view text, const Facts& facts) {
 namespace {
 
 /// All that a scene is about as one row, in the numbers of its caption.
-std::optional<PairRow> whole_row(const HeadPick& pick, const HeadColumns& columns, Category about) {
+std::optional<PairRow> whole_row(const HeadPick& pick, const HeadColumns& columns, const Shares& shares, Category about) {
   PairRow row;
   row.whole = true;
-  const std::vector<double> here = paid(*pick.values, columns.size()), all = wanted(pick, columns.size());
-  const auto n = std::ranges::count(columns.category, about);
-  if (n == 0) return std::nullopt;
-  row.label = format_count(n) + " " + category_word(*pick.run, about) + (about == Category::sink && n > 1 ? "s" : "");
-  row.reference = attention_of(columns, all, !all.empty(), about);
-  row.lane = attention_of(columns, here, true, about);
+  const CategorySum sum = sum_of(shares, columns, about);
+  if (sum.n == 0) return std::nullopt;
+  row.label = format_count(sum.n) + " " + category_word(*pick.run, about) + (about == Category::sink && sum.n > 1 ? "s" : "");
+  row.reference = sum.all;
+  row.lane = sum.here;
+  if (sum.votes > sum.n) row.votes = sum.votes;
   if (about != Category::evicted) return row;
   row.state = PairRow::State::gone;
   if (!pick.values->reference_attention.empty()) row.reference = pick.values->attention_loss;  // as captions have it
@@ -409,7 +424,7 @@ std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, in
   const std::vector<double>&here = shares.here, &all = shares.all;
   const int slot = about == Category::merged ? telling_merge(s, pick).slot : -1;  // it is the token that is meant
   if (about && about != Category::merged)
-    if (std::optional<PairRow> whole = whole_row(pick, columns, *about)) rows.push_back(std::move(*whole));
+    if (std::optional<PairRow> whole = whole_row(pick, columns, shares, *about)) rows.push_back(std::move(*whole));
   for (const std::size_t t : most_read(shares, static_cast<std::size_t>(n) - rows.size(), slot, slot >= 0 ? -1 : also.value_or(-1))) {
     PairRow row;
     row.whole = slot >= 0 && t == static_cast<std::size_t>(slot);

@@ -282,6 +282,14 @@ double merged_bias(const MergeDetail& detail) {
   return votes > 0 ? std::log(static_cast<double>(votes)) + detail.extra : kNotAvailable;
 }
 
+std::string log_of_votes(const SlotFacts& slot) {
+  if (slot.votes < 1 || std::isnan(slot.bias) || slot.bias == 0) return {};
+  const double rest = slot.bias - std::log(slot.votes);
+  constexpr double kSame = 0.005;  // beside a logarithm in three digits
+  const std::string ln = "ln " + std::to_string(slot.votes);
+  return std::abs(rest) < kSame ? ln : ln + (rest < 0 ? " − " : " + ") + format_number(std::abs(rest));
+}
+
 double param_number(const LaneSnapshot& lane, const char* key) {
   for (const ParamText& param : lane.params) {
     if (param.key != key) continue;

@@ -124,6 +124,10 @@ std::string protection_of(const LaneSnapshot& run, const HeadRecord& head, std::
 /// ln P + extra of a merge, with P the sum of the members' votes.
 double merged_bias(const MergeDetail& detail);
 
+/// The slot's logit bias as the logarithm of its votes and what the policy adds to that, "ln 6 − 1.74": the mean of keys that differ draws
+/// another share than they did. Empty: no bias, or none is known.
+std::string log_of_votes(const SlotFacts& slot);
+
 /// A parameter of the lane as a number; NaN if there is none or it is not a number.
 double param_number(const LaneSnapshot& lane, const char* key);
 

@@ -32,7 +32,8 @@ bool draw_votes(Painter& p, const AtlasScene& s, float y) {
     p.frame_rect(cell, t.text, p.px(1));
     p.mark("went in", fmt::format("{} t{}", head, token), cell, fmt::format("lives on in t{}", slot.pos));
   }
-  const std::string bias = std::isnan(slot.bias) ? std::string() : ", logit +" + format_number(slot.bias);
+  const std::string log = log_of_votes(slot);
+  const std::string bias = std::isnan(slot.bias) ? "" : ", logit " + (log.empty() ? "+0" : format_change(slot.bias) + " = " + log);
   const std::string words = fmt::format("×{}{}", slot.votes, bias);
   const float width = p.width_of(Face::caption, words) + p.px(8), height = p.line_height(Face::caption) + p.px(2);
   const float x = std::clamp(s.axis.x_of(slot.pos) - width / 2, s.axis.x0, std::max(s.axis.x0, s.axis.x1 - width));
