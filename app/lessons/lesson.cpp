@@ -157,7 +157,7 @@ void check_facts(const Scene& scene, const JsonCursor& where) {
 }
 
 Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesson) {
-  only_keys(o, {"id", "name", "stage", "run", "answer", "read", "look", "emphasis", "needs", "page", "variants", "notes"});
+  only_keys(o, {"id", "name", "stage", "run", "answer", "read", "look", "emphasis", "mark", "needs", "page", "variants", "notes"});
   Scene s;
   s.id = o.text_or("id", "", kMostName);
   if (s.id.empty()) throw Error(fmt::format("{}.id: expected a scene with an \"id\", got none", o.where()));
@@ -169,6 +169,8 @@ Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesso
   if (s.answer && s.read) o.at("read").fail("no \"answer\" beside it: one step is shown");
   s.emphasis = category_of(o);
   take_look(s, o);
+  if (o.given("mark"))
+    s.mark = static_cast<Scene::Part>(place_of(o.at("mark"), "", std::array{"budget", "text", "heads", "attention", "next"}));
   const std::size_t page = o.given("page") ? place_of(o.at("page"), "", std::array{"lecture", "compare", "memory"}) : 0;
   s.compare = page == 1;
   s.memory = page == 2;

@@ -31,6 +31,8 @@ struct Scene {
   /// alone; merging: the head that merged most; sink: the head that pays most to the first tokens, and those where they are emphasised;
   /// reads: the head that pays most to a word far back which it has; habit: the head in which `habit` is strongest.
   enum class Look { stay, loss, changed, differs, merging, sink, reads, habit };
+  /// The part of the screen that is marked: where the numbers of the caption stand.
+  enum class Part { budget, text, heads, attention, next };
   struct Variant {
     std::vector<std::string> conditions;  // names of facts that must hold; empty: always
     std::string message, text;            // the first words, and the rest; {names} stand for facts
@@ -44,6 +46,7 @@ struct Scene {
   std::optional<Category> emphasis;
   Look look = Look::stay;
   viz::Habit habit = viz::Habit::sink;
+  std::optional<Part> mark;
   bool compare = false;            // on the page of the comparison
   bool memory = false;             // what a cache takes in models that people know, in place of the panels of the run
   std::vector<std::string> needs;  // facts without which there is nothing to show: paging leaves the scene out

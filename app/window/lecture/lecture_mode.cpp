@@ -209,6 +209,9 @@ void LectureMode::connectGuide() {
     if (!m_handout->running()) m_rows.say(words);
   });
   connect(m_guide, &LectureGuide::sceneChanged, this, [this] {
+    const std::optional<Scene::Part> mark = m_guide->scene() < m_guide->nScenes() ? m_guide->at(m_guide->scene()).mark : std::nullopt;
+    m_page->setMarked(mark);
+    m_row->setMarked(mark == Scene::Part::budget);
     if (!m_on || m_guide->scene() >= m_guide->nScenes()) return;
     m_rows.messages().clear();  // what was said of the scene before
     m_atlas->takeKey("0");      // and what was looked at closely

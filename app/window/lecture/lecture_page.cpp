@@ -11,6 +11,7 @@
 #include "app/window/help/glossary.h"
 #include "app/window/lecture/lecture_bars.h"
 #include "app/window/lecture/lecture_memory.h"
+#include "app/window/look/restyle.h"
 #include "app/window/panels/prompt/prompt_editor_colours.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/session/hand/hand_edits.h"
@@ -176,6 +177,17 @@ void LecturePage::applyType() {
 void LecturePage::showMemory(bool on) {
   m_memory_panel->setVisible(on);
   for (QWidget* panel : {m_text_panel, m_atlas_panel, m_attention_panel, m_next_panel}) panel->setVisible(!on);
+}
+
+void LecturePage::setMarked(std::optional<Scene::Part> part) {
+  const std::pair<LecturePanel*, Scene::Part> panels[] = {{m_text_panel, Scene::Part::text},
+                                                          {m_atlas_panel, Scene::Part::heads},
+                                                          {m_attention_panel, Scene::Part::attention},
+                                                          {m_next_panel, Scene::Part::next}};
+  for (const auto& [panel, of] : panels) {
+    panel->setProperty("marked", part == of);
+    restyle(*panel);
+  }
 }
 
 void LecturePage::setHeadBefore(const std::optional<viz::Selection>& head) {

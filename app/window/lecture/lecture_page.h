@@ -6,6 +6,7 @@
 #include <QFrame>
 #include <QLabel>
 
+#include "app/lessons/lesson.h"
 #include "viz/selection.h"
 
 class QBoxLayout;
@@ -73,6 +74,8 @@ class LecturePage : public QWidget {
   void showMemory(bool on);
   LectureMemory& memory() { return *m_memory; }
   /// The scene before was about this head, and now it is another one.
+  /// The panel that the scene speaks of is framed; the budget stands in the row above.
+  void setMarked(std::optional<Scene::Part> part);
   void setHeadBefore(const std::optional<viz::Selection>& head);
 
  protected:

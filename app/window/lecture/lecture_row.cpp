@@ -19,6 +19,7 @@
 #include <QStyle>
 #include <QToolButton>
 
+#include "app/window/look/restyle.h"
 #include "app/window/panels/policy/budget_slider.h"
 #include "app/window/rows/playback.h"
 #include "app/window/rows/rows.h"
@@ -116,6 +117,11 @@ void LectureRow::setOnPaper(bool on) {
        {static_cast<QWidget*>(m_slider), static_cast<QWidget*>(m_back), static_cast<QWidget*>(m_play), static_cast<QWidget*>(m_forward),
         static_cast<QWidget*>(m_ghosts), static_cast<QWidget*>(m_menu), static_cast<QWidget*>(m_leave)})
     w->setVisible(!on);
+}
+
+void LectureRow::setMarked(bool on) {
+  m_slots->setProperty("marked", on);
+  restyle(*m_slots);
 }
 
 void LectureRow::takeMenus(const QMenuBar& menus) { m_menu->menu()->addActions(menus.actions()); }

@@ -35,6 +35,8 @@ class LectureRow : public QFrame {
   void takeMenus(const QMenuBar& menus);
   /// For a picture: without what can be pressed.
   void setOnPaper(bool on);
+  /// The scene speaks of the budget.
+  void setMarked(bool on);
   QSlider* budgetSlider() const { return m_slider; }
   QToolButton* menuButton() const { return m_menu; }
 

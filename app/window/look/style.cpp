@@ -164,8 +164,10 @@ QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; border: 
 #lectureRow { background: %window%; border-bottom: 1px solid %line%; }
 #lectureCaption { background: %panel%; border-top: 1px solid %line%; }
 #lecturePanel { background: %panel%; border: 1px solid %line%; border-radius: 5px; }
+#lecturePanel[marked="true"] { border-color: %accent%; }
 #lectureTitle { font-size: 14px; font-weight: bold; }
 #lectureFacts { font-size: 14px; color: %secondary%; }
+#lectureFacts[marked="true"] { color: %accent%; }
 #lecturePanel QPushButton#chipActive { font-size: 14px; }
 #lectureRow QLabel, #lectureRow QComboBox, #lectureRow QPushButton, #lectureCaption QPushButton { font-size: 16px; }
 #lectureSmall { font-size: 16px; color: %secondary%; }

@@ -3,6 +3,7 @@
 
 #include <QDir>
 
+#include "app/window/lecture/lecture_caption.h"
 #include "app/window/lecture/lecture_guide.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
@@ -22,6 +23,11 @@ class LessonTest : public LectureTest {
   void open(const QString& path) {
     mode().openLesson(path);
     ASSERT_TRUE(arrived());
+  }
+  /// What is on the screen, without the words below it.
+  QImage aboveCaption() {
+    const QImage whole = window->exports().picture().toImage();
+    return whole.copy(0, 0, whole.width(), static_cast<int>(mode().caption().mapTo(window.get(), QPoint()).y() * whole.devicePixelRatio()));
   }
   void picture(const QString& name) {
     const QString folder = qEnvironmentVariable("KVSCOPE_STORY_PICTURES");

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the captions of the built-in lessons name is to be seen without touching anything.
+#include <QLabel>
+#include <QMenu>
 #include <QRegularExpression>
+#include <QToolButton>
 #include <QToolTip>
 
+#include "app/window/lecture/lecture_answer.h"
 #include "app/window/lecture/lecture_caption.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/panels/prompt/prompt_panel_samples.h"
+#include "app/window/rows/passing_words.h"
 #include "app/window/rows/rows.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
@@ -147,6 +152,22 @@ TEST_F(LessonTest, AskedWhyOverAComparisonTheRunThatLostTheTokenAnswers) {
   press(Qt::Key_W);
   EXPECT_FALSE(mode().caption().text().startsWith("Why"));
 }
+
+/// Scenes about the user's own text: the first two show one head of one run.
+TEST_F(LessonTest, ASceneAboutTheBudgetMarksIt) {
+  openSample();
+  window->showPage(MainWindow::Page::lecture);
+  open(builtInLesson(0));
+  const QImage cache = aboveCaption();
+  EXPECT_FALSE(slotLabel().property("marked").toBool());
+  press(Qt::Key_PageDown);
+  ASSERT_TRUE(arrived());
+  ASSERT_EQ(id(), "budget");
+  EXPECT_TRUE(slotLabel().property("marked").toBool());
+  EXPECT_NE(aboveCaption(), cache);
+}
+
+/// A presenter's remote control has two keys to page with.
 
 }  // namespace
 }  // namespace kvscope
