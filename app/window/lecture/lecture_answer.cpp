@@ -29,14 +29,20 @@ QSize LectureAnswer::sizeHint() const { return {px(*this, 300), px(*this, kRow *
 
 void LectureAnswer::refresh() {
   m_cells.clear();
-  if (const LaneSnapshot* lane = m_workspace.lane()) m_cells = generatedCells(m_workspace.snapshot(), *lane);
+  // While the text is read nobody has asked yet.
+  const StepRecord* step = m_workspace.stepRecord();
+  m_unread = step != nullptr && step->position < m_workspace.snapshot().n_prompt - 1;
+  if (const LaneSnapshot* lane = m_workspace.lane(); lane != nullptr && !m_unread) m_cells = generatedCells(m_workspace.snapshot(), *lane);
   QStringList full, own;
   for (const GeneratedCell& cell : m_cells) {
     full << cell.reference;
     own << cell.says;
   }
   setToolTip(m_cells.empty() ? QString() : QString("What follows the text, %1 tokens: Left and Right go through them").arg(m_cells.size()));
-  setAccessibleDescription(both() ? QString("full cache: %1; this run: %2").arg(full.join(' '), own.join(' ')) : full.join(' '));
+  if (m_unread)
+    setAccessibleDescription("no answer yet: the text is still being read");
+  else
+    setAccessibleDescription(both() ? QString("full cache: %1; this run: %2").arg(full.join(' '), own.join(' ')) : full.join(' '));
   update();
 }
 
@@ -99,7 +105,7 @@ void LectureAnswer::paintEvent(QPaintEvent*) {
   painter.setRenderHint(QPainter::Antialiasing);
   const viz::Theme& theme = m_workspace.theme();
   if (m_workspace.stale()) painter.setOpacity(0.8);
-  if (m_cells.empty()) return;
+  if (m_cells.empty() && !m_unread) return;
   const QColor changed = toColor(theme.changed), text = toColor(theme.text);
   const double radius = px(*this, 3);
   const int chip = px(*this, kChip), row = px(*this, kRow), label = labelWidth() - px(*this, 12);
@@ -107,6 +113,11 @@ void LectureAnswer::paintEvent(QPaintEvent*) {
   painter.setPen(toColor(theme.secondary));
   paintLine(painter, QRect(0, 0, label, chip), Qt::AlignLeft, "full cache");
   if (both() && m_workspace.lane()) paintLine(painter, QRect(0, row, label, chip), Qt::AlignLeft, qs(m_workspace.lane()->title));
+  if (m_unread) {
+    const QRect room(labelWidth(), 0, width() - labelWidth(), (both() ? row : 0) + chip);
+    return paintLine(painter, room, Qt::AlignLeft,
+                     fitting(painter.fontMetrics(), room.width(), {"no answer yet: the text is being read", "no answer yet"}));
+  }
   const Shown those = shown();
   const QRect middle(0, 0, width(), (both() ? row : 0) + chip);
   if (those.first > 0) paintLine(painter, middle.adjusted(labelWidth(), 0, 0, 0), Qt::AlignLeft, QString("+%1 …").arg(those.first));

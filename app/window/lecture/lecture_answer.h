@@ -45,6 +45,7 @@ class LectureAnswer : public QWidget {
 
   Workspace& m_workspace;
   std::vector<GeneratedCell> m_cells;
+  bool m_unread = false;  // the text is, at the step shown
 };
 
 }  // namespace kvscope

@@ -167,6 +167,25 @@ TEST_F(LessonTest, ASceneAboutTheBudgetMarksIt) {
   EXPECT_NE(aboveCaption(), cache);
 }
 
+TEST_F(LessonTest, TheAnswerIsEmptyUntilTheQuestionIsRead) {
+  window->resize(1280, 800);
+  open(builtInLesson(8));
+  const auto* answer = mode().page().findChild<LectureAnswer*>();
+  ASSERT_NE(answer, nullptr);
+  const auto shown = [&](const char* scene) {
+    guide().goTo(QString(scene));
+    EXPECT_TRUE(arrived());
+    return !answer->rectOf(0).isEmpty();
+  };
+  EXPECT_TRUE(shown("once"));
+  EXPECT_FALSE(shown("stream")) << "half of the text";
+  EXPECT_TRUE(answer->accessibleDescription().contains("no answer yet"));
+  press(Qt::Key_End);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(answer->rectOf(0).isEmpty()) << "the latest step";
+  EXPECT_TRUE(shown("stream-answer"));
+}
+
 /// A presenter's remote control has two keys to page with.
 
 }  // namespace
