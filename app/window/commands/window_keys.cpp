@@ -25,8 +25,10 @@ bool leaveText(MainWindow& w) {
   return true;
 }
 
-/// Esc: text or field, maximised panel, range of steps, page, play, computing. A lecture it leaves where it is, on every page of it: a key
-/// too many must neither page nor end one.
+bool computes(MainWindow& w) { return w.workspace().snapshot().phase == RunPhase::computing || w.model().runs.running() != nullptr; }
+
+/// Esc: text or field, maximised panel, range of steps, page, play, computing. A lecture it leaves from every page of it, once there is
+/// nothing else to end: a presenter's remote control has no other key for that.
 void back(MainWindow& w) {
   if (leaveText(w)) return;
   Playback& playback = w.model().playback;
@@ -41,8 +43,10 @@ void back(MainWindow& w) {
     w.showPage(Page::inspect);
   else if (playback.playing())
     playback.play(false);
-  else
+  else if (!lecture || computes(w))
     w.runActions().stop();
+  else
+    w.lectureMode().leave();
 }
 
 /// What a presenter's remote control sends besides Page Up and Page Down.

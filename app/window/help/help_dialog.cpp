@@ -62,7 +62,7 @@ std::vector<KeyHelp> canvasKeys() {
       {"Window", "hatch what leaves next", "G"},
       {"Lecture", "next scene, scene before", "Space, Page Down; Page Up"},
       {"Lecture", "black screen; any key returns", "B, full stop"},
-      {"Lecture", "stop what is written, played or computed; the scene stays", "Esc"},
+      {"Lecture", "end what is written, played or computed, then the lecture", "Esc"},
       {"Lecture", "first step, latest step; in the atlas token", "Home, End"},
       {"Lecture", "generate, as everywhere: no start of a show", "F5"},
       {"Lecture", "select the cell, extend the selection", "Enter, Shift+Enter"},

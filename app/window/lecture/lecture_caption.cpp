@@ -226,7 +226,8 @@ void LectureCaption::refresh() {
     QAccessible::updateAccessibility(&said);
   }
   const int small = px(*this, 16);
-  const QString where = QString("Scene %1 of %2").arg(m_guide.scene() + 1).arg(m_guide.nScenes());
+  const bool begins = m_guide.scene() == 0 && m_guide.lesson().staged();  // paging leads here from the lesson before
+  const QString where = QString(begins ? "New lesson · %1 of %2" : "Scene %1 of %2").arg(m_guide.scene() + 1).arg(m_guide.nScenes());
   m_where->setText(where);
   const QString lesson = qs(m_guide.lesson().name);
   m_lessons->ensurePolished();
@@ -242,11 +243,15 @@ void LectureCaption::refresh() {
     const int key = QFontMetrics(m_keys->font()).horizontalAdvance("   N   ");
     const int room = px(*this, kName) - key;
     m_next->setText(metrics.elidedText("Next: " + m_next_name, Qt::ElideRight, room));
-    m_next->setToolTip(QString("Next lesson: %1 (N)").arg(m_next_name));
+    m_next->setToolTip(QString(m_guide.lesson().staged() ? "Next lesson: %1 (Page Down, N)" : "Next lesson: %1 (N)").arg(m_next_name));
     m_next->setAccessibleName(m_next->toolTip());
   }
-  m_keys->setText(keyCap(theme, on ? "N" : last ? "PgUp" : "PgDn", small));
-  m_keys->setAccessibleName(on ? "N: the next lesson" : last ? "Page Up: the scene before" : "Page Down: the next scene");
+  const bool own = !m_guide.lesson().staged();  // paging does not lead away from the user's text
+  m_keys->setText(keyCap(theme, on && own ? "N" : last && !on ? "Esc" : "PgDn", small));
+  m_keys->setAccessibleName(on && own ? "N: the next lesson"
+                            : on      ? "Page Down: the next lesson"
+                            : last    ? "Esc: leaves the lecture"
+                                      : "Page Down: the next scene");
 }
 
 }  // namespace kvscope

@@ -162,7 +162,8 @@ void LectureGuide::goTo(const QString& id) {
 
 void LectureGuide::page(int by) {
   m_left_out.clear();
-  if (m_scene + by >= 0 && m_scene + by < nScenes()) enter(m_scene + by, by);
+  if (m_scene + by < 0 || m_scene + by >= nScenes()) return pastEnd(by);
+  enter(m_scene + by, by);
 }
 
 /// direction: of paging, which passes by what has no point; 0: this scene is meant.

@@ -52,6 +52,8 @@ class LectureGuide : public QObject {
   void lessonChanged();
   void sceneChanged();
   void captionChanged();
+  /// Paging has come to an end of the lesson: 1 the last scene, -1 the first.
+  void pastEnd(int by);
   /// The scene is on the screen.
   void arrived();
   /// Paging passed scenes by that have nothing to show here: which, and what is missing.

@@ -124,7 +124,7 @@ LectureMode::LectureMode(WindowModel& model, WindowRows& rows, Canvases& canvase
   takeLesson(model.options.scenes.empty() ? builtInLesson(0) : qs(model.options.scenes));
   m_enlarged = {m_row, m_page, m_caption, &rows.search(), &rows.notices(), &rows.messages(), &rows.passing(), pages.widget(Page::compare)};
   connectGuide();
-  connect(m_row, &LectureRow::leaveRequested, this, [this] { m_pages.show(Page::inspect); });
+  connect(m_row, &LectureRow::leaveRequested, this, &LectureMode::leave);
   connect(m_row, &LectureRow::ghostsToggled, this, [this](bool on) { m_model.workspace.setGhostSteps(on ? m_ghost_choice : 0); });
   connect(&model.workspace, &Workspace::themeChanged, this, [this] {
     if (m_on) applyScale(true);
@@ -179,6 +179,23 @@ void LectureMode::openLesson(const QString& path) {
   }
 }
 
+/// Paging goes on with the next lesson, or back to the one before. Over the user's own text it does not: a lesson would take its place.
+void LectureMode::pageOn(int by) {
+  if (!m_on || m_handout->running()) return;
+  const QString path = by > 0 ? m_files->next() : m_files->before();
+  if (by > 0 && path.isEmpty()) return m_rows.say("This was the last scene. Esc leaves the lecture.");
+  if (by > 0 && !m_guide->lesson().staged())
+    return m_rows.say("This was the last scene. N begins the next lesson, with a text of its own.");
+  if (path.isEmpty()) return;
+  openLesson(path);
+  if (by < 0) m_guide->goTo(m_guide->nScenes() - 1);
+}
+
+void LectureMode::leave() {
+  if (m_aside) Q_EMIT backRequested();
+  if (m_on) m_pages.show(Page::inspect);
+}
+
 void LectureMode::openFirstLesson() { openLesson(builtInLesson(1)); }
 
 void LectureMode::setAside(bool on) {
@@ -203,6 +220,7 @@ void LectureMode::connectGuide() {
     connect(m_guide, signal, m_page, [this] { m_page->setHeadBefore(m_guide->headBefore()); });
   connect(m_guide, &LectureGuide::sceneChanged, m_page,
           [this] { m_page->showMemory(m_guide->scene() < m_guide->nScenes() && m_guide->at(m_guide->scene()).memory); });
+  connect(m_guide, &LectureGuide::pastEnd, this, &LectureMode::pageOn);
   followHandout();
   connect(m_guide, &LectureGuide::arrived, this, &LectureMode::showMeant);
   connect(m_guide, &LectureGuide::leftOut, this, [this](const QString& words) {

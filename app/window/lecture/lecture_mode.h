@@ -77,6 +77,8 @@ class LectureMode : public QObject {
   void openLesson(const QString& path);
   /// The first lesson with text and runs of its own.
   void openFirstLesson();
+  /// To what the user had, where a lesson took its place.
+  void leave();
   void toggleGhosts();
   void toggleCompare();  // and back to where it was called
 
@@ -91,6 +93,7 @@ class LectureMode : public QObject {
   void showMeant();
   void takeLesson(const QString& path);
   void askWhy();
+  void pageOn(int by);
   void followLesson();
   void showNotes();
   void writeHandout();

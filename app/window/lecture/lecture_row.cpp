@@ -85,7 +85,7 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
   m_ghosts = button("Hatch what leaves next (G)");
   m_ghosts->setCheckable(true);
   m_menu = button("All menus (F10)");
-  m_leave = button("Leave the lecture (Alt+1)");
+  m_leave = button("Leave the lecture (Esc): your own text, runs and place come back");
   m_menu->setMenu(new QMenu(m_menu));
   m_menu->setPopupMode(QToolButton::InstantPopup);
 

@@ -48,13 +48,20 @@ void LessonFiles::fillMenu(Commands& commands, QMenu* menu) {
       const Lesson lesson = read_lesson(path);
       QStringList scenes;
       for (const Scene& scene : lesson.scenes) scenes << qs(scene.name);
-      commands.add(menu, {qs(lesson.name), {}, [this, path = qs(path)] { Q_EMIT openRequested(path); }, qs(lesson.about), scenes});
+      QAction* item =
+          commands.add(menu, {qs(lesson.name), {}, [this, path = qs(path)] { Q_EMIT openRequested(path); }, qs(lesson.about), scenes});
+      item->setCheckable(true);
+      item->setData(qs(path));
+      connect(item, &QAction::triggered, this, &LessonFiles::markShown);  // it may be refused
+      m_items << item;
     } catch (const Error& error) {
       qWarning("%s", error.what());
     }
   }
   m_own_end = menu->addSeparator();
   connect(menu, &QMenu::aboutToShow, this, [this, menu] { listOwn(menu); });
+  connect(&m_guide, &LectureGuide::lessonChanged, this, &LessonFiles::markShown);
+  markShown();
   QWidget* over = &commands.window();
   commands.add(menu, {"&Open lesson…", {}, [this, over] { open(over); }, "A text file with scenes; a drop on the window does the same"});
   commands.add(menu, {"&Save a copy of this lesson…", {}, [this, over] { saveCopy(over); }, "A beginning for one of your own"});
@@ -70,6 +77,8 @@ void LessonFiles::listOwn(QMenu* menu) {
       const Lesson lesson = read_lesson(path.toStdString());
       if (m_own_items.isEmpty()) m_own_items << menu->insertSeparator(m_own_end);
       auto* item = new QAction(qs(lesson.name).replace('&', "&&"), menu);
+      item->setCheckable(true);
+      item->setData(path);
       item->setToolTip(path);
       connect(item, &QAction::triggered, this, [this, path] { Q_EMIT openRequested(path); });
       menu->insertAction(m_own_end, item);
@@ -78,6 +87,7 @@ void LessonFiles::listOwn(QMenu* menu) {
       continue;  // it is listed again once it is back
     }
   }
+  markShown();
 }
 
 QString LessonFiles::folder() const { return m_folder.isEmpty() ? usualFolder() : m_folder; }
@@ -96,6 +106,21 @@ QString LessonFiles::next() const {
   const std::vector<std::string>& all = built_in_lessons();
   const auto it = place_of(m_guide.lesson().path);
   return it == all.end() || it + 1 == all.end() ? QString() : qs(*(it + 1));
+}
+
+QString LessonFiles::before() const {
+  const std::vector<std::string>& all = built_in_lessons();
+  const auto it = place_of(m_guide.lesson().path);
+  return it == all.end() || it - all.begin() < 2 ? QString() : qs(*(it - 1));
+}
+
+/// Which of them runs.
+void LessonFiles::markShown() {
+  const auto same = [this](const QAction* item) {
+    return QFileInfo(item->data().toString()).canonicalFilePath() == QFileInfo(qs(m_guide.lesson().path)).canonicalFilePath();
+  };
+  for (const QList<QAction*>* items : {&m_items, &m_own_items})
+    for (QAction* item : *items) item->setChecked(same(item));
 }
 
 void LessonFiles::open(QWidget* over) {

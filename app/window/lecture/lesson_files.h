@@ -29,6 +29,8 @@ class LessonFiles : public QObject {
   void setShown(const QString& path);
   /// The lesson that comes after the one shown among those of the program; empty: there is none.
   QString next() const;
+  /// The one before; empty: there is none, or it is about the user's own text.
+  QString before() const;
   /// How a lesson is written, with every fact and its value on the screen now, as Markdown.
   QString guideText() const;
 
@@ -42,12 +44,14 @@ class LessonFiles : public QObject {
   void saveCopy(QWidget* over);
   void showGuide(QWidget* over);
   void listOwn(QMenu* menu);
+  void markShown();
 
   const LectureGuide& m_guide;
   const Workspace& m_workspace;
   QSettings* m_settings;
   QString m_folder;
   QStringList m_own;            // files of the user's lessons, the newest first
+  QList<QAction*> m_items;      // of the program's, in their order
   QList<QAction*> m_own_items;  // in the menu, before m_own_end
   QAction* m_own_end = nullptr;
 };

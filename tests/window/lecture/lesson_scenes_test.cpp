@@ -187,6 +187,89 @@ TEST_F(LessonTest, TheAnswerIsEmptyUntilTheQuestionIsRead) {
 }
 
 /// A presenter's remote control has two keys to page with.
+TEST_F(LessonTest, PagingGoesOnWithTheNextLessonAndBack) {
+  window->resize(1280, 800);
+  open(builtInLesson(5));
+  const auto* where = mode().caption().findChild<QLabel*>("lectureSmall");
+  const auto last = [this] {
+    guide().goTo(guide().nScenes() - 1);
+    EXPECT_TRUE(arrived());
+  };
+  last();
+  press(Qt::Key_PageDown);
+  ASSERT_TRUE(arrived());
+  EXPECT_EQ(guide().lesson().path, builtInLesson(6).toStdString());
+  EXPECT_EQ(guide().scene(), 0);
+  EXPECT_EQ(where->text(), "New lesson · 1 of 5");
+  press(Qt::Key_PageUp);
+  ASSERT_TRUE(arrived());
+  EXPECT_EQ(guide().lesson().path, builtInLesson(5).toStdString());
+  EXPECT_EQ(guide().scene(), guide().nScenes() - 1) << "a key too many is taken back";
+  open(builtInLesson(1));
+  press(Qt::Key_PageUp);
+  ASSERT_TRUE(arrived());
+  EXPECT_EQ(guide().lesson().path, builtInLesson(1).toStdString());
+  open(builtInLesson(9));
+  last();
+  press(Qt::Key_Space);
+  EXPECT_EQ(guide().lesson().path, builtInLesson(9).toStdString());
+  EXPECT_TRUE(window->rows().passing().text().contains("Esc leaves")) << "what goes on is said";
+}
+
+TEST_F(LessonTest, PagingTakesNobodysTextAway) {
+  openSample();
+  open(builtInLesson(0));
+  const std::string mine = snapshot().prompt;
+  guide().goTo(guide().nScenes() - 1);
+  ASSERT_TRUE(arrived());
+  press(Qt::Key_PageDown);
+  ASSERT_TRUE(arrived());
+  EXPECT_EQ(snapshot().prompt, mine);
+  EXPECT_TRUE(window->rows().passing().text().contains("N begins")) << window->rows().passing().text().toStdString();
+}
+
+TEST_F(LessonTest, WhoLeavesTheLectureHasTheirOwnWorkAgain) {
+  openSample();
+  const std::string mine = snapshot().prompt;
+  window->showPage(MainWindow::Page::inspect);
+  for (const bool by_key : {true, false}) {
+    open(builtInLesson(1));
+    ASSERT_NE(snapshot().prompt, mine);
+    if (by_key) {
+      press(Qt::Key_Escape);
+    } else {
+      for (QToolButton* b : mode().row().findChildren<QToolButton*>())
+        if (b->accessibleName().startsWith("Leave the lecture")) b->click();
+    }
+    ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && snapshot().prompt == mine; }, 60000)) << by_key;
+    EXPECT_EQ(window->page(), MainWindow::Page::inspect) << by_key;
+    EXPECT_TRUE(window->isVisible());
+    EXPECT_FALSE(mode().on());
+  }
+  window->showPage(MainWindow::Page::lecture);
+  ASSERT_TRUE(arrived());
+  press(Qt::Key_Escape);
+  EXPECT_EQ(window->page(), MainWindow::Page::inspect) << "a lecture about the user's own text, too";
+}
+
+TEST_F(LessonTest, TheListOfLessonsMarksTheOneThatRuns) {
+  const auto marked = [this] {
+    QMenu* menu = mode().caption().findChild<QToolButton*>()->menu();
+    Q_EMIT menu->aboutToShow();
+    QStringList out;
+    for (const QAction* action : menu->actions())
+      if (action->isChecked()) out << action->text();
+    return out;
+  };
+  open(builtInLesson(2));
+  EXPECT_EQ(marked(), QStringList("The first tokens"));
+  open(builtInLesson(3));
+  EXPECT_EQ(marked(), QStringList("Heavy hitters"));
+  for (QAction* action : mode().caption().findChild<QToolButton*>()->menu()->actions())
+    if (action->text() == "Heavy hitters") action->trigger();
+  ASSERT_TRUE(arrived());
+  EXPECT_EQ(marked(), QStringList("Heavy hitters"));
+}
 
 }  // namespace
 }  // namespace kvscope
