@@ -102,6 +102,28 @@ TEST(LessonFiles, TheGuideHasEveryKey) {
   EXPECT_EQ(reading_fails(guide.substr(begin, guide.find("```", begin) - begin)), "") << "its example is one";
 }
 
+/// … and every fact, once, with what it is, its unit and what it is of.
+TEST(LessonFiles, TheGuideSaysOfEveryFactWhatItIs) {
+  const std::string guide = read_text(asset("lessons/WRITING.md"), 1u << 20);
+  std::istringstream lines(guide.substr(guide.find("\n## Facts")));
+  std::vector<std::string> told, known;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `")) continue;
+    EXPECT_EQ(std::ranges::count(line, '|'), 5) << line;
+    EXPECT_EQ(line.find("| |"), std::string::npos) << line;
+    const std::string names = line.substr(0, line.find('|', 1));
+    for (std::size_t at = names.find('`'); at != std::string::npos; at = names.find('`', at + 1)) {
+      const std::size_t end = names.find('`', at + 1);
+      told.push_back(names.substr(at + 1, end - at - 1));
+      at = end;
+    }
+  }
+  for (const auto& [name, fact] : viz::lecture_facts(Snapshot{}, {})) known.push_back(name);
+  std::ranges::sort(told);
+  std::ranges::sort(known);
+  EXPECT_EQ(told, known);
+}
+
 TEST(LessonFiles, ATextBesideTheLessonComesBeforeASample) {
   const test::TempFolder folder;
   const std::string path = folder.write("s.json", with_scene(R"("stage":{"text":"needle.txt"},)"));

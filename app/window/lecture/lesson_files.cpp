@@ -7,6 +7,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
+#include <QRegularExpression>
 #include <QSettings>
 #include <QTextBrowser>
 #include <QVBoxLayout>
@@ -34,6 +35,27 @@ constexpr qsizetype kMostOwn = 8;
 std::vector<std::string>::const_iterator place_of(const std::string& path) {
   const QString file = QFileInfo(qs(path)).canonicalFilePath();
   return std::ranges::find_if(built_in_lessons(), [&](const std::string& one) { return QFileInfo(qs(one)).canonicalFilePath() == file; });
+}
+
+/// The table of facts, with a column of what they are now behind their names.
+QString withValues(const QString& page, const viz::Facts& facts) {
+  static const QRegularExpression name("`([a-z0-9_]+)`");
+  QStringList lines = page.split('\n');
+  for (qsizetype i = lines.indexOf("## Facts"); i >= 0 && i < lines.size(); ++i) {
+    if (!lines[i].startsWith('|')) continue;
+    QString now = lines[i].startsWith("|---") ? "---" : " now ";
+    const QString names = lines[i].section('|', 1, 1);
+    QStringList values;
+    for (auto it = name.globalMatch(names); it.hasNext();) {
+      const auto fact = facts.find(it.next().captured(1).toStdString());
+      QString value = fact == facts.end() ? QString() : qs(fact->second.text).toHtmlEscaped();
+      for (const char* mark : {"|", "*", "_", "`", "#"}) value.replace(mark, QString("\\") + mark);
+      values << (value.isEmpty() ? QString("–") : value);
+    }
+    if (!values.isEmpty()) now = " " + values.join(", ") + " ";
+    lines[i] = "|" + names + "|" + now + "|" + lines[i].section('|', 2);
+  }
+  return lines.join('\n');
 }
 }  // namespace
 
@@ -150,13 +172,7 @@ QString LessonFiles::guideText() const {
   } catch (const Error& error) {
     out = QString("The page did not come with this program: %1").arg(error.what());
   }
-  out += "\n## Facts, and what they are on the screen now\n\n| fact | now |\n|---|---|\n";
-  for (const auto& [name, fact] : viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection())) {
-    QString value = qs(fact.text).toHtmlEscaped();
-    for (const char* mark : {"|", "*", "_", "`", "#"}) value.replace(mark, QString("\\") + mark);
-    out += QString("| `%1` | %2 |\n").arg(qs(name), value.isEmpty() ? QString("–") : value);
-  }
-  return out;
+  return withValues(out, viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection()));
 }
 
 void LessonFiles::showGuide(QWidget* over) {
