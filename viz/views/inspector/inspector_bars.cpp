@@ -93,8 +93,8 @@ void TokenRows::row_label(float y, std::string_view name, std::string_view unit,
   if (!unit.empty() && p.px(13.5f) * static_cast<float>(lines.size() + 1) <= room) lines.emplace_back(unit, t.disabled);
   const float step = p.px(lines.size() > 2 ? 13.5f : 15);
   float line_y = y - step * static_cast<float>(lines.size() - 1) / 2;
-  for (const auto& [text, colour] : lines) {
-    p.text({x, line_y}, text, Face::caption, colour, align);
+  for (const auto& [text, colour] : lines) {  // a long one takes of the gap before the axis, not of the edge
+    p.text({align == Align::right ? std::max(x, p.width_of(Face::caption, text)) : x, line_y}, text, Face::caption, colour, align);
     line_y += step;
   }
 }

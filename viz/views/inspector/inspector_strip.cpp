@@ -253,12 +253,14 @@ class Strip {
     const float y = std::round(at_.score.y1 - unit * at_.score.height());
     p_.dashed({axis_.x0, y}, {axis_.x_end(), y}, t_.accent, kDashLimit, 1);
     const std::string_view way = p_.frame().alone ? "" : ", drag or Shift ↑↓";
-    const std::string label =
+    const std::string whole =
         scene_.dragged_slots ? fmt::format("{} slots in this head · preview, not re-run", format_count(*scene_.dragged_slots))
         : scene_.pick.values->overridden
             ? fmt::format("cut-off {}, budget {} by hand{}", format_number(score), format_count(scene_.pick.values->budget), way)
             : fmt::format("cut-off now (step {}): {}{}", scene_.pick.step, format_number(score), way);
     // Over the row, under the numbers of the axis: the line is to be held against the scores, and none is covered.
+    const bool room = p_.width_of(Face::caption, whole) + p_.px(14) + 16 <= axis_.x_end() - axis_.x0;
+    const std::string label = room ? whole : fmt::format("cut-off {}", format_number(score));
     const float width = p_.width_of(Face::caption, label) + p_.px(14), height = p_.px(16), x = tag_x(width);
     const float top = std::round(at_.score.y0 - 1 - height);
     const Rect tag{std::round(x - width / 2), top, std::round(x + width / 2), top + height};

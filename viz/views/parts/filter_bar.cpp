@@ -16,13 +16,17 @@ constexpr float kSlot = 176, kLabel = 48, kTrack = 72, kHandle = 5;
 constexpr std::array<const char*, 3> kNames = {"score ≥", "votes ≥", "age ≤"};
 constexpr std::array<const char*, 3> kMarks = {"score", "votes", "age"};
 
+float slot(const Painter& p, const Rect& area) { return std::min(p.px(kSlot), (area.width() - p.px(12)) / 3); }
+
 int most_votes(const HeadColumns& all) { return all.votes.empty() ? 0 : *std::max_element(all.votes.begin(), all.votes.end()); }
 
 }  // namespace
 
+/// Narrower where all three would not fit, down to the handle's own room.
 Rect FilterBar::track(const Painter& p, const Rect& area, int slider) {
-  const float x = area.x0 + p.px(12) + p.px(kSlot) * static_cast<float>(slider) + p.px(kLabel);
-  return {x, area.middle_y() - p.px(8), x + p.px(kTrack), area.middle_y() + p.px(8)};
+  const float x = area.x0 + p.px(12) + slot(p, area) * static_cast<float>(slider) + p.px(kLabel);
+  const float wide = std::clamp(slot(p, area) - p.px(kSlot - kTrack), p.px(2 * kHandle), p.px(kTrack));
+  return {x, area.middle_y() - p.px(8), x + wide, area.middle_y() + p.px(8)};
 }
 
 double FilterBar::unit(const HeadColumns& all, int slider) const {
@@ -95,22 +99,23 @@ void FilterBar::draw(Painter& p, const Rect& area, const HeadColumns& all, const
     const bool on = value != "any";
     p.text({r.x0 - p.px(8), y}, kNames[i], Face::caption, on ? t.text : t.secondary, Align::right);
     if (p.frame().alone) {  // an exported picture has no handles: it states the filter
-      p.text({r.x0, y}, value, Face::caption, on ? t.text : t.disabled);
+      p.text_fit({r.x0, y}, value, Face::caption, on ? t.text : t.disabled, area.x1 - r.x0);
       continue;
     }
     p.fill({r.x0, y - 1.5f, r.x1, y + 1.5f}, t.line, 1, 1.5f);
     const float x = r.x0 + r.width() * static_cast<float>(unit(all, s));
     if (on) p.fill(s == 2 ? Rect{r.x0, y - 1.5f, x, y + 1.5f} : Rect{x, y - 1.5f, r.x1, y + 1.5f}, t.accent, 1, 1.5f);
     p.disc({x, y}, p.px(kHandle), on || held_ == s ? t.accent : t.secondary);
-    p.text({r.x1 + p.px(10), y}, value, Face::caption, on ? t.text : t.disabled);
+    p.text_fit({r.x1 + p.px(10), y}, value, Face::caption, on ? t.text : t.disabled, area.x1 - r.x1 - p.px(10));
     p.mark("slider", kMarks[i], r, value);
   }
-  float x = area.x0 + p.px(12) + p.px(kSlot) * kSliders;
+  float x = area.x0 + p.px(12) + slot(p, area) * kSliders;
   const std::string text = hidden.tokens == 0
                                ? "nothing hidden"
                                : fmt::format("hidden: {} of {} tokens, {} of {} slots", format_count(hidden.tokens),
                                              format_count(hidden.all_tokens), format_count(hidden.slots), format_count(hidden.all_slots));
-  const float wide = p.text({x, y}, text, Face::caption, hidden.tokens > 0 ? t.accent : t.disabled);
+  if (area.x1 - x < std::min(p.px(80), p.width_of(Face::caption, text))) return;
+  const float wide = p.text_fit({x, y}, text, Face::caption, hidden.tokens > 0 ? t.accent : t.disabled, area.x1 - x);
   p.mark("hidden", "tokens", {x, area.y0, x + wide, area.y1}, text);
   x += wide + p.px(24);
   if (summary.empty() || area.x1 - p.px(12) - x < p.px(80)) return;
