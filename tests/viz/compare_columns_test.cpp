@@ -88,6 +88,17 @@ TEST_F(CompareTest, AnAnswerSaysHowMuchOfItFindsNoRoomAndHowMuchOfThatIsWrong) {
   }
 }
 
+/// The facts in the title of the panel have no room for it in a small window.
+TEST_F(CompareTest, TheColumnOfSlotsSaysThatBudgetsDiffer) {
+  canvas.frame.size = {944, 420};
+  canvas.draw(*view);
+  EXPECT_EQ(mark("column", "slots").value, "step 2");
+  snapshot.lanes[1].slots_asked = 17;
+  canvas.frame.snapshot = &snapshot;
+  canvas.draw(*view);
+  EXPECT_EQ(mark("column", "slots").value, "they differ");
+}
+
 TEST_F(CompareTest, AChoiceOfNumbersBringsHiddenColumnsBack) {
   canvas.frame.size = {1230, 870};
   ASSERT_EQ(view->options().at(2).name, "numbers");

@@ -246,8 +246,11 @@ void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricC
                   tx = left ? at + wide + p.px(8) : at - wide - p.px(8);
       p.triangle({tx - p.px(3.5f), mid - tip}, {tx + p.px(3.5f), mid - tip}, {tx, mid + tip}, t.accent);
     }
-    p.text({at, strip.y0 + p.px(24)}, c.unit, Face::caption, t.secondary, left ? Align::left : Align::right);
-    p.mark("column", c.title, {x, strip.y0, end, strip.y1}, c.unit);
+    // Said here, too: the title of the panel may have no room for it.
+    const bool unequal = c.kind == Kind::slots && !p.frame().plain && unequal_budgets(*p.frame().snapshot);
+    const std::string unit = unequal ? "they differ" : c.unit;
+    p.text({at, strip.y0 + p.px(24)}, unit, Face::caption, unequal ? t.accent : t.secondary, left ? Align::left : Align::right);
+    p.mark("column", c.title, {x, strip.y0, end, strip.y1}, unit);
     x = end;
   }
 }
