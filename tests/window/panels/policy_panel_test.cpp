@@ -72,6 +72,12 @@ TEST_F(PolicyPanelTest, WhereOnlyFiguresAreKeptSlotsAndVotesAreStillSaid) {
   }
 }
 
+TEST_F(PolicyPanelTest, EveryPartOfANarrowBudgetBarHasItsName) {
+  const auto* bars = panel.findChild<BudgetBars*>();
+  ASSERT_NE(bars, nullptr);
+  for (const char* part : {"sinks 4", "heavy ", "recent 8"}) EXPECT_TRUE(bars->toolTip().contains(part)) << bars->toolTip().toStdString();
+}
+
 /// Half of a sentence reads like the whole of it.
 TEST_F(PolicyPanelTest, ALowPanelCutsNoWordsOfTheCard) {
   panel.setParametersShown(false);

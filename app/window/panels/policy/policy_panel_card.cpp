@@ -54,6 +54,26 @@ QLabel* selectableLabel(QWidget* parent) {
 BudgetBars::BudgetBars(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName("budget and votes");
+  for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, this, &BudgetBars::refresh);
+  refresh();
+}
+
+std::vector<BudgetBars::Part> BudgetBars::parts() const {
+  const BudgetFacts budget = budgetFacts(m_workspace);
+  std::vector<Part> out;
+  for (const Part& part : {Part{budget.sinks, Category::sink, "sinks"}, Part{budget.heavy, Category::kept, budget.heavy_name},
+                           Part{budget.recent, Category::recent, "recent"}})
+    if (budget.known && part.n > 0) out.push_back(part);
+  return out;
+}
+
+/// A narrow bar has no room for the names of its parts.
+void BudgetBars::refresh() {
+  QStringList words;
+  for (const Part& part : parts()) words << QString("%1 %2").arg(part.name, qs(viz::format_mean(part.n)));
+  setToolTip(words.isEmpty() ? QString() : "slots of a head: " + words.join(", "));
+  setAccessibleDescription(toolTip());
+  update();
 }
 
 QSize BudgetBars::sizeHint() const { return {px(*this, 320), px(*this, 76)}; }
@@ -93,15 +113,7 @@ void BudgetBars::paintEvent(QPaintEvent*) {
   const double whole = std::max({budget.used(), budget.asked, 1.0});
   const double bar_height = u(15);
   double x = 0;
-  const struct {
-    double n;
-    Category category;
-    const char* name;
-  } parts[] = {{budget.sinks, Category::sink, "sinks"},
-               {budget.heavy, Category::kept, budget.heavy_name},
-               {budget.recent, Category::recent, "recent"}};
-  for (const auto& part : parts) {
-    if (part.n <= 0) continue;
+  for (const Part& part : parts()) {
     const double w = width() * part.n / whole;
     const QRectF area(x, u(20), std::max(1.0, w - 2), bar_height);
     const QColor fill = toColor(theme.category[static_cast<std::size_t>(part.category)]);
@@ -109,11 +121,14 @@ void BudgetBars::paintEvent(QPaintEvent*) {
     painter.setBrush(fill);
     painter.drawRoundedRect(area, u(2), u(2));
     painter.setFont(typeFont(*this, Type::caption));
-    const QString words = QString("%1 %2").arg(part.name, qs(viz::format_mean(part.n)));
-    if (painter.fontMetrics().horizontalAdvance(words) + u(10) <= area.width()) {
-      painter.setPen(inkOn(theme, fill));
+    // The tooltip has what finds no room here.
+    const QString n = qs(viz::format_mean(part.n)), words = QString("%1 %2").arg(part.name, n);
+    const auto fits = [&](const QString& s, double around) { return painter.fontMetrics().horizontalAdvance(s) + around <= area.width(); };
+    painter.setPen(inkOn(theme, fill));
+    if (fits(words, u(10)))
       painter.drawText(area.adjusted(u(6), 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, words);
-    }
+    else if (fits(part.name, u(4)) || fits(n, u(4)))
+      painter.drawText(area, Qt::AlignCenter, fits(part.name, u(4)) ? part.name : n);
     x += w;
   }
   if (x < width() - 2) hollow(QRectF(x, u(20), width() - x, bar_height));

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
+#include <QString>
 #include <QWidget>
+
+#include "snapshot/fates.h"
 
 class QGridLayout;
 class QLabel;
@@ -23,6 +28,14 @@ class BudgetBars : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  struct Part {
+    double n;
+    Category category;
+    QString name;
+  };
+  std::vector<Part> parts() const;
+  void refresh();
+
   Workspace& m_workspace;
 };
 
