@@ -73,9 +73,9 @@ class LecturePage : public QWidget {
   /// What a cache takes in known models, in place of the four panels.
   void showMemory(bool on);
   LectureMemory& memory() { return *m_memory; }
-  /// The scene before was about this head, and now it is another one.
   /// The panel that the scene speaks of is framed; the budget stands in the row above.
   void setMarked(std::optional<Scene::Part> part);
+  /// The scene before was about this head, and now it is another one.
   void setHeadBefore(const std::optional<viz::Selection>& head);
 
  protected:

@@ -261,6 +261,7 @@ void CrumbRow::refresh() {
     const viz::Loss& loss = finding.loss;
     m_which->setVisible(finding.step >= 0 && !m_welcome);
     m_why->setVisible(finding.step >= 0 && loss.step >= 0 && !m_welcome);
+    if (finding.step >= 0 && std::isfinite(finding.unsure)) sentence += " Choices it was sure of tell more: ask for what the text says.";
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }
   m_sentence->foreseen = m_welcome ? QString() : foreseen;

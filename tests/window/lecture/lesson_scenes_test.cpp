@@ -180,9 +180,6 @@ TEST_F(LessonTest, TheAnswerIsEmptyUntilTheQuestionIsRead) {
   EXPECT_TRUE(shown("once"));
   EXPECT_FALSE(shown("stream")) << "half of the text";
   EXPECT_TRUE(answer->accessibleDescription().contains("no answer yet"));
-  press(Qt::Key_End);
-  ASSERT_TRUE(settle());
-  EXPECT_FALSE(answer->rectOf(0).isEmpty()) << "the latest step";
   EXPECT_TRUE(shown("stream-answer"));
 }
 
@@ -200,7 +197,7 @@ TEST_F(LessonTest, PagingGoesOnWithTheNextLessonAndBack) {
   ASSERT_TRUE(arrived());
   EXPECT_EQ(guide().lesson().path, builtInLesson(6).toStdString());
   EXPECT_EQ(guide().scene(), 0);
-  EXPECT_EQ(where->text(), "New lesson · 1 of 5");
+  EXPECT_EQ(where->text(), "New lesson");
   press(Qt::Key_PageUp);
   ASSERT_TRUE(arrived());
   EXPECT_EQ(guide().lesson().path, builtInLesson(5).toStdString());
