@@ -52,7 +52,8 @@ struct KvSegment {
   const void* k = nullptr;  // [n, head_dim]
   const void* v = nullptr;  // [n, head_dim]
   int n = 0;
-  const int* rows = nullptr;  // [n] backend memory: slot i is row rows[i] of k and v, which have more then; nullptr: row i
+  const int* rows = nullptr;    // [n] backend memory: slot i is row rows[i] of k and v, which have more then; nullptr: row i
+  const float* bias = nullptr;  // backend memory, by row: beside the job's; of a SlotTable only
 };
 
 /// Slots for which there is room when n have to find it: an eighth more, so that a cache that grows by one slot a step stays near what it

@@ -13,9 +13,23 @@
 namespace kvscope::test {
 namespace {
 
+ModelConfig shape_of(int n_heads, int n_kv_heads, int head_dim, int n_layers) {
+  ModelConfig config = config_of(n_heads, n_kv_heads, head_dim);
+  config.n_layers = n_layers;
+  config.hidden_dim = config.vocab_size = 64;
+  config.max_positions = 1024;
+  return config;
+}
+
 class FullCaches : public OfVariant {
  protected:
-  std::unique_ptr<Session> session() {
+  /// layers > 0: of numbers that look random, as many heads as the shape has.
+  std::unique_ptr<Session> session(const ModelConfig& shape = {}) {
+    if (shape.n_layers > 0) {
+      auto backend = GetParam().make(shape, 2);
+      Model model = synthetic_model(shape, DType::f32, *backend);
+      return std::make_unique<Session>(std::move(backend), std::move(model));
+    }
     ModelFiles files = open_model(in_checkout("tests/golden/tiny-gqa"));
     auto backend = GetParam().make(files.config, 2);
     Model model = load_model(std::move(files), *backend);
@@ -45,7 +59,10 @@ class FullCaches : public OfVariant {
         for (std::size_t e = 0; e < x.events.size(); ++e) {
           EXPECT_EQ(x.events[e].kind, y.events[e].kind) << where;
           ASSERT_EQ(x.events[e].pos, y.events[e].pos) << where;
-          EXPECT_TRUE(same(x.events[e].score, y.events[e].score)) << where;
+          ASSERT_EQ(x.events[e].into, y.events[e].into) << where;
+          for (double Event::*const number : {&Event::score, &Event::w_removed, &Event::w_target, &Event::cos, &Event::gamma})
+            EXPECT_TRUE(same(x.events[e].*number, y.events[e].*number)) << where;
+          EXPECT_EQ(x.events[e].form, y.events[e].form) << where;
         }
         EXPECT_TRUE(same(x.cutoff, y.cutoff)) << where << ": " << x.cutoff << " and " << y.cutoff;
         EXPECT_TRUE(same(x.compress_rel_l2, y.compress_rel_l2)) << where;
@@ -62,24 +79,35 @@ class FullCaches : public OfVariant {
 };
 
 TEST_P(FullCaches, LoseWhatTheyLoseWhereTheHostKeepsTheirSlots) {
-  const std::vector<std::string> lanes = {"h2o:slots=12", "custom:stat=sum,slots=9,sinks=2,recent=3,group=max",
-                                          "custom:stat=decayed,slots=7,recent=0,lambda=0.9", "custom:stat=sum,slots=3,sinks=1,recent=1"};
-  for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
-    const auto on_device = session(), on_host = session();
-    const Snapshot got = on_device->run(request(lanes, mode, 12, Detail::events), CancelToken()),
-                   expected = on_host->run(request(lanes, mode, 12, Detail::slots), CancelToken());
-    ASSERT_EQ(got.lanes.size(), expected.lanes.size());
-    for (std::size_t l = 0; l < got.lanes.size(); ++l) expect_same(expected.lanes[l], got.lanes[l]);
-    EXPECT_FALSE(got.lanes.back().steps.back()->heads.back().events.empty());
-  }
+  const std::vector<std::string> lanes = {"h2o:slots=12",
+                                          "custom:stat=sum,slots=9,sinks=2,recent=3,group=max",
+                                          "custom:stat=decayed,slots=7,recent=0,lambda=0.9",
+                                          "custom:stat=sum,slots=3,sinks=1,recent=1",
+                                          "zeromerge:slots=12",
+                                          "zeromerge:slots=9,sinks=1,recent=0,residual=5,alpha=1.5,lambda=0.5",
+                                          "zeromerge:slots=4,sinks=1,recent=1,residual=1,group=max",
+                                          "custom:stat=sum,merge=zeromerge,slots=10,sinks=0,recent=2,residual=3,bias=none"};
+  for (const ModelConfig& shape : {ModelConfig{}, shape_of(2, 2, 16, 2)})
+    for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
+      const auto on_device = session(shape), on_host = session(shape);
+      const Snapshot got = on_device->run(request(lanes, mode, 12, Detail::events), CancelToken()),
+                     expected = on_host->run(request(lanes, mode, 12, Detail::slots), CancelToken());
+      ASSERT_EQ(got.lanes.size(), expected.lanes.size());
+      for (std::size_t l = 0; l < got.lanes.size(); ++l) {
+        expect_same(expected.lanes[l], got.lanes[l]);
+        EXPECT_EQ(got.lanes[l].steps.back()->heads.back().events.empty(), l == 0) << got.lanes[l].spec << ": lane 0 is the full cache";
+      }
+    }
 }
 
 TEST_P(FullCaches, AreTheHostsWhereSomethingIsDoneByHand) {
   const auto on_device = session(), on_host = session();
-  RunRequest r = request({"h2o:slots=12,sinks=1"}, PromptMode::prefill, 70, Detail::events);
+  RunRequest r = request({"h2o:slots=12,sinks=1", "zeromerge:slots=12,sinks=1"}, PromptMode::prefill, 70, Detail::events);
   on_device->run(r, CancelToken());
-  r.lanes.push_back(r.lanes.front());
-  r.lanes.back().edits.what_ifs.push_back({.kind = WhatIf::Kind::evict, .step = 66, .heads = {}, .positions = {0}, .into = -1});
+  for (std::size_t l = 0; l < 2; ++l) {
+    r.lanes.push_back(r.lanes[l]);
+    r.lanes.back().edits.what_ifs.push_back({.kind = WhatIf::Kind::evict, .step = 66, .heads = {}, .positions = {0}, .into = -1});
+  }
   const Snapshot got = on_device->run(r, CancelToken());
   r.detail = Detail::slots;
   const Snapshot expected = on_host->run(r, CancelToken());
@@ -88,13 +116,12 @@ TEST_P(FullCaches, AreTheHostsWhereSomethingIsDoneByHand) {
 }
 
 INSTANTIATE_TEST_SUITE_P(On, FullCaches, testing::ValuesIn(variants()), [](const auto& p) { return name_of_variant(p.param); });
+INSTANTIATE_TEST_SUITE_P(OnNarrow, FullCaches, testing::Values(narrow_variants().front(), narrow_variants().back()),
+                         [](const auto& p) { return name_of_variant(p.param); });
 
 /// What a step asks of an emulated device.
 emulator::Requests of_a_step(const std::string& policy, Detail detail) {
-  ModelConfig config = config_of(4, 4, 32);
-  config.n_layers = 5;
-  config.hidden_dim = config.vocab_size = 64;
-  config.max_positions = 1024;
+  const ModelConfig config = shape_of(4, 4, 32, 5);
   auto backend = variants().front().make(config, 1);
   Model model = synthetic_model(config, DType::f32, *backend);
   Session session(std::move(backend), std::move(model));
@@ -117,7 +144,8 @@ emulator::Requests of_a_step(const std::string& policy, Detail detail) {
 TEST(FullCachesOfAnEmulatedDevice, SendNothingButWhatWent) {
   if (!variants().front().why_not.empty()) GTEST_SKIP() << variants().front().why_not;
   const emulator::Requests full = of_a_step("full", Detail::summary);
-  for (const char* policy : {"h2o:slots=12", "custom:stat=sum,slots=9,sinks=2,recent=3,group=max", "custom:stat=decayed,slots=7,recent=0"})
+  for (const char* policy :
+       {"h2o:slots=12", "custom:stat=sum,slots=9,sinks=2,recent=3,group=max", "custom:stat=decayed,slots=7,recent=0", "zeromerge:slots=12"})
     EXPECT_EQ(of_a_step(policy, Detail::summary).downloads, full.downloads + 1) << policy << ": once for all layers";
   EXPECT_GT(of_a_step("h2o:slots=12", Detail::slots).downloads, full.downloads + 1) << "rows of attention";
 }

@@ -16,7 +16,7 @@ int add_segments(std::span<const KvSegment> from, std::vector<Segment>& to) {
   int n = 0;
   for (const KvSegment& s : from) {
     if (s.n <= 0) continue;
-    to.push_back({s.k, s.v, s.rows, s.rows, n});
+    to.push_back({s.k, s.v, s.rows, s.rows, s.bias, n});
     n += s.n;
   }
   return n;

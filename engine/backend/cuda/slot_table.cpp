@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/cuda/cache_rows.h"
+#include "slots/vote_bias.h"
 
 namespace kvscope::cuda {
 
@@ -65,8 +66,70 @@ DeviceSlotTable::DeviceSlotTable(std::shared_ptr<Device> device, int n_kv_heads,
     head.displaced = displaced_.as<Displaced>() + i;
     row += static_cast<std::size_t>(head.capacity);
   }
+  if (!setup.heads.front().into.empty()) add_collectors(setup);
   device_heads_ = uploaded(*device_, heads_);
-  rule_ = uploaded(*device_, std::vector{TableRule{setup.reduce, group, setup.params.lambda}});
+  rule_ = uploaded(*device_, std::vector{TableRule{setup.reduce, group, setup.params.lambda, setup.vote_factor}});
+}
+
+void DeviceSlotTable::add_collectors(const Setup& setup) {
+  fuses_ = true;
+  std::vector<int> into, votes, first_fusion(n_kv_heads_ + 1), members(2 * heads_.size());
+  std::vector<char> collects;
+  std::vector<float> bias;
+  for (const Head& head : setup.heads) {
+    const std::size_t before = bias.size(), rows = static_cast<std::size_t>(head.kv->capacity);
+    collects.resize(before + rows);
+    bias.resize(before + rows);
+    for (const int slot : head.into) {
+      const int row = head.kv->row(slot), p = head.votes[static_cast<std::size_t>(slot)];
+      into.push_back(row);
+      votes.push_back(p);
+      collects[before + static_cast<std::size_t>(row)] = 1;
+      bias[before + static_cast<std::size_t>(row)] = static_cast<float>(vote_bias(setup.vote_factor, p));
+    }
+  }
+  for (std::size_t h = 0; h <= n_kv_heads_; ++h) first_fusion[h] = static_cast<int>(2 * h);
+  into_ = uploaded(*device_, into);
+  collects_ = uploaded(*device_, collects);
+  votes_ = uploaded(*device_, votes);
+  bias_ = uploaded(*device_, bias);
+  first_fusion_ = uploaded(*device_, first_fusion);
+  nearest_ = device_->allocate(heads_.size() * sizeof(int), kWhat);
+  products_ = device_->allocate(heads_.size() * sizeof(double), kWhat);
+  members_ = device_->allocate(members.size() * sizeof(int), kWhat);
+  weights_ = device_->allocate(members.size() * sizeof(double), kWhat);
+  fusions_ = device_->allocate(2 * heads_.size() * sizeof(CombineStep), kWhat);
+  std::vector<PairJob> pairs;
+  std::vector<CombineStep> fusions;
+  std::size_t row = 0, collector = 0;
+  for (std::size_t i = 0; i < heads_.size(); ++i) {
+    TableHead& head = heads_[i];
+    head.n_into = static_cast<int>(setup.heads[i].into.size());
+    head.into = into_.as<int>() + collector;
+    head.collects = collects_.as<char>() + row;
+    head.votes = votes_.as<int>() + collector;
+    head.bias = bias_.as<float>() + row;
+    head.nearest = nearest_.as<int>() + i;
+    head.fusion = fusions_.as<CombineStep>() + 2 * i;
+    head.members = members_.as<int>() + 2 * i;
+    head.weights = weights_.as<double>() + 2 * i;
+    // what went is the row behind all slots by then
+    pairs.push_back({.k = head.k,
+                     .n = head.capacity,
+                     .n_from = 1,
+                     .n_to = head.n_into,
+                     .from = head.order + head.n - 1,
+                     .to = head.into,
+                     .values = products_.as<double>() + i,
+                     .places = nearest_.as<int>() + i,
+                     .by_product = true});
+    for (void* const rows : {head.k, head.v})
+      fusions.push_back({.rows = rows, .first_member = static_cast<int>(2 * i), .n_members = 2, .first_weight = static_cast<int>(2 * i)});
+    row += static_cast<std::size_t>(head.capacity);
+    collector += setup.heads[i].into.size();
+  }
+  pairs_ = uploaded(*device_, pairs);
+  device_->upload(fusions_.data(), fusions.data(), fusions_.bytes());
 }
 
 void DeviceSlotTable::make_room(std::span<const Head> heads) {
@@ -89,7 +152,15 @@ void DeviceSlotTable::displace(int layer) {
   const auto held = device_->lock();
   device_->flush();
   device_->writes(displaced_.as<Displaced>() + place(layer), n_kv_heads_ * sizeof(Displaced));
-  displace_lowest(device_->work(), device_->type(), on_device(layer), static_cast<int>(n_kv_heads_), statistic_, rule_.as<TableRule>());
+  const int n_heads = static_cast<int>(n_kv_heads_), d = device_->head_dim();
+  Work& work = device_->work();
+  displace_lowest(work, device_->type(), on_device(layer), n_heads, statistic_, rule_.as<TableRule>());
+  if (fuses_) {
+    nearest(work, device_->type(), pairs_.as<PairJob>() + place(layer), n_heads, 1, d);
+    fuse_displaced(work, on_device(layer), n_heads, statistic_, rule_.as<TableRule>());
+    combine_slots(work, device_->type(), fusions_.as<CombineStep>() + 2 * place(layer), first_fusion_.as<int>(), n_heads, d,
+                  members_.as<int>(), weights_.as<double>());
+  }
   if (place(layer + 1) == heads_.size()) device_->bring({{displaced_.data(), displaced_.bytes()}});
 }
 

@@ -22,11 +22,13 @@ class DeviceSlotTable final : public SlotTable {
   std::vector<Displaced> displaced(int layer) override;
 
  private:
-  static KvSegment segment_of(const TableHead& head) { return {head.k, head.v, head.n, head.order}; }
+  static KvSegment segment_of(const TableHead& head) { return {head.k, head.v, head.n, head.order, head.bias}; }
   std::size_t place(int layer) const { return static_cast<std::size_t>(layer) * n_kv_heads_; }
   const TableHead* on_device(int layer) const { return device_heads_.as<TableHead>() + place(layer); }
   /// Room for one slot more and an order.
   void make_room(std::span<const Head> heads);
+  /// What heads_ have of slots that collect, and what the kernels are asked about them.
+  void add_collectors(const Setup& setup);
 
   std::shared_ptr<Device> device_;
   std::size_t n_kv_heads_;
@@ -34,6 +36,9 @@ class DeviceSlotTable final : public SlotTable {
   std::vector<TableHead> heads_;     // pointers into what follows, and its copy on the device
   std::vector<void*> attention_of_;  // of every head; each layer's comes to the same place
   Buffer device_heads_, rule_, cells_, positions_, attention_, displaced_;
+  // where slots collect what goes
+  bool fuses_ = false;
+  Buffer into_, collects_, votes_, bias_, pairs_, nearest_, products_, fusions_, first_fusion_, members_, weights_;
 };
 
 }  // namespace kvscope::cuda

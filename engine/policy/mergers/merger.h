@@ -22,6 +22,9 @@ class Merger {
   virtual bool needs_prompt() const { return false; }
   /// True: what goes is lost, what stays is untouched.
   virtual bool evicts_only() const { return false; }
+  /// Slots, ascending, that stay whatever their score and into one of which any other slot that goes is fused: that of largest product of
+  /// keys, as a mean weighted by votes, the statistic as it says itself (unite). Empty: something else becomes of what goes.
+  virtual std::vector<int> collectors(const SlotState&) const { return {}; }
   /// Tells head.view.keys what merge() is going to ask it, and may prepare what merge() needs besides.
   virtual void expect(HeadDecision&) const {}
   /// One head with something in `gone`.

@@ -8,13 +8,21 @@
 
 namespace kvscope {
 
+namespace {
+
+std::vector<int> residual_of(const SlotState& slots) {
+  std::vector<int> out;
+  for (int i = 0; i < slots.size(); ++i)
+    if (slots.residual[at(i)]) out.push_back(i);
+  return out;
+}
+
+}  // namespace
+
 ResidualMerger::Area ResidualMerger::area(const HeadDecision& head) const {
   const SlotState& slots = head.slots();
-  std::vector<int> residual;
-  residual.reserve(at(places_) + head.gone.size());
-  for (int i = 0; i < slots.size(); ++i)
-    if (slots.residual[at(i)]) residual.push_back(i);
-
+  std::vector<int> residual = residual_of(slots);
+  residual.reserve(residual.size() + head.gone.size());
   // places that are free take what comes first; in order of pos, so that equal products fall to the lowest one
   const std::size_t n_free = std::min(head.gone.size(), at(std::max(0, places_ - static_cast<int>(residual.size()))));
   const auto [free, fused] = std::pair(std::span(head.gone).first(n_free), std::span(head.gone).subspan(n_free));
@@ -29,6 +37,12 @@ std::vector<int> ResidualMerger::Area::all() const {
   out = residual;
   out.insert(out.end(), fused.begin(), fused.end());
   return out;
+}
+
+std::vector<int> ResidualMerger::collectors(const SlotState& slots) const {
+  std::vector<int> residual = residual_of(slots);
+  if (static_cast<int>(residual.size()) != places_) residual.clear();
+  return residual;
 }
 
 void ResidualMerger::expect(HeadDecision& head) const {
@@ -89,7 +103,7 @@ void ResidualMerger::merge(HeadDecision& head) {
     merge.members.push_back(c);
     merge.key_weights.push_back(more);
     votes[r] = total;
-    if (decayed_) decayed[r] = std::max(decayed[r], slots.decayed[at(c)]);
+    if (decayed_) statistics::Decayed::unite(decayed[r], slots.decayed[at(c)]);
     head.plan.removals.push_back(std::move(removal));
   }
 

@@ -18,6 +18,7 @@ class ResidualMerger final : public Merger {
     needs.residual = true;
     needs.decayed = needs.decayed || decayed_;
   }
+  std::vector<int> collectors(const SlotState& slots) const override;
   void expect(HeadDecision& head) const override;
   void merge(HeadDecision& head) override;
 

@@ -21,6 +21,8 @@ class ContextSelection final : public Selection {
  public:
   explicit ContextSelection(int places) : places_(places) {}
   void select(HeadDecision& head, int step) const override;
+  /// Where all places are taken, of the slots that are neither residual nor protected.
+  int n_lowest(int n, int budget) const override { return std::max(0, n - budget); }
   bool works_below_budget() const override { return true; }
 
  private:

@@ -12,9 +12,11 @@ namespace kvscope {
 
 namespace {
 
-bool stands_for_itself(const SlotState& slots) {
-  return std::ranges::all_of(slots.votes, [](int votes) { return votes == 1; }) &&
-         std::ranges::all_of(slots.extra, [](double extra) { return extra == 0; });
+/// All but those slots stand for one token each, and votes alone make a bias.
+bool stand_for_themselves(const SlotState& slots, const std::vector<int>& but) {
+  bool alone = true;
+  for (int i = 0; i < slots.size(); ++i) alone &= (slots.votes[i] == 1 || std::ranges::binary_search(but, i)) && slots.extra[i] == 0;
+  return alone;
 }
 
 }  // namespace
@@ -33,10 +35,16 @@ void BackendCaches::begin_step() {
   for (int l = 0; l < n_layers; ++l)
     for (int h = 0; h < n_heads; ++h) {
       HeadCache& cache = caches_.head(l, h);
-      const auto goes = lowest_goes(*lane_.policy, l, h, cache.slots);
-      if (!goes || lane_.config.window(l) > 0 || !cache.ever_changed || !stands_for_itself(cache.slots)) return;
+      auto goes = lowest_goes(*lane_.policy, l, h, cache.slots);
+      if (!goes || lane_.config.window(l) > 0 || !cache.ever_changed || !stand_for_themselves(cache.slots, goes->into)) return;
       statistic = goes->by;
-      heads.push_back({.kv = &cache.kv, .cells = {}, .pos = cache.slots.pos, .first = goes->first, .end = goes->end});
+      heads.push_back({.kv = &cache.kv,
+                       .cells = {},
+                       .pos = cache.slots.pos,
+                       .first = goes->first,
+                       .end = goes->end,
+                       .into = std::move(goes->into),
+                       .votes = cache.slots.votes});
       for_each_statistic([&]<class S>(S) {
         if constexpr (std::is_same_v<typename S::Cell, double>)
           if (ColumnOf<S>::id == statistic) heads.back().cells = column<S>(cache.slots);
@@ -44,8 +52,13 @@ void BackendCaches::begin_step() {
     }
   const StatNeeds& needs = lane_.policy->needs();
   first_ = lane_.record->position;
-  table_ = lane_.backend.keep_slots(
-      {.statistic = statistic, .params = needs.params(), .reduce = needs.group, .position = first_, .heads = heads});
+  fuses_ = !heads.front().into.empty();
+  table_ = lane_.backend.keep_slots({.statistic = statistic,
+                                     .params = needs.params(),
+                                     .reduce = needs.group,
+                                     .vote_factor = lane_.policy->bias().vote_factor,
+                                     .position = first_,
+                                     .heads = heads});
   if (!table_) return;
   slots_.clear();
   for (int l = 0; l < n_layers; ++l)
@@ -79,10 +92,18 @@ void BackendCaches::finish(int layer) {
     HeadRecord& record = lane_.head_record(layer, h);
     record_limits(lane_, layer, h, slots.size(), record);
     record.events.push_back({.pos = d.pos, .score = d.score});
+    if (fuses_) {
+      Event& event = record.events.back();
+      const double total = d.votes + 1.0;
+      event.kind = Event::Kind::merge;
+      event.into = d.into;
+      event.w_removed = 1 / total;
+      event.w_target = d.votes / total;
+    }
     record.cutoff = d.cutoff;
     record.compress_rel_l2 = kNotAvailable;
     record.n_slots = slots.size();
-    record.evicted_votes = slots.evicted_votes + lane_.record->position - first_ + 1;
+    record.evicted_votes = slots.evicted_votes + (fuses_ ? 0 : lane_.record->position - first_ + 1);
   }
 }
 

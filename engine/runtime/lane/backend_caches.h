@@ -35,6 +35,7 @@ class BackendCaches {
   std::unique_ptr<SlotTable> table_;
   std::vector<KvSegment> slots_;  // of every head, with that of the step's token
   int first_ = 0;                 // position of the token with which it began
+  bool fuses_ = false;            // what goes, into a slot that collects it; else it is lost
 };
 
 }  // namespace kvscope

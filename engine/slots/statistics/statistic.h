@@ -43,6 +43,7 @@ struct StatText {
 //   void fold(Cell&, double abar, const StatParams&)   a step's attention to the slot goes in
 //   PromptSum prompt_sum(const StatParams&)            what a whole prompt leaves in the cell; or
 //   int kPromptRows                   the last so many queries of a prompt are folded one by one, those that see the slot
+//   void unite(Cell&, const Cell& other)   of a slot into which another one is fused; without it the slot's own stays
 //   double score(const Cell&)         the higher, the longer the slot stays
 //   const char* kEquation             that score, in one line; with a score
 //   StatText kText

@@ -19,9 +19,8 @@ static_assert(kMergeColumns * kMergeWidth >= 256, "as wide as a head can be");
 /// kHeads query heads at a time.
 template <class T, int kPack, int kPer, int kHeads>
 __global__ void __launch_bounds__(kThreads) decode_chunk(DecodeArgs a, int lanes) {
-  __shared__ const T* keys[kChunkSlots];
-  __shared__ const T* values[kChunkSlots];
-  __shared__ float weights[kHeads][kChunkSlots];
+  __shared__ const T *keys[kChunkSlots], *values[kChunkSlots];
+  __shared__ float biases[kChunkSlots], weights[kHeads][kChunkSlots];
   KVSCOPE_DYNAMIC_SHARED(shared);  // floats [kWarps, kHeads, d]
   const DecodeItem item = a.items[blockIdx.x];
   const DecodeJob& job = a.jobs[item.job];
@@ -33,6 +32,7 @@ __global__ void __launch_bounds__(kThreads) decode_chunk(DecodeArgs a, int lanes
     const Segment& s = segment_of(a.segments + job.first_segment, job.n_segments, begin + t);
     keys[t] = static_cast<const T*>(s.k) + row_of(s, s.key_rows, begin + t) * d;
     values[t] = static_cast<const T*>(s.v) + row_of(s, s.value_rows, begin + t) * d;
+    biases[t] = (job.bias ? job.bias[begin + t] : 0.0f) + (s.bias ? s.bias[row_of(s, s.key_rows, begin + t)] : 0.0f);
   }
   float q[kHeads][kPer * kPack] = {};
 #pragma unroll
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kThreads) decode_chunk(DecodeArgs a, int lanes
       if (s >= count) continue;
       z[i] = weights[h][s];
       if (job.logits) static_cast<T*>(job.logits)[row + s] = from_float<T>(z[i]);
-      if (job.bias) z[i] += job.bias[begin + s];
+      z[i] += biases[s];
       if (job.probabilities) a.raw[job.raw + row + s] = z[i];
       top = fmaxf(top, z[i]);
     }

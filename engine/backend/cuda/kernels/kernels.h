@@ -98,7 +98,8 @@ struct Segment {
   const void* v = nullptr;
   const int* key_rows = nullptr;  // row of its i-th slot in k; nullptr: i
   const int* value_rows = nullptr;
-  int begin = 0;  // its first slot
+  const float* bias = nullptr;  // by row, beside the job's
+  int begin = 0;                // its first slot
 };
 struct DecodeJob {
   const void* q = nullptr;        // [group, d]
@@ -252,14 +253,26 @@ struct TableHead {
   int n = 0;  // slots, that of the step's token with them
   int capacity = 0;
   int first = 0, end = 0;  // slots that may go
+  // where slots collect what goes: else nullptr
+  int n_into = 0, no_padding = 0;
+  const int* into = nullptr;       // [n_into] their rows
+  const char* collects = nullptr;  // [capacity] by row: it is one of them
+  int* votes = nullptr;            // [n_into]
+  float* bias = nullptr;           // [capacity] by row
+  const int* nearest = nullptr;    // which of `into` takes what went
+  CombineStep* fusion = nullptr;   // [2] of keys and values
+  int* members = nullptr;          // [2] of both
+  double* weights = nullptr;       // [2] of both
 };
 struct TableRule {
   GroupReduce reduce = GroupReduce::mean;
   int group = 1;
-  double lambda = 1;
+  double lambda = 1, vote_factor = 0;
 };
 /// Row h of k and v becomes that of the last slot of heads[h].
 void append_to_table(Work& work, const TableHead* heads, int n_heads, int row_bytes, const void* k, const void* v);
 void displace_lowest(Work& work, DType type, const TableHead* heads, int n_heads, StatId statistic, const TableRule* rule);
+/// Then, where slots collect it and nearest() has found which of them: what it is to be fused with and how, for combine_slots().
+void fuse_displaced(Work& work, const TableHead* heads, int n_heads, StatId statistic, const TableRule* rule);
 
 }  // namespace kvscope::cuda

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of full caches: a token comes, its attention is taken in, the slot of lowest score goes. Statistics are those of
-// slots/statistics.
+// A step of full caches: a token comes, its attention is taken in, the slot of lowest score goes, or goes into another one. Statistics are
+// those of slots/statistics.
 #include <type_traits>
 
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/kernels/launch.h"
+#include "slots/vote_bias.h"
 
 namespace kvscope::cuda {
 
@@ -83,7 +84,8 @@ __global__ void __launch_bounds__(kThreads) displace(const TableHead* heads, con
     head.cells[row] = cell;
     if (slot < head.first || slot >= head.end) continue;
     const double score = S::score(cell);
-    lowest.take({score, NAN, slot, score == score ? 0 : 1});
+    const bool stays = head.collects && head.collects[row];
+    lowest.take({score, NAN, stays ? -1 : slot, score == score ? 0 : 1});
   }
   of_threads[t] = lowest;
   __syncthreads();
@@ -92,8 +94,38 @@ __global__ void __launch_bounds__(kThreads) displace(const TableHead* heads, con
     __syncthreads();
   }
   lowest = of_threads[0];
-  if (t == 0) *head.displaced = {lowest.score, lowest.cutoff, lowest.slot, head.positions[head.order[lowest.slot]], lowest.n_nan, 0};
+  if (t == 0) *head.displaced = {lowest.score, lowest.cutoff, head.positions[head.order[lowest.slot]], lowest.n_nan, 0, 0};
   move_to_end(head.order, lowest.slot, head.n);
+}
+
+/// One block per head. What went is the row behind all slots.
+template <class S>
+__global__ void __launch_bounds__(kThreads) fuse(const TableHead* heads, const TableRule* rule) {
+  __shared__ double of_threads[kThreads];
+  const TableHead& head = heads[blockIdx.x];
+  const int t = static_cast<int>(threadIdx.x);
+  if (t == 0) {
+    const int place = *head.nearest, row = head.into[place], gone = head.order[head.n - 1], votes = head.votes[place]++;
+    const double total = votes + 1.0;
+    if constexpr (requires(double& cell) { S::unite(cell, cell); }) S::unite(head.cells[row], head.cells[gone]);
+    head.bias[row] = static_cast<float>(vote_bias(rule->vote_factor, votes + 1));
+    head.fusion[0].target = head.fusion[1].target = head.members[0] = row;
+    head.members[1] = gone;
+    head.weights[0] = votes / total;
+    head.weights[1] = 1 / total;
+    head.displaced->into = head.positions[row];
+    head.displaced->votes = votes;
+  }
+  __syncthreads();
+  double cutoff = NAN;  // of a number and none fmin takes the number
+  for (int i = t; i < head.n_into; i += kThreads) cutoff = fmin(cutoff, S::score(head.cells[head.into[i]]));
+  of_threads[t] = cutoff;
+  __syncthreads();
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    if (t < half) of_threads[t] = fmin(of_threads[t], of_threads[t + half]);
+    __syncthreads();
+  }
+  if (t == 0) head.displaced->cutoff = fmin(head.displaced->cutoff, of_threads[0]);
 }
 
 /// body(S{}) with the statistic of this name, where the attention of steps changes it.
@@ -127,6 +159,12 @@ void displace_lowest(Work& work, DType type, const TableHead* heads, int n_heads
     with_statistic(statistic, [&]<class S>(S) {
       launch("statistics of slots", displace<T, S>, static_cast<unsigned>(n_heads), kThreads, 0, work, heads, rule);
     });
+  });
+}
+
+void fuse_displaced(Work& work, const TableHead* heads, int n_heads, StatId statistic, const TableRule* rule) {
+  with_statistic(statistic, [&]<class S>(S) {
+    launch("what slots collect", fuse<S>, static_cast<unsigned>(n_heads), kThreads, 0, work, heads, rule);
   });
 }
 
