@@ -244,6 +244,24 @@ TEST_F(HeadGridTest, WhileHeadsAreMeasuredColoursAreThoseOfTheEnd) {
     return std::ranges::count_if(recorded.scene.commands, [&](const SceneCommand& c) { return c.text == text; });
   };
   EXPECT_EQ(written("≈0"), 2) << "a number that no reader needs is not cut to one of another size: " << words();
+  // A head that makes it worse is not one that does nothing, however little room there is.
+  causes.kl[3] = 4.5 + 0.0813;
+  ++snapshot.sequence;
+  int n_short = 0;
+  for (const float width : {120.0f, 140.0f, 160.0f, 180.0f, 210.0f, 240.0f}) {
+    Headless narrow{snapshot, {width, 306}};
+    narrow.frame.selection = canvas.frame.selection;
+    narrow.frame.causes = &causes;
+    RecordedScene few(narrow);
+    narrow.draw(view);
+    int n_near = 0;
+    for (const SceneCommand& c : few.scene.commands) {
+      n_near += c.text == "≈0" ? 1 : 0;
+      n_short += c.text == std::string(kMinus) + ".08" || c.text == "<0" ? 1 : 0;
+    }
+    EXPECT_LE(n_near, 2) << width;
+  }
+  EXPECT_GT(n_short, 0);
 }
 
 TEST_F(HeadGridTest, ANarrowCellHasAPowerOfTenRatherThanNothing) {

@@ -251,7 +251,7 @@ TEST_F(InspectorTest, CardLineageAndReasonsDescribeTheSelectedSlot) {
   canvas.draw(*view);
   EXPECT_EQ(mark("head.row", "query head 1").value, "1 4.500 4.600 −0.100 −0.097");
   EXPECT_EQ(mark("cost", "compress_rel_l2").value,
-            "the only removal of step 7: 1.2 % of its output; the local error, 113.5 %, is from before it");
+            "output error at step 7 by its only removal: 1.2 %; the local error, 113.5 %, is from before it");
 }
 
 /// The cost was measured for what went in one step, and is not passed off as that of the token.
@@ -264,12 +264,12 @@ TEST_F(InspectorTest, TheCostOfAStepIsSaidToBeThatOfAllItsRemovals) {
   canvas.frame.selection.slot = 0;
   canvas.draw(*view);
   const Mark cost = mark("cost", "compress_rel_l2");
-  EXPECT_EQ(cost.value, "all 2 removals of step 6 together: 1.2 % of its output; local error now (step 7): 113.5 %");
+  EXPECT_EQ(cost.value, "output error at step 6 by all 2 removals together: 1.2 %; local error now (step 7): 113.5 %");
   canvas.move(*view, {(cost.min.x + cost.max.x) / 2, (cost.min.y + cost.max.y) / 2});
   ASSERT_NE(canvas.last<HoverAt>(), nullptr);
   EXPECT_THAT(canvas.last<HoverAt>()->tooltip,
-              ElementsAre("Cost to this head: all 2 removals of step 6 together: 1.2 % of its output", "local error now (step 7): 113.5 %",
-                          "measured for all of them at once: what each costs alone is not known"));
+              ElementsAre("Cost to this head: output error at step 6 by all 2 removals together: 1.2 %",
+                          "local error now (step 7): 113.5 %", "measured for all of them at once: what each costs alone is not known"));
   const Table table = view->table(canvas.frame);
   const auto of = [&](const char* name, std::size_t token) {
     return table.rows.at(token).at(static_cast<std::size_t>(std::ranges::find(table.columns, name) - table.columns.begin()));

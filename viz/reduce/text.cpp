@@ -271,7 +271,7 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
     out.push_back({"attention, all in place", format_attention(lost)});
     if (const double share = share_of_lost(pick, facts.token); std::isfinite(share))
       out.push_back({"of the attention lost", format_percent(share)});
-    add_agreement(facts.token, "would have been kept by");
+    add_agreement(facts.token, "would be kept by");
     out.push_back({"born", step_or_dash(facts.born)});
     return out;
   }

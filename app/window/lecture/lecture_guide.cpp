@@ -114,7 +114,10 @@ Caption LectureGuide::caption() const {
     if (!why.question.empty()) return {why.question, why.answer};
   }
   const viz::Facts facts = viz::lecture_facts(m_workspace.snapshot(), m_workspace.selection());
-  if (m_running && m_arrived && m_lesson.staged())
+  const LaneSnapshot* lane = m_workspace.lane();
+  const bool forked =
+      m_shown && lane != nullptr && lane->fork_of >= 0 && m_workspace.selection().lane != m_shown->lane;  // on one's own text
+  if (m_running && m_arrived && (m_lesson.staged() || forked))
     if (const std::optional<Caption> other = caption_of_something_else(at(m_scene), m_workspace, m_shown, facts)) return *other;
   return caption_of(at(m_scene), facts);
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <utility>
+
 #include <QEvent>
 #include <QFocusEvent>
 #include <QLayout>
@@ -25,7 +27,13 @@ void CrumbSentence::fit() {
   // A left-to-right mark keeps a chip's own order inside the mirrored button.
   QLayout& row = *parentWidget()->layout();
   setFocusPolicy(text().isEmpty() ? Qt::NoFocus : Qt::TabFocus);
-  for (int brief = 0; brief < 5; ++brief) {
+  // Words that came back while something is computed would move the buttons under the hand: they do where other things stand in the row.
+  QString row_of = QString::number(parentWidget()->width()) + (wanted ? "w" : "");
+  for (const auto& [of, full, words] : chips) row_of += of->isVisibleTo(parentWidget()) ? "1" : "0";
+  for (const Question& question : questions) row_of += question.of->isVisibleTo(parentWidget()) ? "1" : "0";
+  if (std::exchange(m_row_of, row_of) != row_of) m_brief = 0;
+  for (int brief = m_brief; brief < 5; ++brief) {
+    m_brief = brief;
     dispensable->setVisible(wanted && brief < 4);
     for (const auto& [of, full, words] : chips) of->setText(QChar(0x200E) + (brief > 0 ? words : full) + QChar(0x200E));
     for (const Question& question : questions)

@@ -52,6 +52,8 @@ class CrumbSentence final : public ElidedLabel {
 
  private:
   bool m_ringed = false;  // the focus came by key
+  QString m_row_of;       // how wide the row is and what stands in it, when words were last taken out
+  int m_brief = 0;        // how many times
 
   /// A number and its unit stay in one line.
   static QString bound(QString words);

@@ -291,7 +291,9 @@ void CrumbRow::refreshQuestions() {
   m_elsewhere->setToolTip("Goes to the next step whose top choice is not the full cache's (F4)");
   const QString step = QString("Step %1 is wrong").arg(elsewhere);
   m_saved->setVisible(!m_welcome && lane && (wrong || (asked && m_workspace.selection().lane > 0)));
-  m_saved->setEnabled(budgeted && !(point.marked() && lane->slots_asked == point.slots));
+  const bool to_set = budgeted && !(point.marked() && lane->slots_asked == point.slots);
+  if (!to_set && window()->focusWidget() == m_saved) m_sentence->setFocus(Qt::OtherFocusReason);  // as where it goes
+  m_saved->setEnabled(to_set);
   const QString saved = !budgeted ? QString("no budget to lower") : asked ? point.words : QString("What saves it?");
   const viz::HeadCauses& measuring = m_workspace.causes();
   const QString which = measuring.running      ? QString("%1 of %2 heads").arg(measuring.n_measured).arg(measuring.n_heads)

@@ -19,6 +19,15 @@ std::string askedFor(const RunRequest& request) {
   return out;
 }
 
+/// What was chosen in one text says nothing of another: less than half of the longer one is common to both, from the beginning and the end.
+bool anotherText(std::string_view a, std::string_view b) {
+  const std::size_t shorter = std::min(a.size(), b.size());
+  const auto from = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  std::size_t end = 0;
+  while (end < shorter - from && a[a.size() - 1 - end] == b[b.size() - 1 - end]) ++end;
+  return 2 * (from + end) < std::max(a.size(), b.size());
+}
+
 }  // namespace
 
 FirstDifference::FirstDifference(Workspace& workspace, SessionController& controller, QObject* parent)
@@ -30,7 +39,20 @@ FirstDifference::FirstDifference(Workspace& workspace, SessionController& contro
     const bool there = m_step && lane != nullptr && *m_step < static_cast<int>(lane->steps.size());
     if (now != m_step && !m_placing) m_chosen = now.has_value() || there;
     m_step = now;
+    const viz::Selection& s = m_workspace.selection();
+    const auto head = s.layer && s.kv_head ? std::optional(std::pair(*s.layer, *s.kv_head)) : std::nullopt;
+    if (head == m_head) return;
+    m_head = head;
+    m_head_chosen = head && !m_placing && !isNamed(*head);
   });
+}
+
+/// The sentence about the step names the head: whoever follows it has not chosen another one.
+bool FirstDifference::isNamed(std::pair<int, int> head) const {
+  const LaneSnapshot* lane = m_workspace.lane();
+  if (lane == nullptr) return false;
+  const viz::Loss loss = viz::finding_of(m_workspace.snapshot(), *lane, m_workspace.step()).loss;
+  return loss.step >= 0 && head == std::pair(loss.layer, loss.kv_head);
 }
 
 void FirstDifference::takeSnapshot() {
@@ -42,9 +64,11 @@ void FirstDifference::takeSnapshot() {
   m_shown = asked;
   const bool first = std::exchange(m_begins, false);
   m_anew = false;
+  const bool other = anotherText(std::exchange(m_text, snapshot.prompt), snapshot.prompt) && !first;
+  if (other) m_chosen = false;
   if (m_chosen || lane->fork_of >= 0 || m_controller.viewOnly()) return;
   const int step = viz::next_changed_step(snapshot, *lane, -1);
-  if (step >= 0) show(step, first && !m_workspace.selection().layer);
+  if (step >= 0) show(step, (first && !m_workspace.selection().layer) || (other && m_head && !m_head_chosen));
   if (first) Q_EMIT begun();
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <QObject>
 
@@ -11,8 +12,9 @@ namespace kvscope {
 class SessionController;
 class Workspace;
 
-/// Where a run first answers differently from the full cache. After every run the view goes there, unless the user has chosen a step; what
-/// is only generated further, measured or forked by hand moves nothing.
+/// Where a run first answers differently from the full cache. After every run the view goes there, unless the user has chosen a step of
+/// this text; a head that nobody chose goes with it to another text. What is only generated further, measured or forked by hand moves
+/// nothing.
 class FirstDifference : public QObject {
   Q_OBJECT
 
@@ -37,11 +39,15 @@ class FirstDifference : public QObject {
  private:
   void go(bool forward);
   void show(int step, bool with_head);
+  bool isNamed(std::pair<int, int> head) const;
 
   Workspace& m_workspace;
   SessionController& m_controller;
-  std::string m_shown;        // what the result answered that was looked at last
+  std::string m_shown;  // what the result answered that was looked at last
+  std::string m_text;
   std::optional<int> m_step;  // of the selection, as far as it was seen
+  std::optional<std::pair<int, int>> m_head;
+  bool m_head_chosen = false;
   bool m_begins = true, m_anew = false, m_chosen = false, m_placing = false;
 };
 

@@ -173,6 +173,7 @@ bool DockArea::event(QEvent* event) {
 bool DockArea::eventFilter(QObject* watched, QEvent* event) {
   // Qt makes a bar of tabs whenever two panels share a place, and keeps it, empty, for the next two.
   if (auto* bar = qobject_cast<QTabBar*>(watched)) {
+    if (event->type() == QEvent::Paint && bar->count() == 0) return true;  // its line would cross the panel that has its place
     bar->setFocusPolicy(bar->count() > 0 ? Qt::TabFocus : Qt::NoFocus);
     bar->setAccessibleName("Panels that share a place");
   }

@@ -33,7 +33,8 @@ using Kind = viz::Place::Kind;
 
 }  // namespace
 
-InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels) : m_rows(rows), m_pages(pages), m_panels(panels) {
+InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels, QWidget& picture)
+    : m_rows(rows), m_pages(pages), m_panels(panels) {
   m_area = new DockArea;
   m_area->setWindowFlags(Qt::Widget);
   m_area->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
@@ -63,7 +64,7 @@ InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels) : m_row
     m_area->addColumn(docks, &column == &m_columns[1] ? QList<QDockWidget*>(m_tabs.begin(), m_tabs.end()) : QList<QDockWidget*>());
   }
   connect(&panels, &Panels::maximiseRequested, this, &InspectPage::toggleMaximised);
-  pages.add(Page::inspect, pageWithMargins(m_area, &rows.pages()), {"inspect", nullptr, "&Inspect", "Alt+1"});
+  pages.add(Page::inspect, pageWithMargins(m_area, &rows.pages()), {"inspect", &picture, "&Inspect", "Alt+1"});
   arrange();
 }
 

@@ -26,8 +26,8 @@ class InspectPage : public QObject {
   Q_OBJECT
 
  public:
-  /// Takes all panels that want a dock.
-  InspectPage(WindowRows& rows, Pages& pages, Panels& panels);
+  /// Takes all panels that want a dock. Whoever comes from another page has the keyboard in the picture, where letters are no text.
+  InspectPage(WindowRows& rows, Pages& pages, Panels& panels, QWidget& picture);
 
   Panel* maximised() const { return m_maximised; }
   QDockWidget* dock(const QString& panel) const;  // nullptr: it has none

@@ -64,7 +64,7 @@ void MainWindow::makePanels() {
   m_run_actions = std::make_unique<RunActions>(*this, m_model, *m_rows, *m_pages, m_panels);
   m_view_panels = std::make_unique<ViewPanels>(m_model, m_canvases, m_panels);
   m_work->tabulate(m_canvases.main());
-  m_inspect = std::make_unique<InspectPage>(*m_rows, *m_pages, m_panels);
+  m_inspect = std::make_unique<InspectPage>(*m_rows, *m_pages, m_panels, m_canvases.main());
   m_run_actions->addSweep(m_panels);
   m_pages->addPanels(m_panels);
 }

@@ -90,6 +90,7 @@ void Pages::fillMenu(Commands& commands, QMenu* menu) {
 }
 
 void Pages::show(Page page) {
+  const bool other = !shows(page);
   Q_EMIT aboutToShow(page);
   const Known* known = find(page);
   const bool from_welcome = shows(Page::welcome) && page != Page::welcome;
@@ -103,10 +104,10 @@ void Pages::show(Page page) {
   // By key what has the keyboard is seen, too; by mouse nothing looks chosen.
   const bool by_key = m_rows.pages().window()->testAttribute(Qt::WA_KeyboardFocusChange);
   const Qt::FocusReason why = by_key ? Qt::ShortcutFocusReason : Qt::OtherFocusReason;
-  if (known->entry.focus)
-    known->entry.focus->setFocus(why);
-  else if (from_welcome)
+  if (from_welcome && page == Page::inspect)
     m_rows.crumbs().focusSentence(why);
+  else if (known->entry.focus && (other || page != Page::inspect))  // on Inspect whatever has it keeps it
+    known->entry.focus->setFocus(why);
 }
 
 }  // namespace kvscope

@@ -81,6 +81,41 @@ TEST_F(FreshStart, MovesToTheFirstDifferenceOfARunUnlessAStepWasChosen) {
   EXPECT_EQ(selection().step, 5);
 }
 
+/// A step or a head of one text says nothing of another; a head that somebody chose stays.
+TEST_F(FreshStart, AnotherTextIsShownWhereItBreaksAndAtTheHeadOfItsSentence) {
+  const std::string text =
+      "The captain wrote a letter to his sister before the ship left. The key number of Bramble is 739. The crew sang, and the gulls "
+      "flew over the masts until the evening came with rain. What is the key number of Bramble? The key number of Bramble is";
+  window->model().playback.goTo(5);
+  window->controller().setPrompt(QString::fromStdString(text));
+  ASSERT_TRUE(settle());
+  const int first = viz::next_changed_step(snapshot(), shown(), -1);
+  ASSERT_GE(first, 0);
+  EXPECT_EQ(window->workspace().step(), first);
+  const viz::Loss loss = viz::finding_of(snapshot(), shown(), first).loss;
+  ASSERT_GE(loss.step, 0);
+  EXPECT_EQ(selection().layer, loss.layer);
+  EXPECT_EQ(selection().kv_head, loss.kv_head);
+  viz::Selection chosen = selection();
+  chosen.layer = loss.layer == 0 ? 1 : 0;
+  chosen.kv_head = 2;
+  window->workspace().setSelection(chosen);
+  window->controller().setPrompt("Helen lives at 482. The birds were gone when the snow came. Where does Helen live? Helen lives at");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(selection().layer, chosen.layer);
+  EXPECT_EQ(selection().kv_head, chosen.kv_head);
+}
+
+/// Who comes back to Inspect has the keyboard in the picture: letters there are no text.
+TEST_F(FreshStart, AnotherPageLeadsBackToThePictureNotIntoTheText) {
+  window->findChild<PromptEditor*>()->setFocus();
+  window->showPage(Page::inspector);
+  QApplication::processEvents();
+  press(Qt::Key_1, Qt::AltModifier);
+  ASSERT_EQ(window->page(), Page::inspect);
+  EXPECT_EQ(window->focusWidget(), window->canvas("atlas"));
+}
+
 /// What came before is answered while the next letters are typed: the step of that answer is nobody's choice.
 TEST_F(FreshStart, IsShownWhereATextBreaksHoweverFastItWasTyped) {
   auto& editor = *window->findChild<PromptEditor*>();

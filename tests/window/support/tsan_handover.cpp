@@ -21,16 +21,16 @@ F next(const char* name) {
 /// A call that waits for its thread: what was written before it was posted is read by it.
 class Handed : public QtPrivate::QSlotObjectBase {
  public:
-  explicit Handed(QtPrivate::QSlotObjectBase* slot) : QSlotObjectBase(&impl), m_slot(slot) { __tsan_release(m_slot); }
+  explicit Handed(QtPrivate::QSlotObjectBase* slot) : QSlotObjectBase(&impl), m_slot(slot) { __tsan_release(this); }
 
  private:
   static void impl(int which, QSlotObjectBase* base, QObject* receiver, void** arguments, bool* same) {
+    __tsan_acquire(base);
     auto* const self = static_cast<Handed*>(base);
     if (which == Compare) {
       *same = self->m_slot->compare(arguments);
       return;
     }
-    __tsan_acquire(self->m_slot);
     if (which == Call) self->m_slot->call(receiver, arguments);
     if (which != Destroy) return;
     self->m_slot->destroyIfLastRef();

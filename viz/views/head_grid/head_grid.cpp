@@ -211,10 +211,13 @@ std::string fitted(const Painter& p, const std::string& value, double v, double 
   for (int digits = 2; digits >= 1 && p.width_of(Face::mono, out) > room; --digits)
     if (!value.ends_with('%')) out = format_number(v, digits);
   if (p.width_of(Face::mono, out) <= room) return out;
+  if (const std::size_t zero = out.find("0."); zero != std::string::npos && std::abs(v) < 1 && out.find('e') == std::string::npos)
+    if (std::string bare = std::string(out).erase(zero, 1); p.width_of(Face::mono, bare) <= room) return bare;
   if (const std::string power = value.ends_with('%') ? "" : format_power(v); !power.empty() && p.width_of(Face::mono, power) <= room)
     return power;
   // An empty cell looks as if nothing was measured, and what is much here is not called nothing.
-  return std::abs(v) < kNearZero * highest && p.width_of(Face::mono, "≈0") <= room ? "≈0" : std::string();
+  const char* const sign = std::abs(v) < kNearZero * highest ? "≈0" : v < 0 ? "<0" : ">0";
+  return p.width_of(Face::mono, sign) <= room ? sign : std::string();
 }
 
 }  // namespace
@@ -248,11 +251,11 @@ void HeadGrid::draw_cells(Painter& p, const Grid& g, const Scale& scale, const s
         p.fill(r, fill, 1, rounding);
         // What a run gains or loses by chance has a sign and many digits, and says nothing.
         const bool chance = metric_ == HeadMetric::cause && v != 0 && std::abs(v) < kChance * scale.highest;
-        if (numbers)
-          p.text({r.middle_x(), r.middle_y()}, fitted(p, chance ? "≈0" : value, v, scale.highest, g.cell_w - 2), Face::mono,
-                 ink_on(fill, t), Align::centre);
+        const std::string shown = numbers ? fitted(p, chance ? "≈0" : value, v, scale.highest, g.cell_w - 2) : std::string();
+        if (numbers) p.text({r.middle_x(), r.middle_y()}, shown, Face::mono, ink_on(fill, t), Align::centre);
         if (metric_ == HeadMetric::cause && f.causes != nullptr && f.causes->answer_returns(static_cast<int>(index))) {
-          p.frame_rect(r.inset(r.height() >= 14 ? 3 : 0), ink_on(fill, t), 2, rounding);
+          const bool inside = r.height() >= 14 && p.width_of(Face::mono, shown) + 12 <= r.width();  // not through its digits
+          p.frame_rect(r.inset(inside ? 3 : 0), ink_on(fill, t), 2, rounding);
           p.mark("answer returns", fmt::format("L{} H{}", l, h), r);
         }
       }

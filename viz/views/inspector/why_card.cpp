@@ -256,15 +256,13 @@ std::vector<Piece> pieces_of(Painter& p, float width, const Snapshot& snapshot, 
   return out;
 }
 
-constexpr std::string_view kOfOutput = " of its output";
-
 /// Of all that the head lost at once, as it was measured: what one of them cost is not known. Beside it what the step on screen says of
 /// the head: both are shares of its output, of other queries and caches.
 std::string cost_text(const HeadPick& pick, const Why& why) {
   if (!std::isfinite(why.cost)) return "not measured";
-  const std::string whose = why.n_removed == 1 ? fmt::format("the only removal of step {}", why.step)
-                                               : fmt::format("all {} removals of step {} together", format_count(why.n_removed), why.step);
-  const std::string then = fmt::format("{}: {}{}", whose, format_percent(why.cost), kOfOutput);
+  const std::string whose =
+      why.n_removed == 1 ? std::string("by its only removal") : fmt::format("by all {} removals together", format_count(why.n_removed));
+  const std::string then = fmt::format("output error at step {} {}: {}", why.step, whose, format_percent(why.cost));
   const double now = pick.values->local_rel_l2;
   if (!std::isfinite(now)) return then;
   return pick.step == why.step ? fmt::format("{}; the local error, {}, is from before it", then, format_percent(now))
@@ -289,10 +287,12 @@ float draw_cost(Painter& p, const Rect& foot, const HeadPick& pick, const Why& w
   const Theme& t = p.theme();
   p.hline(foot.x0 - p.px(12), foot.x1 + p.px(12), foot.y0, t.line);
   float x = foot.x0 + p.text({foot.x0, foot.middle_y()}, "Cost to this head", Face::body, t.secondary) + p.px(12);
-  const std::string whole = cost_text(pick, why), first = whole.substr(0, whole.find(';')), brief = first.substr(0, first.find(kOfOutput));
+  const std::string whole = cost_text(pick, why), first = whole.substr(0, whole.find(';'));
+  const std::string brief =
+      std::isfinite(why.cost) ? fmt::format("output error at step {}: {}", why.step, format_percent(why.cost)) : first;
   // Beside it must stand that there is more to read.
   const float room = std::max(0.0f, foot.x1 - x - p.width_of(Face::caption, "more of reason 9: PgDown") - p.px(14));
-  const std::string* shown = &brief;  // which share it is stands in the help
+  const std::string* shown = &brief;  // by how many removals stands in the help
   for (const std::string* words : {&first, &whole})
     if (p.width_of(Face::strong, *words) <= room) shown = words;
   x += p.text_fit({x, foot.middle_y()}, *shown, Face::strong, t.text, std::max(0.0f, foot.x1 - x));

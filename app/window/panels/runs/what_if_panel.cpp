@@ -189,8 +189,13 @@ void WhatIfPanel::refresh() {
     b->setEnabled(obstacle.isEmpty());
   }
   const bool any = m_model->rowCount() > 0;
-  m_table->setVisible(any);
-  setFocusProxy(any ? static_cast<QWidget*>(m_table) : m_scope);  // Tab ends at one that is hidden
+  // Where not even one row has room the sentence is whole in its place; a bar to scroll by would stand over the only row.
+  const int head = m_table->horizontalHeader()->sizeHint().height(), row_height = m_table->verticalHeader()->defaultSectionSize();
+  const int room =
+      height() - m_scope->geometry().bottom() - (m_said->isHidden() ? 0 : m_said->heightForWidth(width())) - 3 * layout()->spacing();
+  m_table->setVisible(any && (m_said->isHidden() || room >= head + row_height));
+  m_table->setHorizontalScrollBarPolicy(room < head + 2 * row_height ? Qt::ScrollBarAlwaysOff : Qt::ScrollBarAsNeeded);
+  setFocusProxy(!m_table->isHidden() ? static_cast<QWidget*>(m_table) : m_scope);  // Tab ends at one that is hidden
   m_empty->setVisible(!any);
   // In a low panel the sentence of the edit made last says it; the rows of the edits need the room.
   m_answer->setVisible(any && (height() >= px(*this, kLowPanel) || m_said->isHidden()));

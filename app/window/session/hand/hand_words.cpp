@@ -55,16 +55,26 @@ QString quotedTokens(const Snapshot& snapshot, const std::vector<int>& positions
 /// Restored, and the policy may take it again.
 bool mayGoAgain(const EditsMade& made) { return made.size() == 1 && made.front().kind == WhatIf::Kind::restore; }
 
-/// The first step in which a token that was restored went again; -1: it is there.
-int goneAgain(const LaneSnapshot& run, const WhatIf& restored) {
-  for (std::size_t s = static_cast<std::size_t>(std::max(0, restored.step + 1)); s < run.steps.size(); ++s)
+/// The first step in which a token that was restored went again, and in how many of the heads that have it back; -1: it is there.
+struct GoneAgain {
+  int step = -1, n_heads = 0, n_of = 0;
+};
+
+GoneAgain goneAgain(const LaneSnapshot& run, const WhatIf& restored) {
+  GoneAgain out;
+  for (std::size_t s = static_cast<std::size_t>(std::max(0, restored.step + 1)); s < run.steps.size() && out.step < 0; ++s) {
+    out.n_of = 0;
     for (const HeadRecord& head : run.steps[s]->heads) {
       const auto went = [&](const Event& e) {
         return e.kind != Event::Kind::restore && !e.by_hand && std::ranges::binary_search(restored.positions, e.pos);
       };
-      if (restored.heads.has(head.layer, head.kv_head) && std::ranges::any_of(head.events, went)) return static_cast<int>(s);
+      if (!restored.heads.has(head.layer, head.kv_head)) continue;
+      ++out.n_of;
+      out.n_heads += std::ranges::any_of(head.events, went) ? 1 : 0;
     }
-  return -1;
+    if (out.n_heads > 0) out.step = static_cast<int>(s);
+  }
+  return out;
 }
 
 constexpr const char* kPinIt = "pin it to keep it (P).";
@@ -126,9 +136,10 @@ QString resultWords(const Snapshot& snapshot, const LaneSnapshot& fork, const Ed
                     .arg(step != shown ? ", the first that changes," : "", answer, qs(viz::format_number(without.kl)),
                          qs(viz::format_number(with.kl)));
   if (!mayGoAgain(made)) return out;
-  const int gone = goneAgain(fork, first);
-  return out + (gone < 0 ? QString(" The policy may evict it again: ") : QString(" The policy took it again at step %1: ").arg(gone)) +
-         kPinIt;
+  const GoneAgain gone = goneAgain(fork, first);
+  if (gone.step < 0) return out + " The policy may evict it again: " + kPinIt;
+  const QString where = gone.n_of > 1 ? QString(" in %1 of %2 heads").arg(gone.n_heads).arg(gone.n_of) : QString();
+  return out + QString(" The policy took it again at step %1%2: ").arg(gone.step).arg(where) + kPinIt;
 }
 
 }  // namespace kvscope
