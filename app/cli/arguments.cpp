@@ -14,6 +14,7 @@
 #include "app/cli/help.h"
 #include "app/cli/lane_options.h"
 #include "app/cli/option_checks.h"
+#include "app/run_options.h"
 #include "core/byte_size.h"
 #include "core/error.h"
 #include "policy/catalog.h"
@@ -147,14 +148,10 @@ void add_run(CLI::App& app, Arguments& a, Words& w) {
          "--kept", a.kept,
          "tokens that another program kept (kvscope.kept/1): its prompt, the tokens it read then, and its runs beside those of --lane")
       ->type_name("FILE.json");
-  CLI::Option* session =
-      app.add_option("--session", a.session,
-                     "a session of the window (*.kvscope): its model, prompt, runs, modes, seed and tokens after the prompt")
-          ->type_name("FILE.kvscope");
-  app.add_flag("--trust-files", a.trust_files, "read files that the session's runs name, wherever they lie")->needs(session);
-  for (const char* said_there : {"--lane", "--budget", "--what-if", "--prompt-mode", "--follow", "--temperature", "--seed"})
-    for (CLI::Option* option : app.get_options([&](CLI::Option* o) { return o->check_name(said_there); }))
-      session->excludes(option);  // by its name CLI11 looks where nothing may be thrown, and memory may end there
+  app.add_option("--session", a.session,
+                 "a session of the window (*.kvscope): its model, prompt, runs, modes, seed and tokens after the prompt")
+      ->type_name("FILE.kvscope");
+  app.add_flag("--trust-files", a.trust_files, "read files that the runs of the session, or of a lesson, name, wherever they lie");
 }
 
 void add_heads(CLI::App& app, Arguments& a) {
@@ -247,8 +244,6 @@ std::vector<std::string> command_names(const CLI::App& app) {
 void check_prompt(const Arguments& a) {
   const int given = a.prompt.has_value() + a.prompt_file.has_value() + a.prompt_ids.has_value() + a.tokens_file.has_value() +
                     a.session.has_value() + a.kept.has_value() + a.results.has_value() + !a.texts.empty() + a.hidden_numbers;
-  if (a.command == Command::run && a.results && given > 1)
-    throw UsageError(fmt::format("run: unexpected '{}' beside a prompt; a stored run is given alone", *a.results));
   if (given == 0 && !a.scenes.empty()) return;  // a lesson may bring its own
   if (given != 1) {
     const char* const more = a.command == Command::sweep   ? ", --texts, --hidden-numbers"
@@ -259,8 +254,19 @@ void check_prompt(const Arguments& a) {
   }
 }
 
+/// What the file says itself is not said once more beside it.
+void check_beside(const CLI::App& command, Arguments& a) {
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0) a.given.push_back(option->get_name());
+  if (a.results) refuse_beside(a.given, kSaysAll, *a.results, kStoredRun);
+  if (a.session) refuse_beside(a.given, kSaysText | kSaysRuns | kSaysHow, *a.session, kSessionSays);
+  if (a.trust_files && !a.session && a.scenes.empty())
+    throw UsageError(fmt::format("--trust-files: expected --session{}, got none", a.command == Command::share ? " or --scenes" : ""));
+}
+
 /// The words that need a look at each other or at the catalog.
-void resolve(Arguments& a, const Words& w) {
+void resolve(const CLI::App& command, Arguments& a, const Words& w) {
+  check_beside(command, a);
   for (const DType precision : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     if (name_of(precision) == w.precision) a.precision = precision;
   }
@@ -428,7 +434,7 @@ Arguments parse_arguments(int argc, const char* const* argv) {
                                         {serve, Command::serve}}) {
     if (chosen.front() == app_of) a.command = command;
   }
-  resolve(a, w);
+  resolve(*chosen.front(), a, w);
   return a;
 }
 

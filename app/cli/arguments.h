@@ -20,6 +20,7 @@ struct Arguments {
   Command command = Command::nothing;
   std::string message;             // nothing: what was asked for (help, version)
   std::vector<std::string> words;  // as they were given, the program's name before them
+  std::vector<std::string> given;  // names of the options among them
 
   std::string model;            // folder; empty: the embedded model
   std::string device = "auto";  // auto | cpu | cuda

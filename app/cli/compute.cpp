@@ -17,7 +17,7 @@ Runs::Runs(const Arguments& a, Detail detail, bool history, const MeasureSet& me
   request_.history = history && (!a.session || request_.history);  // a session may have switched it off
   request_.measures = measures;
   request_.n_logits = a.logits;
-  request_.ignore_end = a.ignore_eos;
+  request_.ignore_end = a.ignore_eos || request_.ignore_end;
   tokenizer_ = model.tokenizer;
   model_ = model.folder;
   cancel.check();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/session_input.h"
 
-#include <filesystem>
 #include <limits>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 
 #include "arch/model_parts.h"
 #include "core/error.h"
+#include "io/files.h"
 #include "io/json_cursor.h"
 #include "runtime/model/run_files.h"
 #include "trace/request_json.h"
@@ -41,8 +41,17 @@ SessionInput read_session_input(const std::string& path) {
     if (!built_in) out.model = model.text_or("folder", "");
     if (!built_in && out.model.empty()) model.fail("\"folder\": the model's, or \"built_in\": true");
   }
-  if (f.given("results") && f.at("results").is_object()) out.model_sha256 = f.at("results").text_or("model_sha256", "");
+  const std::string folder = folder_of(path);
+  if (f.given("results") && f.at("results").is_object()) {
+    const JsonCursor results = f.at("results");
+    out.model_sha256 = results.text_or("model_sha256", "");
+    for (std::size_t i = 0; results.given("files") && i < results.at("files").size(); ++i) {
+      const JsonCursor file = results.at("files").at(i);
+      out.files.push_back({name_beside(file.at("file").text(), folder), file.at("sha256").text()});
+    }
+  }
   out.request = read_request(f);
+  out.request.lanes = with_files_beside(std::move(out.request.lanes), folder);
   return out;
 }
 
@@ -53,14 +62,13 @@ void check_same_model(const std::string& path, const SessionInput& session, cons
 }
 
 RunRequest request_of_session(const std::string& path, const std::string& model_folder, bool trusted) {
-  RunRequest request = read_session_input(path).request;
-  const std::vector<std::string> outside =
-      trusted ? std::vector<std::string>()
-              : named_files_outside(request.lanes, model_folder, {std::filesystem::path(path).parent_path().string()});
-  if (!outside.empty())
-    throw UsageError(
-        fmt::format("{}: its runs name files outside of its folder: {}; --trust-files reads them", path, fmt::join(outside, ", ")));
-  return request;
+  SessionInput session = read_session_input(path);
+  if (trusted) return std::move(session.request);
+  refuse_files_outside(session.request.lanes, model_folder, path);
+  if (const std::vector<std::string> changed = changed_files(session.files, session.request.lanes, model_folder); !changed.empty())
+    throw Error(fmt::format("{}: its results were computed with another {} than what is there now; --trust-files takes what is there", path,
+                            fmt::join(changed, ", ")));
+  return std::move(session.request);
 }
 
 }  // namespace kvscope::cli

@@ -9,8 +9,10 @@
 #include "app/cli/compute.h"
 #include "app/cli/inputs.h"
 #include "app/cli/interrupt.h"
+#include "app/run_options.h"
 #include "core/error.h"
 #include "io/files.h"
+#include "runtime/model/run_files.h"
 #ifdef KVSCOPE_SHARE
 #include "app/lessons/lesson.h"
 #include "app/lessons/scene_look.h"
@@ -106,7 +108,10 @@ Told told(const Arguments& a, const Lesson& lesson, const CancelToken& cancel) {
 }
 
 std::string page_of_scenes(const Arguments& a, const CancelToken& cancel) {
-  const Told all = told(a, read_lesson(a.scenes), cancel);
+  const Lesson lesson = read_lesson(a.scenes);
+  if (!a.results) refuse_beside(a.given, said_by(lesson), a.scenes, kLessonSays);
+  if (!a.trust_files) refuse_files_outside(runs_of(lesson), model_of(a), a.scenes);
+  const Told all = told(a, lesson, cancel);
   if (!all.lesson.left_out.empty()) note(fmt::format("left out, there is nothing of it here: {}", fmt::join(all.lesson.left_out, ", ")));
   std::string page = lesson_page(all.parts, all.lesson);
   note(what_a_lesson_page_tells(all.lesson, a.out));

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "app/lessons/prompt_text.h"
+#include "app/run_options.h"
 #include "core/assets.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -87,7 +88,9 @@ std::string text_of_file(const JsonCursor& name, const std::string& lesson) {
   if (file.empty() || file.starts_with('.') || file.find_first_of("/\\") != std::string::npos)
     name.fail("the name of a file beside the lesson");
   const std::string beside = in_folder(folder_of(lesson), file), sample = asset("prompts/" + file);
-  std::string text = read_prompt_text(is_file(beside) || !is_file(sample) ? beside : sample);
+  const bool own = is_file(beside) || !is_file(sample);
+  if (own && !lies_in(beside, folder_of(lesson))) name.fail("the name of a file beside the lesson, not of a link that leads elsewhere");
+  std::string text = read_prompt_text(own ? beside : sample);
   // The one that editors put at the end of every file is no part of the text: what follows it would begin a line of its own.
   if (text.ends_with('\n')) text.erase(text.size() - (text.ends_with("\r\n") ? 2 : 1));
   return text;
@@ -225,6 +228,25 @@ bool Scene::has_point(const viz::Facts& facts) const {
 
 bool Lesson::staged() const {
   return std::ranges::any_of(scenes, [](const Scene& scene) { return !scene.stage.empty(); });
+}
+
+unsigned said_by(const Lesson& lesson) {
+  unsigned said = kSaysPrompt | kSaysText | kSaysRuns | kSaysMode | kSaysLength;
+  for (const Scene& scene : lesson.scenes) {
+    const Stage& stage = scene.stage;
+    if (!stage.text) said &= ~(kSaysPrompt | kSaysText);
+    if (stage.runs.empty()) said &= ~kSaysRuns;
+    if (!stage.streamed && !stage.text && stage.runs.empty()) said &= ~kSaysMode;
+    if (!stage.n_generate) said &= ~kSaysLength;
+  }
+  return said | kSaysFollow;  // staged()
+}
+
+std::vector<LaneSpec> runs_of(const Lesson& lesson) {
+  std::vector<LaneSpec> out;
+  for (const Scene& scene : lesson.scenes)
+    for (const std::string& run : scene.stage.runs) out.push_back(parse_lane_spec(run));
+  return out;
 }
 
 Lesson read_lesson(const std::string& path) {

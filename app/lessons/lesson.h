@@ -11,6 +11,7 @@
 
 namespace kvscope {
 
+struct LaneSpec;
 struct RunRequest;
 
 /// What is on stage while a scene is shown: the text and the runs over it. What is not given stays as it is.
@@ -63,6 +64,11 @@ struct Lesson {
   /// It brings text or runs of its own. Others are about whatever is on screen.
   bool staged() const;
 };
+
+/// What every scene says itself, so that options which say it are not used (Says of app/run_options.h).
+unsigned said_by(const Lesson& lesson);
+/// All runs that its scenes bring.
+std::vector<LaneSpec> runs_of(const Lesson& lesson);
 
 /// A file { "kvscope": "scenes", "version": 1, "name": …, "scenes": […] } of at most 1 MiB. Throws Error (what, where, expected).
 Lesson read_lesson(const std::string& path);

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::string_view kOwnModel = "kvmini";  // what a command computes with that names no model
 
+}  // namespace
+
 std::string hash_of(const std::string& path) try {
   const FileHash hash = hash_of_file(path);
   if (hash.whole) return "SHA-256 " + hash.sha256;
@@ -26,8 +28,6 @@ std::string hash_of(const std::string& path) try {
 } catch (const Error&) {
   return "not readable";
 }
-
-}  // namespace
 
 Rows settings(const Snapshot& s, const Asked& asked) {
   const ModelConfig& m = s.model;

@@ -26,6 +26,8 @@ Rows settings(const Snapshot& snapshot, const Asked& asked);
 /// A command line that computes the same runs again from a file with the prompt; no names of files are in it: PROMPT, TEXT and MODEL stand
 /// for them. command: "run", "share".
 std::string command_line(const Snapshot& snapshot, const Asked& asked, std::string_view command);
+/// SHA-256 of a file; of a large one of parts, and it says so (io/file_hash.h), or that it cannot be read.
+std::string hash_of(const std::string& path);
 /// SHA-256 of the files of a model (arch/model_parts.h) by their names; of large ones of parts, and it says so (io/file_hash.h). stamp: of
 /// the files that were read; where they have been changed since, this is said instead.
 Rows model_hashes(const std::string& model, const std::string& stamp);

@@ -92,6 +92,18 @@ std::string folder_of(const std::string& path) {
   return path.substr(0, std::max<std::size_t>(slash, 1));
 }
 
+bool lies_in(const std::string& path, const std::string& folder) {
+  namespace fs = std::filesystem;
+  const auto real = [](const fs::path& where) {  // as it is where that cannot be told
+    std::error_code error;
+    fs::path out = fs::weakly_canonical(where, error);
+    return error ? where : out;
+  };
+  const fs::path file = real(path), inside = real(folder.empty() ? "." : folder);
+  const auto [end, unused] = std::mismatch(inside.begin(), inside.end(), file.begin(), file.end());
+  return end == inside.end();
+}
+
 void write_all(const FileHandle& file, std::string_view text, const std::string& path) {
   while (!text.empty()) {
     const ssize_t written = ::write(file.get(), text.data(), text.size());

@@ -36,6 +36,8 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
 std::string in_folder(const std::string& folder, std::string_view name);
 /// The folder of a path; "." of a name alone.
 std::string folder_of(const std::string& path);
+/// True of what lies in the folder or below, links followed.
+bool lies_in(const std::string& path, const std::string& folder);
 
 /// Calls take(name) for every name in a folder until it returns false; of a folder that cannot be read there are none.
 void each_name(const std::string& folder, const std::function<bool(std::string_view name)>& take);

@@ -124,12 +124,14 @@ def allowed(file, target):
     if file.startswith("viz/"):
         return target.startswith("viz/") or engine(VIZ)
     if file.startswith(("app/share/", "app/lessons/")):  # neither knows of the other
-        return target.startswith(("engine/", file[: file.index("/", 4) + 1], *SHARE))
+        return target == "app/run_options.h" or target.startswith(("engine/", file[: file.index("/", 4) + 1], *SHARE))
+    if file == "app/run_options.h":  # of both programs
+        return engine(("core",))
     if file.startswith("app/cli/"):
-        return target.startswith(("engine/", "app/cli/", "app/share/", "app/lessons/", "viz/selection.h", "viz/reduce/"))
+        return target == "app/run_options.h" or target.startswith(("engine/", "app/cli/", "app/share/", "app/lessons/", "viz/selection.h", "viz/reduce/"))
     if CONTROLLERS.match(file):
         return True
-    return target.startswith(("app/window/", "viz/")) or target in ("app/share/page.h", "app/share/how_made.h", "app/lessons/lesson.h", "app/lessons/scene_look.h", "app/lessons/prompt_text.h") or engine(WINDOW)
+    return target.startswith(("app/window/", "viz/")) or target in ("app/share/page.h", "app/share/how_made.h", "app/lessons/lesson.h", "app/lessons/scene_look.h", "app/lessons/prompt_text.h", "app/run_options.h") or engine(WINDOW)
 
 
 def include_errors(file, text):

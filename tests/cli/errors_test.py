@@ -26,8 +26,8 @@ class Commands(CliTest):
         self.refuses(2, ["info", "--lane", "full"], "info: unexpected '--lane'", "--policies")
 
     def test_a_stray_word_is_refused(self):
-        self.refuses(2, RUN + ["word"], "unexpected 'word'")
-        self.refuses(2, RUN + ["--lane", "full", "local:slots=2"], "unexpected 'local:slots=2'")
+        self.refuses(2, RUN + ["word"], "beside word: a stored run is given alone")
+        self.refuses(2, RUN + ["--lane", "full", "local:slots=2"], "beside local:slots=2: a stored run is given alone")
 
     def test_an_option_without_its_value_is_refused(self):
         self.refuses(2, ["run", "--prompt"], "--prompt")

@@ -189,6 +189,28 @@ class SessionOfTheWindow(CliTest):
         self.refuses(1, ["trace", "--session", other, "--out", self.path("x.json")], "another model than the one that is in", f"--model {TINY}")
         self.trace("--session", other, "--model", TINY)
 
+    def test_a_table_that_a_run_names_is_the_one_beside_the_session_and_the_same_as_before(self):
+        tables = [json.dumps([[x, 1 - x]] * 2) for x in (0, 1)]
+        with open(self.write("hd.json", tables[0]), "rb") as f:
+            was = hashlib.sha256(f.read()).hexdigest()
+        os.mkdir(self.path("elsewhere"))
+        other = self.write("elsewhere/hd.json", tables[1])
+        run = "duo:slots=3,heads="
+        results = {"schema": "x", "packed": "x", "bytes": 0, "data": "", "files": [{"file": "hd.json", "sha256": was}]}
+        path = self.session(lanes=["full", run + "hd.json"], prompt_mode="prefill", results=results)
+
+        def kl(*words):
+            r = cli("run", "--json", *words, cwd=self.path("elsewhere"))
+            self.assertEqual(r.returncode, 0, r.stderr)
+            return json.loads(r.stdout)["lanes"][1]["kl"]
+        words = ["--model", TINY, "--prompt-ids", "1,2,3,4,5,6,7,8,9,10", "--generate", "3", "--seed", "7", "--follow", "reference", "--lane"]
+        beside = kl(*words, run + self.path("hd.json"))
+        self.assertNotEqual(beside, kl(*words, run + other))
+        self.assertEqual(kl("--session", path), beside, "wherever the program is started")
+        self.write("hd.json", tables[1])
+        self.refuses(1, ["run", "--session", path], "s.kvscope: its results were computed with another", "hd.json", "than what is there now; --trust-files takes what is there")
+        self.assertNotEqual(kl("--session", path, "--trust-files"), beside)
+
     def test_results_of_another_request_than_its_own_are_not_told_as_its_own(self):
         trace = self.trace("--session", self.session()).encode()
         results = {"schema": "kvscope.trace/1", "packed": "zlib, base64", "bytes": len(trace), "data": base64.b64encode(zlib.compress(trace)).decode()}
@@ -199,7 +221,10 @@ class SessionOfTheWindow(CliTest):
 
     def test_what_it_says_is_not_said_twice(self):
         path = self.session()
-        self.refuses(2, ["trace", "--session", path, "--lane", "full", "--out", self.path("x.json")], "--session", "--lane")
+        for option in (["--lane", "full"], ["--question", "why?"], ["--chat"], ["--special-tokens"], ["--special-tokens", "--no-start-token"],
+                       ["--chat", "--system", "be brief"], ["--follow", "self"], ["--prompt-mode", "stream"], ["--seed", "3"]):
+            self.refuses(2, ["trace", "--session", path, *option, "--out", self.path("x.json")], option[0], f"beside {path}: a session says itself what is run")
+        self.succeeds("run", "--session", path, "--generate", "1", "--model", TINY, "--quiet")
         self.refuses(2, ["trace", "--session", path, "--prompt", "a", "--out", self.path("x.json")], "exactly one")
 
     def test_what_is_wrong_in_it_is_named(self):
@@ -310,7 +335,12 @@ class Run(CliTest):
                 del lane["tokens_per_s"]
         self.assertEqual(stored, computed)
         self.assertIn("--- local:slots=4\nOnce upon a time", self.succeeds("run", self.path("t.json")))
-        self.refuses(2, ["run", self.path("t.json"), "--prompt", "x"], "run: unexpected '", "a stored run is given alone")
+        stored = self.path("t.json")
+        for option in (["--prompt", "x"], ["--lane", "h2o:slots=3"], ["--model", TINY], ["--seed", "5"], ["--temperature", "3"], ["--chat"], ["--precision", "f64"],
+                       ["--generate", "2"], ["--follow", "self"], ["--prompt-mode", "stream"], ["--what-if", "evict=1,step=0"], ["--budget", "slots=3"],
+                       ["--question", "x"], ["--session", "x"], ["--kept", "x"], ["--threads", "1"], ["--ignore-eos"], ["--memory", "1G"]):
+            for command in (["run"], ["share", "--out", self.path("x.html")]):
+                self.refuses(2, [*command, stored, *option], f"unexpected '{option[0]}' beside {stored}: a stored run is given alone")
         self.refuses(1, ["run", self.write("x.json", '{"schema":"kvscope.kept/1"}')], "kvscope.trace/1")
 
     def test_lanes_follow_themselves_unless_told_otherwise(self):

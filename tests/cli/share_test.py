@@ -122,6 +122,33 @@ class Share(Pages):
         stages = {json.dumps(s.get("stage"), sort_keys=True) for s in written["scenes"]}
         self.assertLessEqual(max(s["part"] for s in lesson["scenes"]) + 1, len(stages), "what is on stage twice is in the page once")
 
+    def test_a_lesson_names_no_files_outside_of_its_folder(self):
+        """As a session: who wrote it may want to have something published that its reader would not show anybody."""
+        lessons = self.path("lessons")
+        os.mkdir(lessons)
+        secret = self.write("secret.json", "topsecretwords")
+        lesson = self.write("lessons/l.json", "")
+
+        def says(run):
+            self.write("lessons/l.json", json.dumps({
+                "kvscope": "scenes", "version": 1, "stage": {"prompt": "Tom is here.", "runs": [run]},
+                "scenes": [{"id": "a", "variants": [{"message": "m"}]}]}))
+        for run in (f"duo:ratio=0.3,heads={secret}", f"given:file={secret}", f"duo:ratio=0.3,heads={lessons}/../secret.json"):
+            says(run)
+            self.refuses(2, ["share", "--scenes", lesson, "--out", self.path("x.html")], "l.json: its runs name files outside of its folder", "--trust-files reads them")
+            r = cli("share", "--scenes", lesson, "--out", self.path("x.html"), "--trust-files")
+            self.assertEqual(r.returncode, 2, r.stderr)
+            self.assertNotIn("outside of its folder", r.stderr)
+            self.assertNotIn("topsecret", r.stderr)
+        says(f"duo:ratio=0.3,heads={self.write('lessons/heads.json', '[]')}")
+        self.refuses(2, ["share", "--scenes", lesson, "--out", self.path("x.html")], "expected numbers [")
+        self.refuses(2, ["share", "--prompt", "a", "--trust-files", "--out", self.path("x.html")], "--trust-files: expected --session or --scenes")
+        self.refuses(2, ["run", "--prompt", "a", "--trust-files"], "--trust-files: expected --session")
+
+    def test_what_a_lesson_says_is_not_said_twice(self):
+        for option in (["--prompt", "x"], ["--lane", "full"], ["--follow", "self"], ["--temperature", "2"], ["--prompt-mode", "stream"], ["--generate", "3"]):
+            self.refuses(2, ["share", "--scenes", LESSON, *option, "--out", self.path("x.html")], f"unexpected '{option[0]}' beside", "the lesson says it itself")
+
     def test_a_lesson_about_any_text_takes_the_one_that_is_given(self):
         any_text = os.path.join(LESSONS, "0-this-text.json")
         asked = ["--prompt-file", NEEDLE, "--generate", "3", "--lane", "h2o:ratio=0.2"]

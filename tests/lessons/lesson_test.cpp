@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <sstream>
 
 #include "core/assets.h"
@@ -32,6 +33,23 @@ std::string with_scene(const std::string& inside) {
 void expect_said(const std::string& text, const std::string& words) {
   const std::string said = reading_fails(text);
   EXPECT_NE(said.find(words), std::string::npos) << text << "\nsays: " << said;
+}
+
+TEST(LessonFiles, ATextIsNotReadThroughALinkThatLeadsOutOfTheFolder) {
+  const test::TempFolder folder, elsewhere;
+  const std::string secret = elsewhere.write("secret.txt", "topsecretwords"), link = folder.path() + "/link.txt";
+  std::filesystem::create_symlink(secret, link);
+  const std::string lesson = folder.write("l.json", with_scene(R"("stage":{"text":"link.txt"},)"));
+  try {
+    (void)read_lesson(lesson);
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("a file beside the lesson, not of a link that leads elsewhere"), std::string::npos)
+        << error.what();
+  }
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(folder.write("beside.txt", "Tom is here."), link);
+  EXPECT_EQ(read_lesson(lesson).scenes.front().stage.text, "Tom is here.") << "beside it by another name";
 }
 
 TEST(LessonFiles, WhatIsWrongIsSaidWithItsPlace) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "io/file_hash.h"
 #include "io/temp_folder.h"
 #include "paths.h"
 
@@ -51,10 +52,44 @@ TEST(RunFiles, OfPublicModelsTheProgramHasSome) {
   const std::string cached = folder.path() + "/models--mistralai--Mistral-7B-Instruct-v0.3/snapshots/c170c708";
   for (const std::string& model : {plain, plain + "/", cached}) EXPECT_EQ(n_layers(model), 32u) << model;
   EXPECT_EQ(n_layers(folder.path() + "/Mistral-7B-v0.1"), 0u);
-  EXPECT_TRUE(named_files_outside({parse_lane_spec("duo")}, plain, {}).empty()) << "nobody has to be asked";
+  EXPECT_TRUE(named_files_outside({parse_lane_spec("duo")}, plain, "").empty()) << "nobody has to be asked";
   std::filesystem::create_directories(plain);
   folder.write("Mistral-7B-Instruct-v0.3/distant_heads.json", "[[1]]");
   EXPECT_EQ(n_layers(plain), 1u) << "the model's own comes first";
+}
+
+TEST(RunFiles, ARelativeNameIsOfTheFolderOfItsFileAndIsWrittenSo) {
+  const test::TempFolder folder, elsewhere;
+  const std::string beside = folder.write("hd.json", "[[1]]"), other = elsewhere.write("hd.json", "[[2]]");
+  std::filesystem::create_directory(folder.path() + "/below");
+  const std::string below = folder.write("below/hd.json", "[[3]]");
+  const auto text = [](std::vector<LaneSpec> lanes) { return lanes.front().text; };
+  const auto run = [](const std::string& file) { return std::vector{parse_lane_spec("duo:ratio=0.2,heads=" + file)}; };
+  EXPECT_EQ(text(with_files_beside(run("hd.json"), folder.path())), "duo:ratio=0.2,heads=" + beside);
+  EXPECT_EQ(text(with_files_beside(run("below/hd.json"), folder.path())), "duo:ratio=0.2,heads=" + below);
+  EXPECT_EQ(text(with_files_beside(run(other), folder.path())), "duo:ratio=0.2,heads=" + other);
+  EXPECT_EQ(text(with_files_beside(run("none.json"), folder.path())), "duo:ratio=0.2,heads=none.json") << "the model's folder may have it";
+  EXPECT_EQ(text(with_files_told(run(beside), folder.path())), "duo:ratio=0.2,heads=hd.json");
+  EXPECT_EQ(text(with_files_told(run(below), folder.path() + "/")), "duo:ratio=0.2,heads=below/hd.json");
+  EXPECT_EQ(text(with_files_told(run(other), folder.path())), "duo:ratio=0.2,heads=" + other);
+  EXPECT_EQ(text(with_files_told(run(beside), "")), "duo:ratio=0.2,heads=" + beside);
+  EXPECT_EQ(text(with_files_told(run("none.json"), folder.path())), "duo:ratio=0.2,heads=none.json");
+  const std::vector pair = {parse_lane_spec("prefill_decode:prefill=\"headkv:slots=4,scores=hd.json\",decode=local:slots=4")};
+  EXPECT_THAT(text(with_files_beside(pair, folder.path())), HasSubstr("scores=" + beside)) << "in halves, too";
+  EXPECT_EQ(text(with_files_told(with_files_beside(pair, folder.path()), folder.path())), pair.front().text);
+}
+
+TEST(RunFiles, WhatHasChangedSinceIsNamed) {
+  const test::TempFolder folder, model;
+  const std::string table = folder.write("hd.json", "[[1]]");
+  const std::vector lanes = {parse_lane_spec("full"), parse_lane_spec("duo"), parse_lane_spec("duo:ratio=0.2,heads=" + table)};
+  EXPECT_EQ(files_beside_model(lanes, model.path()), (std::vector<RunFile>{{table, table}})) << "the model's own is none of them";
+  const std::vector<RunFileHash> known = {{table, hash_of_file(table).sha256}, {"gone.json", "of a run that is not there any more"}};
+  EXPECT_TRUE(changed_files(known, lanes, model.path()).empty());
+  folder.write("hd.json", "[[2]]");
+  EXPECT_EQ(changed_files(known, lanes, model.path()), std::vector{table});
+  std::filesystem::remove(table);
+  EXPECT_EQ(changed_files(known, lanes, model.path()), std::vector{table});
 }
 
 TEST(RunFiles, AFileIsReadAgainWhenItChanges) {

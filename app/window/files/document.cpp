@@ -35,6 +35,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "core/failure.h"
+#include "io/files.h"
 
 namespace kvscope {
 
@@ -162,10 +163,11 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, std::opt
 void Document::openSessionFile(const QString& path) {
   try {
     const SeenFile file = SeenFile::now(path);
-    const ReadSession read = takeUpSession(path, m_model.options.ofSession() ? Runs::all : Runs::known);
+    ReadSession read = takeUpSession(path, m_model.options.ofSession() ? Runs::all : Runs::known);
+    read.session.request.lanes = with_files_beside(read.session.request.lanes, folder_of(file.path.toStdString()));
     if (!isModel(folderOf(read.session)) && (read.session.results.zlib.isEmpty() || m_model.options.ofSession()))
       return offerWithoutModel(read.session, path);
-    const QStringList outside = filesOutside(read.session, path, folderOf(read.session));
+    const QStringList outside = filesOutside(read.session.request.lanes, path, folderOf(read.session));
     outside.isEmpty() ? takeSession(read, file) : offerToRead(outside, read, file);
   } catch (const Error& error) {
     sayNotOpened(QString::fromUtf8(error.what()));
@@ -187,10 +189,8 @@ void Document::takeSession(const ReadSession& read, const SeenFile& file) {
 
 /// Who wrote the session may want to have something read that its reader would not show anybody.
 void Document::offerToRead(const QStringList& files, const ReadSession& read, const SeenFile& file) {
-  sayNotOpened(QString("%1 was not opened yet: its runs read %2, outside of its folder; open it only if you know why")
-                   .arg(QFileInfo(file.path).fileName(), files.join(", ")));
-  m.rows.notices().show(m_not_opened, m_not_opened, files.size() == 1 ? "Read it" : "Read them",
-                        [this, read, file] { takeSession(read, file); });
+  sayNotOpened(whyNotUnasked(file.path, files));
+  m.rows.notices().show(m_not_opened, m_not_opened, readThem(files), [this, read, file] { takeSession(read, file); });
 }
 
 /// What there is now. Work that no file has stays in a journal of its own, which the next start offers.
@@ -285,9 +285,9 @@ void Document::sayNotOpened(const QString& why) {
 
 bool Document::save(const QString& path) {
   try {
-    const SavedSession s = m_kept.completed(session());
+    const SavedSession s = m_kept.completed(session(), path, m_file.path);
     writeSession(path, s);
-    keepResults(path, s);
+    m_kept.keep(path, s);
   } catch (const std::exception& error) {  // memory, too
     m.rows.notices().show(words_of(error), words_of(error));
     return false;
@@ -390,6 +390,7 @@ void Document::keepJournal() {
   m_journal = std::make_unique<SessionJournal>(m_model.options.journalFolder(), [this] {
     SavedSession s = own();
     s.file = ownFile().path;
+    s.request.lanes = with_files_told(s.request.lanes, {});  // the next start may be from another folder
     return sessionJson(s);
   });
   connect(m_journal.get(), &SessionJournal::failed, this, [this](const QString& why) { m.rows.notices().show(why, why); });

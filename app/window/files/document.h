@@ -56,6 +56,8 @@ class Document : public QObject {
   ~Document() override;
 
   StoredResults& results() { return m_results; }
+  /// Files beside the model that the runs of the results on screen read.
+  const std::vector<SeenTable>& tables() const { return m_kept.tables(); }
   ModelChoice& models() { return *m_models; }
   /// What a file of the session would hold now.
   SavedSession session() const;
@@ -126,7 +128,6 @@ class Document : public QObject {
   void connectModels();
   // document_results.cpp
   void connectResults();
-  void keepResults(const QString& path, const SavedSession& written);
   void openTrace(const QString& path);
   void openKept(const QString& path);
   void takeKept(const KeptOpening& opening);

@@ -5,6 +5,7 @@
 #include <QFile>
 #include <QFileInfo>
 
+#include "app/run_options.h"
 #include "app/window/files/document.h"
 #include "app/window/files/library.h"
 #include "app/window/panels/runs/jobs_panel.h"
@@ -59,7 +60,7 @@ void Document::connectResults() {
     m_results.read(session.results, m_file.path);
   });
   connect(&m_results, &StoredResults::kept, this, [this](const QString& path, const QString& why, const SavedSession& written) {
-    if (why.isEmpty() && path == m_file.path) m_kept.know(written);
+    if (why.isEmpty() && path == m_file.path) m_kept.know(written, path);
     if (why.isEmpty()) return m.jobs.note(QString("%1: written with its results").arg(path));
     const QString words = QString("%1 is saved, but without its results (%2): it can be opened only where its model is").arg(path, why);
     m.rows.notices().show(words, words);
@@ -72,18 +73,6 @@ void Document::takeSnapshot() {
   if (!m_say_view_only || m_model.controller.viewOnly()) return;
   m_say_view_only = nullptr;
   if (m.rows.notices().text().contains("View only: ")) m.rows.notices().dismiss();
-}
-
-/// What is still being computed is not stored. A model that was refused leaves the results of the one before.
-void Document::keepResults(const QString& path, const SavedSession& written) {
-  const Snapshot& s = m_model.workspace.snapshot();
-  const bool refused = s.phase == RunPhase::failed && !s.loading.empty() && s.prompt == written.request.prompt &&
-                       std::ranges::equal(s.lanes, written.request.lanes, {}, &LaneSnapshot::spec, &LaneSpec::text);
-  const bool there =
-      (s.phase == RunPhase::idle || refused) && !s.lanes.empty() && m_model.controller.answersNewest(s) && !m_model.options.synthetic_size;
-  if (there && !m_model.controller.viewOnly())
-    m_results.keep(path, written, m_model.workspace.snapshotPtr(),
-                   m_model.controller.computesElsewhere() ? QString() : m_model.controller.modelFolder());
 }
 
 void Document::openTrace(const QString& path) {
@@ -121,12 +110,17 @@ void Document::showKept(const KeptOpening& opening) {
   s.sweep = {};
   s.model = QFileInfo(opening.model) == QFileInfo(qs(builtInModel())) ? QString() : opening.model;
   s.request = opening.request;
+  if (s.request.follow_ids.empty()) s.request.n_generate = m_model.controller.request().n_generate;
   if (QFileInfo(qs(options.session)) == QFileInfo(opening.path)) {
+    if (!options.model.empty() && QFileInfo(qs(options.model)) != QFileInfo(opening.model))
+      return sayNotOpened(QString("unexpected '--model' beside %1: %2, here %3").arg(opening.path, qs(kKeptSays), opening.model));
+    const auto given = [&options](const char* option) { return std::ranges::count(options.given, option) > 0; };
+    if (given("--generate")) s.request.n_generate = options.generate;
+    if (given("--prompt-mode")) s.request.mode = m_model.start.request.mode;
     std::vector<LaneSpec> asked = parse_lane_specs(options.lanes);
     std::erase_if(asked, [](const LaneSpec& lane) { return lane.name == reference_policy(); });
     s.request.lanes.insert(s.request.lanes.begin() + 1, asked.begin(), asked.end());
   }
-  if (s.request.follow_ids.empty()) s.request.n_generate = m_model.controller.request().n_generate;
   s.selection = {.lane = static_cast<int>(s.request.lanes.size()) - 1};
   if (m.pages.shows(Page::welcome)) s.page = "inspect";
   const Aside before = leaveBehind();

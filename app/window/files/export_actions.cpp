@@ -15,6 +15,7 @@
 
 #include "app/window/canvas/canvases.h"
 #include "app/window/commands/command_table.h"
+#include "app/window/files/document.h"
 #include "app/window/files/export.h"
 #include "app/window/files/share_page.h"
 #include "app/window/files/usual_folder.h"
@@ -178,9 +179,11 @@ Report ExportActions::report() const {
   Report out;
   out.snapshot = workspace.snapshotPtr();
   out.n_generate = request.n_generate;
-  out.temperature = request.temperature;
+  const ShownFacts shown(m.model.controller, *out.snapshot);
+  out.temperature = shown.facts.asked.temperature;
   out.seed = request.seed;
-  if (!m.model.controller.computesElsewhere()) out.model_folder = m.model.controller.modelFolder();
+  out.model_folder = QString::fromStdString(shown.model);
+  out.tables = m.document.tables();
   out.bookmarks = m.model.bookmarks.all();
   out.written = QDateTime::currentDateTime().toString("yyyy-MM-dd hh:mm");
   const LaneSnapshot* const lane = workspace.lane();

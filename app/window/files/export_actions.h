@@ -17,6 +17,7 @@ namespace kvscope {
 class Canvases;
 class CanvasWidget;
 class Commands;
+class Document;
 class InspectPage;
 class LectureMode;
 class Pages;
@@ -41,6 +42,7 @@ class ExportActions : public QObject {
     LectureMode& lecture;
     SweepPage& sweep;
     TablePanel& table;
+    Document& document;
   };
   explicit ExportActions(const Parts& parts);
 

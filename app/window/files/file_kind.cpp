@@ -24,6 +24,7 @@ FileKind kindOfFile(const QString& path) {
   QByteArray head;
   if (QFile file(path); info.isFile() && file.open(QIODevice::ReadOnly)) head = file.read(kHead);  // no pipe, which would be waited for
   if (GgufFile::is_one(path.toStdString())) return FileKind::model;  // whatever its name: Ollama names them by their hash
+  if (head.startsWith("\xef\xbb\xbf")) head.remove(0, 3);            // as some editors begin a text
   head.replace(" ", "");
   if (head.trimmed().startsWith('{')) {
     if (head.contains("\"kvscope\":\"session\"")) return FileKind::session;  // whose results are a trace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/files/kept_results.h"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include <QFileInfo>
@@ -9,12 +11,15 @@
 #include "app/window/session/request_key.h"
 #include "app/window/session/stored_results.h"
 #include "app/window/session/window_model.h"
+#include "core/error.h"
+#include "io/files.h"
 
 namespace kvscope {
 
 KeptResults::KeptResults(WindowModel& model, StoredResults& results, MessageBar& notices)
     : m_model(model), m_results(results), m_notices(notices) {
   connect(&m_results, &StoredResults::modelIsAnother, this, &KeptResults::sayAnother);
+  connect(&m_results, &StoredResults::filesAreOthers, this, &KeptResults::sayOtherFiles);
   connect(&m_results, &StoredResults::unusable, this, &KeptResults::sayUnusable);
 }
 
@@ -25,8 +30,7 @@ void KeptResults::follow(const SavedSession& session, const QString& path, const
   m_path = path;
   m_loads = loads;
   m_results.examine(session, path);
-  if (!session.results.model_sha256.isEmpty() && !m_model.controller.computesElsewhere())
-    m_results.compareModel(session.results, path, folder);
+  if (!m_model.controller.computesElsewhere()) m_results.compareModel(session, path, folder);
 }
 
 void KeptResults::forget() {
@@ -34,22 +38,79 @@ void KeptResults::forget() {
   m_known.reset();
 }
 
-void KeptResults::know(const SavedSession& written) { m_known = written; }
+void KeptResults::know(const SavedSession& written, const QString& path) {
+  m_known = written;
+  m_known->request.lanes = with_files_beside(written.request.lanes, folder_of(path.toStdString()));
+}
 
-SavedSession KeptResults::completed(SavedSession session) const {
+SavedSession KeptResults::completed(SavedSession session, const QString& path, const QString& before) const {
+  const bool shown_only = !session.results.zlib.isEmpty();  // they cannot be told otherwise, and have their names for files
   const bool same = m_known && m_known->model == session.model && workKey(m_known->request) == workKey(session.request);
-  if (same && session.results.zlib.isEmpty()) session.results = m_known->results;
+  if (same && !shown_only) session.results = m_known->results;
+  const auto told = [&session](const QString& file) { return with_files_told(session.request.lanes, folder_of(file.toStdString())); };
+  const std::vector<LaneSpec> as_before = told(before.isEmpty() ? path : before);
+  std::vector<LaneSpec> lanes = shown_only ? as_before : told(path);
+  if (lanes != as_before) session.results = {};  // keep() writes them with the new names
+  session.request.lanes = std::move(lanes);
   return session;
 }
 
 /// A model that is there but does not open, unless the session is another one by then.
 void KeptResults::takeSnapshot() {
+  seeTables();
   const Snapshot& s = m_model.workspace.snapshot();
   if (!m_session || !m_loads || s.phase == RunPhase::loading || !m_model.controller.answersNewest(s)) return;
   m_loads = false;
   if (s.phase != RunPhase::failed || s.loading.empty() || workKey(m_session->request) != workKey(m_model.controller.request())) return;
   const SavedSession session = *std::exchange(m_session, std::nullopt);
   if (!m_model.options.ofSession()) Q_EMIT wanted(session, QString("does not open (%1)").arg(QString::fromStdString(s.failure)));
+}
+
+/// What files of runs were just now, when they were read: what is written into them later is not what was computed with.
+void KeptResults::seeTables() {
+  const Snapshot& s = m_model.workspace.snapshot();
+  if (s.phase != RunPhase::idle || s.generation == m_tables_of || !m_model.controller.answersNewest(s)) return;
+  m_tables_of = s.generation;
+  m_tables.clear();
+  if (m_model.controller.viewOnly() || m_model.controller.computesElsewhere()) return;
+  try {
+    for (const RunFile& file : files_beside_model(m_model.controller.request().lanes, m_model.controller.modelFolder().toStdString()))
+      m_tables.push_back({file.name, SeenFile::now(QString::fromStdString(file.path))});
+  } catch (const Error&) {
+    m_tables.clear();  // of runs that cannot be there are no results
+  }
+}
+
+/// The results with the names of files that a session in another folder has for them.
+static SnapshotPtr withNames(const SnapshotPtr& results, const std::vector<LaneSpec>& shown, const std::vector<LaneSpec>& told) {
+  if (shown == told || shown.size() != told.size()) return results;
+  auto out = std::make_shared<Snapshot>(*results);
+  for (LaneSnapshot& lane : out->lanes) {
+    const auto place = std::ranges::find(shown, lane.spec, &LaneSpec::text);
+    if (place == shown.end()) continue;
+    const LaneSpec& other = told[static_cast<std::size_t>(place - shown.begin())];
+    lane.spec = other.text;
+    for (const auto& [key, value] : other.given)
+      for (ParamText& param : lane.params)
+        if (param.key == key && std::ranges::find(place->given, std::pair(key, value)) == place->given.end()) param.value = value;
+  }
+  return out;
+}
+
+/// By the names that its session has for files.
+void KeptResults::keep(const QString& path, const SavedSession& written) {
+  const SessionController& controller = m_model.controller;
+  const Snapshot& s = m_model.workspace.snapshot();
+  // A model that was refused leaves the results of the one before.
+  const bool refused = s.phase == RunPhase::failed && !s.loading.empty() && s.prompt == written.request.prompt &&
+                       std::ranges::equal(s.lanes, controller.request().lanes, {}, &LaneSnapshot::spec, &LaneSpec::text);
+  const bool there =
+      (s.phase == RunPhase::idle || refused) && !s.lanes.empty() && controller.answersNewest(s) && !m_model.options.synthetic_size;
+  if (!there || controller.viewOnly()) return;
+  std::vector<SeenTable> tables = m_tables;
+  for (SeenTable& table : tables) table.name = name_told(table.name, folder_of(path.toStdString()));
+  m_results.keep(path, written, withNames(m_model.workspace.snapshotPtr(), controller.request().lanes, written.request.lanes),
+                 controller.computesElsewhere() ? QString() : controller.modelFolder(), tables);
 }
 
 /// What is shown is not what was saved, and saving must not write it again.
@@ -62,14 +123,26 @@ void KeptResults::sayUnusable(const QString& path, const QString& why) {
 
 /// Its figures would be another model's, and what was saved would be lost with the next saving.
 void KeptResults::sayAnother(const QString& path) {
+  say(path,
+      QString("%1 was saved with another model than the one that is in %2 now: what is shown is computed with that one")
+          .arg(QFileInfo(path).fileName(), m_model.controller.modelFolder()),
+      "is another one by now");
+}
+
+void KeptResults::sayOtherFiles(const QString& path, const QStringList& names) {
+  say(path,
+      QString("%1 was saved with another %2 than what is there now: what is shown is computed with that")
+          .arg(QFileInfo(path).fileName(), names.join(", ")),
+      "would read another " + names.join(", ") + " by now");
+}
+
+void KeptResults::say(const QString& path, const QString& text, const QString& why) {
   if (!m_session || m_path != path || m_model.controller.viewOnly()) return;
   m_known.reset();
-  const QString text = QString("%1 was saved with another model than the one that is in %2 now: what is shown is computed with that one")
-                           .arg(QFileInfo(path).fileName(), m_model.controller.modelFolder());
   if (m_model.options.ofSession()) return Q_EMIT refused(text);
-  m_notices.show(text, text, "Show what was saved", [this, path] {
+  m_notices.show(text, text, "Show what was saved", [this, path, why] {
     m_notices.dismiss();
-    if (m_session && m_path == path) Q_EMIT wanted(*m_session, "is another one by now");
+    if (m_session && m_path == path) Q_EMIT wanted(*m_session, why);
   });
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include <QObject>
 
+#include "app/window/session/seen_file.h"
 #include "app/window/session/session_file.h"
 
 namespace kvscope {
@@ -26,9 +29,14 @@ class KeptResults : public QObject {
   void follow(const SavedSession& session, const QString& path, const QString& folder, bool loads);
   void forget();  // another session, or one without its model
   /// The results that a file has by now.
-  void know(const SavedSession& written);
-  /// With the results that are known to be the session's own, so that saving it anew does not write it without them first.
-  SavedSession completed(SavedSession session) const;
+  void know(const SavedSession& written, const QString& path);
+  /// The results on screen, into the file of the session that was just written; not what is still being computed.
+  void keep(const QString& path, const SavedSession& written);
+  /// Files beside the model that the runs of the results on screen read.
+  const std::vector<SeenTable>& tables() const { return m_tables; }
+  /// With the results that are known to be the session's own, so that saving it anew does not write it without them first; files that its
+  /// runs name as they are named from `path`, where it is going. `before`: its file until now.
+  SavedSession completed(SavedSession session, const QString& path, const QString& before) const;
   void takeSnapshot();
 
  Q_SIGNALS:
@@ -39,6 +47,9 @@ class KeptResults : public QObject {
 
  private:
   void sayAnother(const QString& path);
+  void sayOtherFiles(const QString& path, const QStringList& names);
+  void say(const QString& path, const QString& text, const QString& why);
+  void seeTables();
   void sayUnusable(const QString& path, const QString& why);
 
   WindowModel& m_model;
@@ -47,6 +58,8 @@ class KeptResults : public QObject {
   std::optional<SavedSession> m_session;
   std::optional<SavedSession> m_known;  // whose results are those of its request
   QString m_path;
+  std::vector<SeenTable> m_tables;  // that the results on screen were computed with
+  std::uint64_t m_tables_of = 0;    // their generation
   bool m_loads = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include <QTextDocument>
 
 #include "app/window/session/bookmarks.h"
+#include "app/window/session/seen_file.h"
 #include "snapshot/snapshot.h"
 #include "viz/canvas.h"
 
@@ -26,12 +28,13 @@ struct ReportPicture {
 /// What a report says. Every number of it is read from the same tables that the window shows.
 struct Report {
   SnapshotPtr snapshot;
-  int n_generate = 0;  // tokens asked for after the prompt
-  double temperature = 0;
+  int n_generate = 0;                 // tokens asked for after the prompt
+  std::optional<double> temperature;  // nothing: not known
   std::uint64_t seed = 0;
-  QString model_folder;
-  viz::Table runs;   // of the comparison
-  viz::Table sweep;  // empty: none was measured
+  QString model_folder;           // empty: not known by which files it was computed
+  std::vector<SeenTable> tables;  // that runs read beside it
+  viz::Table runs;                // of the comparison
+  viz::Table sweep;               // empty: none was measured
   std::vector<ReportPicture> pictures;
   std::vector<Bookmark> bookmarks;
   QString written;  // when, as text

@@ -43,6 +43,7 @@
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search_bar.h"
 #include "app/window/rows/window_rows.h"
+#include "app/window/session/session_file.h"
 #include "app/window/session/start_place.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/pages.h"
@@ -153,9 +154,12 @@ void LectureMode::build() {
   m_rows.insertBelowPages(m_caption);
 }
 
+/// What may not be read unasked is no lesson yet: MainWindow::begin() opens it.
 void LectureMode::takeLesson(const QString& path) {
   try {
-    m_guide->setLesson(read_lesson(path.toStdString()));
+    const Lesson lesson = read_lesson(path.toStdString());
+    if (!filesOutside(runs_of(lesson), path, qs(m_model.start.model_folder)).isEmpty()) return takeLesson(builtInLesson(0));
+    m_guide->setLesson(lesson);
   } catch (const Error& error) {
     m_rows.notices().show(error.what(), error.what());
   }
@@ -164,16 +168,10 @@ void LectureMode::takeLesson(const QString& path) {
 void LectureMode::openLesson(const QString& path) {
   try {
     const Lesson lesson = read_lesson(path.toStdString());
-    m_files->setShown(path);
-    m_rows.notices().clear();
-    if (lesson.staged() && !m_aside) {  // while what is shown is still the user's
-      m_guide->run(false);
-      if (m_on) m_entry.comeBack();
-      Q_EMIT lessonBegins();
-    }
-    m_pages.show(Page::lecture);
-    m_guide->run(true);
-    m_guide->setLesson(lesson);
+    const QStringList outside = filesOutside(runs_of(lesson), path, m_model.controller.modelFolder());
+    if (outside.isEmpty()) return beginLesson(lesson);
+    const QString why = whyNotUnasked(path, outside);
+    m_rows.notices().show(why, why, readThem(outside), [this, lesson] { beginLesson(lesson); });
   } catch (const Error& error) {
     m_rows.notices().show(error.what(), error.what());
   }
@@ -194,6 +192,19 @@ void LectureMode::pageOn(int by) {
 void LectureMode::leave() {
   if (m_aside) Q_EMIT backRequested();
   if (m_on) m_pages.show(Page::inspect);
+}
+
+void LectureMode::beginLesson(const Lesson& lesson) {
+  m_files->setShown(qs(lesson.path));
+  m_rows.notices().clear();
+  if (lesson.staged() && !m_aside) {  // while what is shown is still the user's
+    m_guide->run(false);
+    if (m_on) m_entry.comeBack();
+    Q_EMIT lessonBegins();
+  }
+  m_pages.show(Page::lecture);
+  m_guide->run(true);
+  m_guide->setLesson(lesson);
 }
 
 void LectureMode::openFirstLesson() { openLesson(builtInLesson(1)); }

@@ -34,6 +34,7 @@ class SpeakerNotes;
 class Panels;
 class StartPlace;
 class WindowRows;
+struct Lesson;
 struct WindowModel;
 
 /// File of the lesson at this place among those that come with the program; empty: there are fewer.
@@ -92,6 +93,7 @@ class LectureMode : public QObject {
   void connectGuide();
   void showMeant();
   void takeLesson(const QString& path);
+  void beginLesson(const Lesson& lesson);
   void askWhy();
   void pageOn(int by);
   void followLesson();

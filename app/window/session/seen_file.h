@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include <QDateTime>
 #include <QFileInfo>
 #include <QString>
@@ -29,6 +31,12 @@ struct SeenFile {
     return file.bytes >= 0 && file != *this;
   }
   bool operator==(const SeenFile&) const = default;
+};
+
+/// A file that runs name, as it was when what they make of it was computed.
+struct SeenTable {
+  std::string name;  // as they have it
+  SeenFile file;
 };
 
 }  // namespace kvscope

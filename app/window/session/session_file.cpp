@@ -27,7 +27,8 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kMostViewChoices = 64, kMostBookmarks = 10000, kMostPoints = 10000, kMostTokens = 1 << 20, kLongestName = 1000;
+constexpr int kMostViewChoices = 64, kMostBookmarks = 10000, kMostPoints = 10000, kMostFiles = 1000, kMostTokens = 1 << 20,
+              kLongestName = 1000;
 constexpr qsizetype kMostNotes = 20;
 constexpr const char *kResultsSchema = "kvscope.trace/1", *kResultsPacking = "zlib, base64";
 constexpr const char* kCopyAgain = "copy the file again from where it was saved";
@@ -214,6 +215,13 @@ PackedTrace resultsOf(const JsonCursor& value, QStringList& notes) {
   const QString schema = f.text("schema"), packing = f.text("packed");
   const double bytes = f.number("bytes", 0, 0, 1e12);
   const QString model = f.text("model_sha256");
+  std::vector<RunFileHash> hashes;
+  const auto files = f.list("files", kMostFiles);
+  for (std::size_t i = 0; files && i < files->size(); ++i) {
+    Fields file(files->at(i), QString("%1.files[%2]").arg(where).arg(i));
+    hashes.push_back({file.text("file", {}, 1 << 16).toStdString(), file.text("sha256").toStdString()});
+    file.noteOthers(notes);
+  }
   const auto data = f.get("data");
   if (data && !data->is_string()) refuse(f.at("data"), "a text", typeName(*data));
   f.noteOthers(notes);
@@ -228,7 +236,7 @@ PackedTrace resultsOf(const JsonCursor& value, QStringList& notes) {
     notes << QString("%1 are damaged (data: expected base64, got something else) and were left out: they are computed anew").arg(where);
     return {};
   }
-  return {*read, static_cast<std::size_t>(bytes), model};
+  return {*read, static_cast<std::size_t>(bytes), model, std::move(hashes)};
 }
 
 struct FigureName {
@@ -299,12 +307,18 @@ QByteArray sessionJson(const SavedSession& session) {
   for (const ViewChoice& v : session.views) views.append(QJsonObject{{"view", v.view}, {"option", v.option}, {"choice", v.choice}});
   if (!views.isEmpty()) out["views"] = views;
   if (!session.file.isEmpty()) out["file"] = session.file;
-  if (!session.results.zlib.isEmpty())
-    out["results"] = QJsonObject{{"schema", kResultsSchema},
-                                 {"packed", kResultsPacking},
-                                 {"bytes", static_cast<qint64>(session.results.bytes)},
-                                 {"model_sha256", session.results.model_sha256},
-                                 {"data", QString::fromLatin1(session.results.zlib.toBase64())}};
+  if (!session.results.zlib.isEmpty()) {
+    QJsonObject results{{"schema", kResultsSchema},
+                        {"packed", kResultsPacking},
+                        {"bytes", static_cast<qint64>(session.results.bytes)},
+                        {"model_sha256", session.results.model_sha256},
+                        {"data", QString::fromLatin1(session.results.zlib.toBase64())}};
+    QJsonArray files;
+    for (const RunFileHash& file : session.results.files)
+      files.append(QJsonObject{{"file", QString::fromStdString(file.name)}, {"sha256", QString::fromStdString(file.sha256)}});
+    if (!files.isEmpty()) results["files"] = files;
+    out["results"] = results;
+  }
   return QJsonDocument(out).toJson();
 }
 
@@ -374,12 +388,16 @@ ReadSession takeUpSession(const QString& path, Runs runs) {
   return read;
 }
 
-QStringList filesOutside(const SavedSession& session, const QString& path, const QString& model_folder) {
+QStringList filesOutside(const std::vector<LaneSpec>& runs, const QString& path, const QString& model_folder) {
   QStringList out;
-  const std::string folder = QFileInfo(path).absolutePath().toStdString();
-  for (const std::string& file : named_files_outside(session.request.lanes, model_folder.toStdString(), {folder}))
+  for (const std::string& file : named_files_outside(runs, model_folder.toStdString(), QFileInfo(path).absoluteFilePath().toStdString()))
     out << QString::fromStdString(file);
   return out;
+}
+
+QString whyNotUnasked(const QString& path, const QStringList& outside) {
+  return QString("%1 was not opened yet: its runs read %2, outside of its folder; open it only if you know why")
+      .arg(QFileInfo(path).fileName(), outside.join(", "));
 }
 
 void writeSession(const QString& path, const SavedSession& session) {

@@ -9,6 +9,7 @@
 
 #include "app/window/panels/runs/sweep_data.h"
 #include "app/window/session/bookmarks.h"
+#include "runtime/model/run_files.h"
 #include "runtime/session/run_request.h"
 #include "viz/selection.h"
 
@@ -16,9 +17,10 @@ namespace kvscope {
 
 /// Text of a trace, compressed by zlib.
 struct PackedTrace {
-  QByteArray zlib;        // empty: there is none
-  std::size_t bytes = 0;  // of the text
-  QString model_sha256;   // of the model that computed it (hash_of_read_model() of arch/model_parts.h); empty: not known
+  QByteArray zlib;                      // empty: there is none
+  std::size_t bytes = 0;                // of the text
+  QString model_sha256;                 // of the model that computed it (hash_of_read_model() of arch/model_parts.h); empty: not known
+  std::vector<RunFileHash> files = {};  // that the runs read beside it, by their names in them
 };
 
 /// What a budget sweep measured, and what was chosen for it.
@@ -67,8 +69,13 @@ ReadSession readSession(const QString& path);
 /// kvscope-cli does of the same file.
 enum class Runs : std::uint8_t { known, all };
 ReadSession takeUpSession(const QString& path, Runs runs = Runs::known);
-/// Files that its runs name and that lie neither beside `path`, where it was read, nor in the model's folder: nobody has chosen them.
-QStringList filesOutside(const SavedSession& session, const QString& path, const QString& model_folder);
+/// Files that the runs of the file at `path` name, a session's or a lesson's, and that lie neither beside it nor in the model's folder:
+/// nobody has chosen them.
+QStringList filesOutside(const std::vector<LaneSpec>& runs, const QString& path, const QString& model_folder);
+/// Why it is not opened unasked, then.
+QString whyNotUnasked(const QString& path, const QStringList& outside);
+/// What is asked beside it.
+inline QString readThem(const QStringList& outside) { return outside.size() == 1 ? "Read it" : "Read them"; }
 /// Replaces the file only once everything is written, and no file of a model. Throws Error.
 void writeSession(const QString& path, const SavedSession& session);
 

@@ -13,6 +13,8 @@
 #include "arch/model_parts.h"
 #include "core/error.h"
 #include "core/failure.h"
+#include "io/file_hash.h"
+#include "io/files.h"
 #include "trace/request_json.h"
 #include "trace/trace_writer.h"
 
@@ -107,12 +109,23 @@ static QString hashOf(const QString& model, const std::string& stamp = {}) {
   }
 }
 
-void StoredResults::compareModel(const PackedTrace& packed, const QString& path, const QString& model) {
+void StoredResults::compareModel(const SavedSession& session, const QString& path, const QString& model) {
   start(
-      [this, path, model, was = packed.model_sha256](const CancelToken&) -> std::function<void()> {
-        const QString now = hashOf(model);
-        if (now.isEmpty() || now == was) return {};
-        return [this, path] { Q_EMIT modelIsAnother(path); };
+      [this, session, path, model](const CancelToken&) -> std::function<void()> {
+        const QString was = session.results.model_sha256, now = was.isEmpty() ? QString() : hashOf(model);
+        if (!now.isEmpty() && now != was) return [this, path] { Q_EMIT modelIsAnother(path); };
+        QStringList names;
+        try {
+          const std::string folder = folder_of(path.toStdString());
+          std::vector<RunFileHash> known = session.results.files;
+          for (RunFileHash& file : known) file.name = name_beside(file.name, folder);  // as the runs have it here
+          for (const std::string& name : changed_files(known, session.request.lanes, model.toStdString()))
+            names << QString::fromStdString(name);
+        } catch (const Error&) {
+          return {};  // whoever computes them says what is wrong
+        }
+        if (names.isEmpty()) return {};
+        return [this, path, names] { Q_EMIT filesAreOthers(path, names); };
       },
       Beside::all);
 }
@@ -125,7 +138,9 @@ void StoredResults::examine(const SavedSession& session, const QString& path) {
           const std::string text = unpackedText(session.results, path);
           if (text.size() > kMostExamined) return {};
           const Trace trace = read_trace(text, "results");
-          const char* const other = not_of(session.request, trace.snapshot);
+          RunRequest told = session.request;  // as it stands in the file
+          told.lanes = with_files_told(told.lanes, folder_of(path.toStdString()));
+          const char* const other = not_of(told, trace.snapshot) ? not_of(session.request, trace.snapshot) : nullptr;
           if (other) why = QString("are those of another request (%1) than its own").arg(other);
         } catch (const std::exception& error) {  // memory, too
           why = QString("are damaged (%1)").arg(QString::fromUtf8(words_of(error)));
@@ -136,13 +151,26 @@ void StoredResults::examine(const SavedSession& session, const QString& path) {
       Beside::all);
 }
 
-void StoredResults::keep(const QString& path, const SavedSession& session, const SnapshotPtr& results, const QString& model) {
-  start([this, path, session, results, model](const CancelToken& cancel) -> std::function<void()> {
+/// Of what is another file by now nobody can tell it any more: then words, which are no file's hash.
+static RunFileHash hashOf(const SeenTable& table) {
+  const QString path = table.file.path;
+  if (SeenFile::now(path) != table.file) return {table.name, "changed since it was read"};
+  try {
+    return {table.name, hash_of_file(path.toStdString()).sha256};
+  } catch (const Error&) {
+    return {table.name, "not readable"};
+  }
+}
+
+void StoredResults::keep(const QString& path, const SavedSession& session, const SnapshotPtr& results, const QString& model,
+                         const std::vector<SeenTable>& tables) {
+  start([this, path, session, results, model, tables](const CancelToken& cancel) -> std::function<void()> {
     QString why;
     SavedSession whole = session;
     try {
       whole.results = packTrace(*results, session.request.seed, &cancel);
       whole.results.model_sha256 = hashOf(model, results->model_stamp);
+      for (const SeenTable& table : tables) whole.results.files.push_back(hashOf(table));
       cancel.check();
       const QMutexLocker writing(&m_writing);
       QFile file(path);

@@ -39,10 +39,12 @@ class StoredResults : public QObject {
   ~StoredResults() override;  // finishes the file that is being written
 
   /// Writes the session that `path` holds again, with its results; nothing where the file is gone or another one by then.
-  /// `model`: its folder, as this machine sees it; empty: it does not.
-  void keep(const QString& path, const SavedSession& session, const SnapshotPtr& results, const QString& model);
-  /// modelIsAnother(path) where `model` is not what computed the results of the session that `path` holds.
-  void compareModel(const PackedTrace& packed, const QString& path, const QString& model);
+  /// `model`: its folder, as this machine sees it; empty: it does not. `tables`: files that the runs read beside it.
+  void keep(const QString& path, const SavedSession& session, const SnapshotPtr& results, const QString& model,
+            const std::vector<SeenTable>& tables = {});
+  /// modelIsAnother(path) where `model` is not what computed the results of the session that `path` holds, filesAreOthers(path, names)
+  /// where files that its runs read beside it have changed since.
+  void compareModel(const SavedSession& session, const QString& path, const QString& model);
   /// unusable(path, why) where the results of the session that `path` holds are damaged, or not of what it asks for. Those that would take
   /// long to read are only unpacked.
   void examine(const SavedSession& session, const QString& path);
@@ -63,6 +65,7 @@ class StoredResults : public QObject {
   void keptOpened(const kvscope::KeptOpening& opening);
   void failed(const QString& why);
   void modelIsAnother(const QString& path);
+  void filesAreOthers(const QString& path, const QStringList& names);
   void unusable(const QString& path, const QString& why);
 
  private:

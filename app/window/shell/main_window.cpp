@@ -76,7 +76,7 @@ void MainWindow::makeActions() {
       std::make_unique<Document>(Document::Parts{*this, m_model, *m_rows, *m_pages, m_canvases, *m_library, m_run_actions->sweepPage(),
                                                  m_run_actions->jobs(), m_first_steps->welcome(), *m_runs_undo, m_place});
   m_exports = std::make_unique<ExportActions>(ExportActions::Parts{*this, m_model, *m_rows, *m_pages, m_canvases, *m_inspect, *m_lecture,
-                                                                   m_run_actions->sweepPage(), m_work->table()});
+                                                                   m_run_actions->sweepPage(), m_work->table(), *m_document});
   m_run_messages = std::make_unique<RunMessages>(m_model, *m_rows);
   fillMenus(*this);
   m_lecture->row().takeMenus(m_rows->menus());
@@ -212,7 +212,10 @@ void MainWindow::begin() {
   if (!options.store.empty()) m_document->openStoreIn(QString::fromStdString(options.store));
   if (!options.not_opened.empty()) notices().showAfter(QString::fromStdString(options.not_opened), {});
   m_document->offerRecovery();
-  if (const Lesson& lesson = m_lecture->guide().lesson(); m_lecture->on() && lesson.staged()) m_lecture->openLesson(qs(lesson.path));
+  if (const Lesson& lesson = m_lecture->guide().lesson(); !options.scenes.empty() && lesson.path != options.scenes)
+    m_lecture->openLesson(qs(options.scenes));  // which asks first
+  else if (m_lecture->on() && lesson.staged())
+    m_lecture->openLesson(qs(lesson.path));
   if (!options.scene.empty()) m_lecture->guide().goTo(QString::fromStdString(options.scene));
 }
 

@@ -14,6 +14,7 @@
 #include <QFileInfo>
 
 #include "app/lessons/lesson.h"
+#include "app/run_options.h"
 #include "app/window/diagnostics/bench_ui.h"
 #include "app/window/diagnostics/latency.h"
 #include "app/window/diagnostics/script.h"
@@ -21,6 +22,7 @@
 #include "app/window/files/prompt_file.h"
 #include "app/window/look/style.h"
 #include "app/window/session/page_names.h"
+#include "app/window/session/session_file.h"
 #include "app/window/session/session_journal.h"
 #include "app/window/shell/application.h"
 #include "app/window/shell/main_window.h"
@@ -100,6 +102,7 @@ std::vector<std::string> viewNames() {
 
 /// A file's ending says what is written; one that says something else is a mistake. Without any, it is the first.
 void checkEnding(const std::string& option, const std::string& path, const std::vector<std::string>& known) {
+  if (path == "-") throw UsageError(option + ": expected a file, got -: ./- is a file of this name");
   const QString ending = QFileInfo(QString::fromStdString(path)).suffix().toLower();
   std::string words;
   for (const std::string& one : known) {
@@ -185,6 +188,8 @@ StartState startState(const Options& options) {
     const std::string sample = asset("prompts/needle.txt");
     request.prompt = std::filesystem::exists(sample) ? read_text(sample, kPromptLimit) : kPlainPrompt;
   }
+  if (options.scripted() && options.session.empty() && request.prompt.empty())
+    throw UsageError((options.prompt ? std::string("--prompt") : options.prompt_file) + ": expected a text, got an empty one");
   std::vector<std::string> lanes = options.lanes.empty() ? shippedLanes() : options.lanes;
   if (lanes.empty() || lanes.front() != policies().front().name) lanes.insert(lanes.begin(), policies().front().name);
   request.lanes = parse_lane_specs(lanes);
@@ -291,6 +296,15 @@ void takeFile(Options& options) {
   }
 }
 
+/// What the file to open says itself is not said once more beside it.
+void checkBeside(const Options& options) {
+  if (options.session.empty() || !QFileInfo::exists(QString::fromStdString(options.session))) return;
+  const FileKind kind = kindOfFile(QString::fromStdString(options.session));
+  if (kind == FileKind::kept) return refuse_beside(options.given, kSaysPrompt, options.session, kKeptSays, "--session");
+  constexpr unsigned kSaid = kSaysPrompt | kSaysRuns | kSaysMode | kSaysLength | kSaysModel;
+  refuse_beside(options.given, kSaid, options.session, kind == FileKind::trace ? kStoredRun : kSessionSays, "--session");
+}
+
 /// Throws UsageError.
 void readWritten(const CLI::App& cli, const Written& written, Options& options) {
   if (!written.select.empty()) parseSelect(written.select, options);
@@ -318,7 +332,10 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
   if (options.engine == "here") options.engine.clear();
   if (!options.engine.empty()) remote::parse_address(options.engine);  // says what is wrong before there is a window
   options.view_given = cli.count("--view") > 0;
+  for (const CLI::Option* o : cli.get_options())
+    if (o->count() > 0) options.given.push_back(o->get_name());
   takeFile(options);
+  checkBeside(options);
   options.size_given = !written.size.empty();
   if (options.size_given) options.size = parseSize(written.size);
   if (!options.synthetic.empty()) options.synthetic_size = parseSynthetic(options.synthetic);
@@ -349,16 +366,28 @@ void checkScene(const Options& options) {
 
 }  // namespace
 
+/// A script can be asked nothing.
+static void checkLesson(const Options& options) {
+  const Lesson lesson = read_lesson(options.scenes);
+  if (!options.scripted()) return;
+  const QString path = QString::fromStdString(options.scenes);
+  const QStringList outside =
+      filesOutside(runs_of(lesson), path, QString::fromStdString(options.model.empty() ? builtInModel() : options.model));
+  if (!outside.isEmpty()) throw Error(whyNotUnasked(path, outside).toStdString());
+}
+
 /// A manager of files shows nobody what goes to the terminal.
 StartState beginning(Options& options) {
   try {
-    if (!options.scenes.empty()) read_lesson(options.scenes);
+    if (!options.scenes.empty()) checkLesson(options);
   } catch (const Error& error) {
     if (options.scripted()) throw;
     options.not_opened = error.what();
     options.scenes.clear();
   }
   if (!options.scene.empty()) checkScene(options);
+  if (!options.scenes.empty() && options.view == "lecture")
+    refuse_beside(options.given, said_by(read_lesson(options.scenes)), options.scenes, kLessonSays);
   try {
     return startState(options);
   } catch (const Error& error) {

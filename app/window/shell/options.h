@@ -26,6 +26,7 @@ struct Options {
   std::string prompt_mode = "prefill";
   std::string view = "inspect";  // inspect | inspector | compare | sweep | lecture | welcome
   bool view_given = false, size_given = false;
+  std::vector<std::string> given;    // names of all that were
   std::string scene;                 // of the lecture, by its id
   std::string scenes;                // file with other scenes
   int ghosts = 0;                    // steps that pictures look ahead; 0: they do not

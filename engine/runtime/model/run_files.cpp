@@ -2,8 +2,12 @@
 #include "runtime/model/run_files.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
 
 #include "arch/model_files.h"
 #include "core/assets.h"
@@ -16,6 +20,7 @@
 #include "io/trained/feature_maps_file.h"
 #include "io/trained/head_vectors_file.h"
 #include "io/trained/hidden_scorer_file.h"
+#include "policy/policy_pair.h"
 #include "policy/text/params.h"
 
 namespace kvscope {
@@ -103,24 +108,91 @@ std::string RunFiles::path_of(const LaneSpec& spec, const NamedFile& file) const
 
 namespace {
 
-/// Where the path leads, links followed; as it is where that cannot be told.
-fs::path real_path(const fs::path& path) {
-  std::error_code error;
-  fs::path real = fs::weakly_canonical(path, error);
-  return error ? path : real;
+using NewName = std::string (*)(const std::string& name, const std::string& folder);
+
+/// The run with other names for the files that its keys name.
+LaneSpec with_file_names(LaneSpec spec, NewName new_name, const std::string& folder) {
+  try {
+    if (const std::optional<PolicyPair> pair = pair_of(spec)) {
+      for (const auto& [key, half] : {std::pair("prefill", &pair->prefill), std::pair("decode", &pair->decode)})
+        if (const LaneSpec other = with_file_names(*half, new_name, folder); other.text != half->text)
+          spec = with_param(spec, key, other.text);
+      return spec;
+    }
+    for (const NamedFile& file : files_named_by(spec))
+      if (const std::string name = file.of_model ? file.name : new_name(file.name, folder); name != file.name)
+        spec = with_param(spec, file.key, name);
+  } catch (const UsageError&) {
+    return spec;  // of a name with a quote in a half of a pair there is no text
+  }
+  return spec;
 }
 
-bool lies_in(const fs::path& file, const fs::path& folder) {
-  const auto [end, unused] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
-  return end == folder.end();
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
 }
 
 }  // namespace
 
+std::string name_beside(const std::string& name, const std::string& folder) {
+  if (fs::path(name).is_absolute() || folder == ".") return name;
+  std::string beside = in_folder(folder, name);
+  return is_file(beside) ? beside : name;
+}
+
+std::string name_told(const std::string& name, const std::string& folder) {
+  if (!is_file(name)) return name;
+  std::error_code error;
+  const fs::path path = fs::absolute(name, error).lexically_normal();
+  if (folder.empty()) return path.string();
+  const fs::path from_there = path.lexically_relative(fs::absolute(folder, error).lexically_normal() / "");
+  return from_there.empty() || *from_there.begin() == ".." ? path.string() : from_there.string();
+}
+
+std::vector<LaneSpec> with_files_beside(std::vector<LaneSpec> lanes, const std::string& folder) {
+  for (LaneSpec& lane : lanes) lane = with_file_names(std::move(lane), name_beside, folder);
+  return lanes;
+}
+
+std::vector<LaneSpec> with_files_told(std::vector<LaneSpec> lanes, const std::string& folder) {
+  for (LaneSpec& lane : lanes) lane = with_file_names(std::move(lane), name_told, folder);
+  return lanes;
+}
+
+std::vector<RunFile> files_beside_model(const std::vector<LaneSpec>& lanes, const std::string& model_folder) {
+  std::vector<RunFile> out;
+  for (const LaneSpec& lane : lanes) {
+    for (const NamedFile& file : files_named_by(lane)) {
+      if (file.of_model || std::ranges::find(out, file.name, &RunFile::name) != out.end()) continue;
+      const std::vector<std::string> places = places_of(file, model_folder);
+      const auto path = std::ranges::find_if(places, is_file);
+      out.push_back({file.name, path == places.end() ? std::string() : *path});
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> changed_files(const std::vector<RunFileHash>& known, const std::vector<LaneSpec>& lanes,
+                                       const std::string& model_folder) {
+  std::vector<std::string> out;
+  for (const auto& [name, sha256] : known) {
+    const std::vector<RunFile> now = files_beside_model(lanes, model_folder);
+    const auto file = std::ranges::find(now, name, &RunFile::name);
+    if (file == now.end()) continue;  // no run of them names it
+    try {
+      if (!file->path.empty() && hash_of_file(file->path).sha256 == sha256) continue;
+    } catch (const Error&) {
+      // cannot be read
+    }
+    out.push_back(name);
+  }
+  return out;
+}
+
 std::vector<std::string> named_files_outside(const std::vector<LaneSpec>& lanes, const std::string& model_folder,
-                                             const std::vector<std::string>& folders) {
-  std::vector<fs::path> inside = {real_path(model_folder), real_path(asset("heads"))};
-  for (const std::string& folder : folders) inside.push_back(real_path(folder.empty() ? "." : folder));
+                                             const std::string& naming) {
+  const std::array inside = {model_folder.empty() ? std::string(".") : model_folder, asset("heads"), folder_of(naming)};
   const auto exists = [](const std::string& path) {
     std::error_code error;
     return fs::exists(path, error);
@@ -131,11 +203,17 @@ std::vector<std::string> named_files_outside(const std::vector<LaneSpec>& lanes,
       const std::vector<std::string> places = places_of(named, model_folder);
       const auto path = std::ranges::find_if(places, exists);
       if (path == places.end()) continue;
-      const auto has = [real = real_path(*path)](const fs::path& folder) { return lies_in(real, folder); };
+      const auto has = [&](const std::string& folder) { return lies_in(*path, folder); };
       if (std::ranges::none_of(inside, has) && std::ranges::find(out, *path) == out.end()) out.push_back(*path);
     }
   }
   return out;
+}
+
+void refuse_files_outside(const std::vector<LaneSpec>& lanes, const std::string& model_folder, const std::string& naming) {
+  if (const std::vector<std::string> outside = named_files_outside(lanes, model_folder, naming); !outside.empty())
+    throw UsageError(
+        fmt::format("{}: its runs name files outside of its folder: {}; --trust-files reads them", naming, fmt::join(outside, ", ")));
 }
 
 template <class T>

@@ -928,6 +928,35 @@ TEST_F(LessonTest, TheProgramTellsHowALessonIsWritten) {
   }
 }
 
+TEST_F(LessonTest, AFileThatALessonWantsReadFromElsewhereIsAskedFor) {
+  const QTemporaryDir folder, elsewhere;
+  const QString secret = elsewhere.filePath("secret.json"), path = folder.filePath("l.json");
+  const auto write = [](const QString& name, const QByteArray& text) {
+    QFile file(name);
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(text);
+  };
+  write(secret, "root:topsecretwords:1000\n");
+  write(path,
+        QString(R"({"kvscope":"scenes","version":1,"name":"Theirs","stage":{"prompt":"Tom is here.","runs":["duo:ratio=0.3,heads=%1"]},
+    "scenes":[{"id":"a","variants":[{"message":"m"}]}]})")
+            .arg(secret)
+            .toUtf8());
+  const std::string before = window->controller().request().prompt;
+  window->openFile(path);
+  EXPECT_EQ(window->controller().request().prompt, before);
+  EXPECT_NE(guide().lesson().name, "Theirs");
+  EXPECT_TRUE(window->notices().text().contains("its runs read " + secret)) << window->notices().text().toStdString();
+  QPushButton* read = nullptr;
+  for (QPushButton* button : window->notices().findChildren<QPushButton*>())
+    if (button->text() == "Read it") read = button;
+  ASSERT_NE(read, nullptr);
+  read->click();
+  EXPECT_EQ(guide().lesson().name, "Theirs");
+  EXPECT_EQ(window->controller().request().prompt, "Tom is here.");
+  EXPECT_FALSE(window->notices().text().contains("topsecret"));
+}
+
 TEST_F(LessonTest, ALessonOfOnesOwnOpensByFileWithItsNotes) {
   QTemporaryDir folder;
   const auto write = [&](const char* name, const QByteArray& text) {

@@ -311,7 +311,7 @@ TEST_F(PictureTest, OfASessionThatCannotBeOpenedIsNotOfSomethingElse) {
   };
   for (const auto& [path, why] : cases)
     for (const QStringList& wanted : {QStringList{"--report", file("r.html")}, {"--picture", file("p.svg")}}) {
-      const Result result = run(QStringList{"--generate", "0", "--session", path} + wanted);
+      const Result result = run(QStringList{"--session", path} + wanted);
       EXPECT_EQ(result.status, 1) << path.toStdString();
       EXPECT_TRUE(result.err.contains(why)) << path.toStdString() << ": " << result.err.toStdString();
       EXPECT_FALSE(QFile::exists(wanted.back())) << path.toStdString();
@@ -390,6 +390,89 @@ TEST_F(PictureTest, ALessonOrStoreThatCannotBeReadIsNoOtherOne) {
     EXPECT_TRUE(result.err.contains(why)) << result.err.toStdString();
     EXPECT_FALSE(QFile::exists(file("p.png"))) << why;
   }
+}
+
+TEST_F(PictureTest, WhatAFileSaysItselfIsNotSaidBesideIt) {
+  SavedSession session;
+  session.request.prompt = "Tom is here.";
+  session.request.lanes = {parse_lane_spec("full")};
+  writeSession(file("s.kvscope"), session);
+  ASSERT_EQ(QProcess::execute(KVSCOPE_CLI, {"trace", "--quiet", "--prompt", "Tom is here.", "--lane", "local:slots=3", "--detail", "why",
+                                            "--out", file("t.json"), "--out-kept", file("k.json")}),
+            0);
+  QFile text(file("x.txt"));
+  ASSERT_TRUE(text.open(QIODevice::WriteOnly));
+  text.write("Ben is there.");
+  text.close();
+  const QStringList options[] = {{"--prompt", "Hello there"}, {"--prompt-file", file("x.txt")}, {"--lane", "h2o:slots=3"},
+                                 {"--generate", "2"},         {"--prompt-mode", "stream"},      {"--model", KVSCOPE_PROGRAM}};
+  const auto refused = [&](const QString& path, const QStringList& option, const char* why) {
+    const Result result = run(QStringList{path} + option + QStringList{"--report", file("r.html")});
+    EXPECT_EQ(result.status, 2) << option.front().toStdString();
+    EXPECT_TRUE(result.err.contains("unexpected '" + option.front() + "' beside " + path + ": " + why)) << result.err.toStdString();
+    EXPECT_FALSE(QFile::exists(file("r.html")));
+  };
+  for (const QStringList& option : options) {
+    refused(file("s.kvscope"), option, "a session says itself what is run");
+    refused(file("t.json"), option, "a stored run is given alone");
+  }
+  for (const int i : {0, 1}) refused(file("k.json"), options[i], "kept tokens say themselves what is run");
+  const QString lesson = QString::fromStdString(built_in_lessons()[1]);
+  for (const int i : {0, 1, 2, 3, 4}) refused(lesson, options[i], "the lesson says it itself");
+  const Result kept = run({file("k.json"), "--generate", "3", "--report", file("r.html")});
+  EXPECT_EQ(kept.status, 0) << kept.err.toStdString();
+  QFile report(file("r.html"));
+  ASSERT_TRUE(report.open(QIODevice::ReadOnly));
+  EXPECT_TRUE(report.readAll().contains("--generate 3")) << "what the file does not say is taken";
+  report.remove();
+  const Result streamed = run({file("k.json"), "--prompt-mode", "stream", "--report", file("r.html")});
+  EXPECT_EQ(streamed.status, 1);
+  EXPECT_TRUE(streamed.err.contains("expected prompt mode prefill")) << streamed.err.toStdString();
+}
+
+TEST_F(PictureTest, OfNoTextOrIntoNoFileIsRefused) {
+  QFile empty(file("empty.txt"));
+  ASSERT_TRUE(empty.open(QIODevice::WriteOnly));
+  empty.close();
+  const std::pair<QStringList, QString> wrong[] = {
+      {{"--prompt-file", file("empty.txt"), "--report", file("r.html")}, "empty.txt: expected a text, got an empty one"},
+      {{"--prompt", "", "--picture", file("p.png")}, "--prompt: expected a text, got an empty one"},
+      {{"--picture", "-"}, "--picture: expected a file, got -: ./- is a file of this name"},
+      {{"--report", "-"}, "--report: expected a file, got -"}};
+  for (const auto& [words, why] : wrong) {
+    const Result result = run(words + QStringList{"--generate", "0"});
+    EXPECT_EQ(result.status, 2) << why.toStdString();
+    EXPECT_TRUE(result.err.contains(why)) << result.err.toStdString();
+  }
+}
+
+TEST_F(PictureTest, ALessonBeginsWithTheMarkOfAnEditorOrWithout) {
+  QFile f(file("bom.json"));
+  ASSERT_TRUE(f.open(QIODevice::WriteOnly));
+  f.write(
+      "\xef\xbb\xbf"
+      R"({"kvscope":"scenes","version":1,"stage":{"prompt":"Tom is here."},"scenes":[{"id":"a","variants":[{"message":"m"}]}]})");
+  f.close();
+  const Result result = run({file("bom.json"), "--generate", "0", "--picture", file("p.png")});
+  EXPECT_EQ(result.status, 0) << result.err.toStdString();
+}
+
+TEST_F(PictureTest, OfALessonThatWantsAFileReadFromElsewhereIsNotMade) {
+  const QTemporaryDir elsewhere;
+  const QString secret = elsewhere.filePath("secret.json");
+  QFile(secret).open(QIODevice::WriteOnly);
+  QFile f(file("l.json"));
+  ASSERT_TRUE(f.open(QIODevice::WriteOnly));
+  f.write(QString(R"({"kvscope":"scenes","version":1,"stage":{"prompt":"Tom is here.","runs":["duo:ratio=0.3,heads=%1"]},
+    "scenes":[{"id":"a","variants":[{"message":"m"}]}]})")
+              .arg(secret)
+              .toUtf8());
+  f.close();
+  const Result result = run({file("l.json"), "--generate", "0", "--picture", file("p.png")});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_TRUE(result.err.contains("l.json was not opened yet: its runs read " + secret + ", outside of its folder"))
+      << result.err.toStdString();
+  EXPECT_FALSE(QFile::exists(file("p.png")));
 }
 
 TEST_F(PictureTest, WhatAnotherProgramKeptStandsBesideARunOfOurs) {

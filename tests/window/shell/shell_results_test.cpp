@@ -5,10 +5,13 @@
 
 #include <QDir>
 #include <QFile>
+#include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
 
+#include "app/window/files/export_actions.h"
+#include "app/window/files/report.h"
 #include "app/window/files/share_page.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
@@ -17,6 +20,7 @@
 #include "app/window/session/stored_results.h"
 #include "arch/model_parts.h"
 #include "core/error.h"
+#include "io/file_hash.h"
 #include "paths.h"
 #include "policy/catalog.h"
 #include "trace/trace_writer.h"
@@ -104,6 +108,63 @@ TEST_F(ResultsTest, SavingAnewNeverLeavesTheFileWithoutThem) {
   ASSERT_TRUE(settle());
   ASSERT_TRUE(window->document().save(path));
   EXPECT_FALSE(objectOf(path).contains("results")) << "those of another text would be a lie";
+}
+
+TEST_F(ResultsTest, ATableThatARunNamesIsNamedFromTheFolderAndMissedWhenItChanges) {
+  const auto table = [this](int keeps) {
+    std::string text;
+    for (int l = 0; l < snapshot().model.n_layers; ++l) {
+      text += l > 0 ? ",[" : "[[";
+      for (int g = 0; g < snapshot().model.n_kv_heads; ++g) text += (g > 0 ? "," : "") + std::to_string((g + keeps) % 2);
+      text += "]";
+    }
+    return QByteArray::fromStdString(text + "]");
+  };
+  const QString path = folder.filePath("s.kvscope"), heads = folder.filePath("hd.json");
+  write(heads, table(0));
+  const std::string run = "duo:ratio=0.3,heads=" + heads.toStdString();
+  window->controller().setLaneSpec(1, QString::fromStdString(run));
+  ASSERT_TRUE(settle());
+  const auto row = [&] {
+    for (const auto& [name, hash] : reportVersions(window->exports().report()))
+      if (name.endsWith("hd.json")) return hash;
+    return QString();
+  };
+  const std::string was = hash_of_file(heads.toStdString()).sha256;
+  EXPECT_EQ(row().toStdString(), "SHA-256 " + was);
+  ASSERT_TRUE(kept(path));
+  ASSERT_TRUE(waitFor([&] { return objectOf(path).contains("results"); }, 20000));
+  EXPECT_EQ(objectOf(path)["lanes"].toArray()[1].toString(), "duo:ratio=0.3,heads=hd.json");
+  const QJsonObject file = objectOf(path)["results"].toObject()["files"].toArray()[0].toObject();
+  EXPECT_EQ(file["file"].toString(), "hd.json");
+  EXPECT_EQ(file["sha256"].toString().toStdString(), was);
+  EXPECT_EQ(unpackTrace(readSession(path).session.results, path).snapshot.lanes[1].spec, "duo:ratio=0.3,heads=hd.json");
+  window->openFile(path);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 20000));
+  EXPECT_EQ(snapshot().lanes[1].spec, run);
+  EXPECT_TRUE(window->notices().isHidden()) << window->notices().text().toStdString();
+
+  write(heads, table(1));
+  EXPECT_EQ(row(), "changed since it was read");
+  window->openFile(path);
+  ASSERT_TRUE(waitFor([&] { return window->notices().text().contains("s.kvscope was saved with another"); }, 20000))
+      << window->notices().text().toStdString();
+  EXPECT_TRUE(window->notices().text().contains("hd.json")) << window->notices().text().toStdString();
+}
+
+TEST_F(ResultsTest, TheReportOfATraceHasNoHashesOfTheModelThatIsOpen) {
+  const QString path = folder.filePath("t.json");
+  write(path, QByteArray::fromStdString(trace_text(snapshot(), {.detail = Detail::why})));
+  window->openFile(path);
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
+  bool said = false;
+  for (const auto& [name, value] : reportVersions(window->exports().report())) {
+    EXPECT_FALSE(name == "config.json" || name.endsWith(".safetensors")) << name.toStdString();
+    said = said || (name == "the model's files" && value.startsWith("n/a"));
+  }
+  EXPECT_TRUE(said);
+  EXPECT_TRUE(reportHtml(window->exports().report()).contains("not known, seed")) << "nor does it say how it was sampled";
 }
 
 TEST_F(ResultsTest, AnInspectorThatOpensOnThemIsNoEditToRefuse) {
