@@ -12,6 +12,8 @@
 #include "app/cli/haystack.h"
 #include "app/cli/inputs.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/json_number.h"
+#include "app/cli/lane_warnings.h"
 #include "app/cli/needle_texts.h"
 #include "app/cli/progress.h"
 #include "app/cli/table.h"
@@ -25,8 +27,6 @@ namespace kvscope::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 SessionOptions options_of(const Arguments& a) { return {.precision = a.precision, .n_threads = a.threads, .device = a.device}; }
 
@@ -67,6 +67,21 @@ void write_texts(const std::string& path, const std::string& model, const std::v
   write_atomically(path, asked_texts_json(model, texts));
 }
 
+/// By context, depth and sample; the seeds go up from --seed.
+std::vector<AskedText> samples_of(const Arguments& a, const Haystack& haystack, const CancelToken& cancel) {
+  std::vector<AskedText> out;
+  Progress progress(a.quiet);
+  const double n_texts = static_cast<double>(a.contexts.size() * a.depths.size()) * a.samples;
+  for (const int context : a.contexts)
+    for (const double depth : a.depths)
+      for (int i = 0; i < a.samples; ++i) {
+        progress.show(kMakingTexts, static_cast<double>(out.size()) / n_texts);
+        out.push_back(haystack.sample(context, depth, a.seed + out.size(), a.question_in_prompt));
+        cancel.check();
+      }
+  return out;
+}
+
 }  // namespace
 
 int needle(const Arguments& a) {
@@ -81,20 +96,14 @@ int needle(const Arguments& a) {
     std::vector<int> recalled = {};  // by lane
   };
   std::vector<Cell> cells;
-  std::vector<AskedText> samples;  // cell by cell
-  for (const int context : a.contexts) {
-    for (const double depth : a.depths) {
-      cells.push_back({context, depth});
-      for (int i = 0; i < a.samples; ++i) {
-        samples.push_back(haystack.sample(context, depth, a.seed + samples.size(), a.question_in_prompt));
-        interrupt.token().check();
-      }
-    }
-  }
+  for (const int context : a.contexts)
+    for (const double depth : a.depths) cells.push_back({context, depth});
+  const std::vector<AskedText> samples = samples_of(a, haystack, interrupt.token());
   write_texts(a.out_texts, name, samples);
   Session session(open_model_of(a), options_of(a));
   RunRequest request = teacher_forcing(a);
   std::vector<std::string> specs, policies;
+  LaneWarnings warnings;
   {
     Progress progress(a.quiet);
     for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -110,6 +119,7 @@ int needle(const Arguments& a) {
       for (std::size_t l = 0; l < snapshot.lanes.size(); ++l) {
         specs.push_back(snapshot.lanes[l].spec);
         policies.push_back(snapshot.lanes[l].policy);
+        warnings.add(snapshot.lanes[l]);
         cell.recalled[l] += recalled(snapshot, snapshot.lanes[l], samples[i]);
       }
     }
@@ -126,7 +136,7 @@ int needle(const Arguments& a) {
                         {"question", question},
                         {"samples", a.samples},
                         {"recall", static_cast<double>(cell.recalled[l]) / a.samples}});
-    return print(Json{{"schema", "kvscope.needle/1"}, {"cells", std::move(list)}}.dump() + "\n");
+    return print(Json{{"schema", "kvscope.needle/1"}, {"cells", std::move(list)}, {"warnings", warnings.all()}}.dump() + "\n");
   }
   std::vector<std::vector<std::string>> rows = {{"run", "context"}};
   for (const double depth : a.depths) rows[0].push_back(fmt::format("depth {:g}", depth));
@@ -145,6 +155,7 @@ int needle(const Arguments& a) {
   }
   std::string text = aligned(rows, 1);
   if (!a.quiet) text = fmt::format("{}, question {}, {} texts per cell: share of whole answers\n", name, question, a.samples) + text;
+  for (const std::string& warning : warnings.all()) text += warning + "\n";
   return print(text);
 }
 
@@ -175,6 +186,7 @@ int ppl(const Arguments& a) {
   RunRequest request = teacher_forcing(a);
   std::vector<double> nll;
   std::vector<std::string> specs, policies;
+  LaneWarnings warnings;
   {
     Progress progress(a.quiet);
     for (int w = 0; w < windows; ++w) {
@@ -191,6 +203,7 @@ int ppl(const Arguments& a) {
       for (std::size_t l = 0; l < snapshot.lanes.size(); ++l) {
         specs.push_back(snapshot.lanes[l].spec);
         policies.push_back(snapshot.lanes[l].policy);
+        warnings.add(snapshot.lanes[l]);
         for (int i = 0; i < stride; ++i) nll[l] += step_before(snapshot, snapshot.lanes[l], i).nll;
       }
     }
@@ -204,7 +217,8 @@ int ppl(const Arguments& a) {
                       {"policy", policies[l]},
                       {"tokens", std::int64_t(windows) * stride},
                       {"nll", number(nll[l])},
-                      {"ppl", number(std::exp(nll[l]))}});
+                      {"ppl", number(std::exp(nll[l]))},
+                      {"warnings", warnings.of(specs[l])}});
     return print(Json{{"schema", "kvscope.ppl/1"}, {"lanes", std::move(list)}}.dump() + "\n");
   }
   std::vector<std::vector<std::string>> rows = {{"run", "tokens", "nll", "ppl"}};
@@ -212,6 +226,7 @@ int ppl(const Arguments& a) {
     rows.push_back({specs[l], format_count(static_cast<std::int64_t>(tokens)), format_number(nll[l]), format_number(std::exp(nll[l]))});
   std::string out = aligned(rows, 1);
   if (!a.quiet) out = fmt::format("{}, windows of {} tokens, of which {} count\n", name, window, stride) + out;
+  for (const std::string& warning : warnings.all()) out += warning + "\n";
   return print(out);
 }
 

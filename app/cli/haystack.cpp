@@ -24,12 +24,27 @@ std::vector<int> from(const std::vector<int>& ids, std::size_t first) {
 std::string prose_of(const Arguments& a, const ModelFiles& model, const char* command) {
   if (!model.has_tokenizer)
     throw UsageError(fmt::format("{}: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens", command, model.folder));
-  return read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes, ReadFrom::file_or_pipe);
+  return read_text_in_utf8(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes);
 }
 
+/// A word of many tokens may stand where the prompt would end: then another place of the prose is drawn.
 AskedText Haystack::sample(int context, double depth, std::uint64_t seed, bool question_in_prompt) const {
+  constexpr int kDraws = 20;
   std::mt19937_64 random(seed);
-  const auto start = static_cast<std::size_t>(random() % std::max<std::size_t>(sentences_.size(), 1));
+  for (int draw = 1;; ++draw) {
+    const auto start = static_cast<std::size_t>(random() % std::max<std::size_t>(sentences_.size(), 1));
+    AskedText out = sample_from(start, context, depth, seed, question_in_prompt);
+    const std::size_t n_prompt = out.prompt_ids.size();
+    if (std::abs(static_cast<double>(n_prompt) - context) <= 0.05 * context) return out;
+    if (draw == kDraws)
+      throw UsageError(
+          fmt::format("expected prose for a prompt of {} tokens, got {} tokens out of {} sentences, and {} was made for {} positions; "
+                      "give a longer --text or a smaller --context",
+                      context, n_prompt, sentences_.size(), model_.config.name, model_.config.max_positions));
+  }
+}
+
+AskedText Haystack::sample_from(std::size_t start, int context, double depth, std::uint64_t seed, bool question_in_prompt) const {
   std::vector<std::string> words;                             // of the prose from there on
   std::vector<std::size_t> ends;                              // number of words up to the end of each sentence
   const auto enough = static_cast<std::size_t>(context) + 1;  // a word has a token at least
@@ -72,12 +87,6 @@ AskedText Haystack::sample(int context, double depth, std::uint64_t seed, bool q
                 .prompt_ids = {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n_prompt)},
                 .follow_ids = from(all, n_prompt),
                 .n_answer = static_cast<int>(all.size() - n_before)};
-  if (std::abs(static_cast<double>(n_prompt) - context) > 0.05 * context) {
-    throw UsageError(
-        fmt::format("expected prose for a prompt of {} tokens, got {} tokens out of {} sentences, and {} was made for {} positions; "
-                    "give a longer --text or a smaller --context",
-                    context, n_prompt, sentences_.size(), model_.config.name, model_.config.max_positions));
-  }
   if (out.n_answer < 3) {
     throw UsageError(fmt::format("expected an answer of at least three tokens, got {} from {}'s tokenizer; a guess would count as recall",
                                  out.n_answer, model_.config.name));

@@ -14,8 +14,8 @@ namespace kvscope::cli {
 /// The prose of --text, else the beginning of a novel. Throws Error, UsageError.
 std::string prose_of(const Arguments& arguments, const ModelFiles& model, const char* command);
 
-/// Prose that starts at a drawn sentence and makes a prompt of at most `context` tokens, the last sentence cut where that comes closer.
-/// Question and answer fit into the positions that the model was made for, too.
+/// Prose that starts at a drawn sentence and makes a prompt of at most `context` tokens, and of no less than 5 % fewer, the last sentence
+/// cut where that comes closer. Question and answer fit into the positions that the model was made for, too.
 class Haystack {
  public:
   Haystack(const ModelFiles& model, const std::string& text) : model_(model), sentences_(sentences_of(text)) {}
@@ -24,6 +24,8 @@ class Haystack {
   AskedText sample(int context, double depth, std::uint64_t seed, bool question_in_prompt) const;
 
  private:
+  AskedText sample_from(std::size_t start, int context, double depth, std::uint64_t seed, bool question_in_prompt) const;
+
   const ModelFiles& model_;
   std::vector<std::string> sentences_;
 };

@@ -27,12 +27,19 @@ std::vector<std::string> haystack(const Arguments& a, const ModelFiles& model) {
   const std::string path = a.text.empty() ? embedded_prose() : a.text;
   std::vector<std::string> out;
   std::size_t tokens = 0;
-  for (std::string& sentence : sentences_of(read_text(path, kMaxProseBytes, ReadFrom::file_or_pipe))) {
+  bool ended = true;
+  for (std::string& sentence : sentences_of(read_text_in_utf8(path, kMaxProseBytes))) {
     tokens += model.tokenizer->encode(sentence).size();
-    if (tokens > static_cast<std::size_t>(a.context)) break;
+    ended = tokens <= static_cast<std::size_t>(a.context);
+    if (!ended) break;
     out.push_back(std::move(sentence));
   }
   if (out.empty()) throw UsageError(fmt::format("{}: expected sentences of prose that fit into {} tokens, got none", path, a.context));
+  const bool asked = std::ranges::find(a.given, "--context") != a.given.end();
+  if (asked && ended && static_cast<double>(tokens) < 0.95 * a.context)
+    throw UsageError(
+        fmt::format("heads: --context {}: expected prose of so many tokens, got {} in {}; give a longer --text or a smaller --context",
+                    a.context, tokens, path));
   return out;
 }
 
@@ -55,13 +62,16 @@ struct Probes {
   std::vector<AskedText> texts;  // of them
 };
 
-Probes probes_of(const Arguments& a, const ModelFiles& model) {
+Probes probes_of(const Arguments& a, const ModelFiles& model, const CancelToken& cancel) {
   if (!model.has_tokenizer)
     throw UsageError(fmt::format("heads: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens", model.folder));
   const std::vector<std::string> sentences = haystack(a, model);
   Probes out;
+  Progress making(a.quiet);
   for (int sample = 0; sample < a.samples; ++sample) {
     for (const double depth : a.depths) {
+      making.show(kMakingTexts, static_cast<double>(sample) / a.samples);
+      cancel.check();
       const std::uint64_t seed = a.seed + out.probes.size();
       NeedleText text = hide_number(sentences, depth, seed);
       HeadProbe probe = probe_of(model, text);
@@ -117,8 +127,7 @@ struct CharacterTexts {
 };
 
 CharacterTexts character_texts(const Arguments& a, const ModelFiles& model) {
-  const std::vector<int> all =
-      model.tokenizer->encode(read_text(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes, ReadFrom::file_or_pipe));
+  const std::vector<int> all = model.tokenizer->encode(read_text_in_utf8(a.text.empty() ? embedded_novel() : a.text, kMaxProseBytes));
   const std::vector<int> start = encode(model, "");
   const int most = model.config.max_positions > 0 ? model.config.max_positions : kProseTokens;
   const auto length = static_cast<std::size_t>(std::min(kProseTokens, most)) - start.size();
@@ -166,6 +175,19 @@ std::string characters_text(const HeadCharacters& c, const std::string& model) {
 
 }  // namespace
 
+/// Where no token counts, every head would be called one that looks nowhere.
+static void check_distant(const Arguments& a, const std::vector<HeadProbe>& probes) {
+  const bool asked = !a.out_distant.empty() || std::ranges::find(a.given, "--sinks") != a.given.end() ||
+                     std::ranges::find(a.given, "--recent") != a.given.end();
+  std::size_t longest = 0;
+  for (const HeadProbe& probe : probes) longest = std::max(longest, probe.ids.size());
+  const auto left_out = static_cast<std::size_t>(a.sinks) + static_cast<std::size_t>(a.recent);
+  if (asked && left_out >= longest)
+    throw UsageError(
+        fmt::format("heads: expected --sinks and --recent below the {} tokens of the texts together, got {} and {}: no token would count",
+                    longest, a.sinks, a.recent));
+}
+
 int heads(const Arguments& a) {
   check_targets(a, {{"--out-characters", a.out_characters},
                     {"--out-retrieval", a.out_retrieval},
@@ -174,8 +196,8 @@ int heads(const Arguments& a) {
   const Interrupt interrupt;
   ModelFiles model = open_model_of(a);
   const ModelConfig config = model.config;
-  const auto [probes, texts] = probes_of(a, model);
-  interrupt.token().check();
+  const auto [probes, texts] = probes_of(a, model, interrupt.token());
+  check_distant(a, probes);
   HeadScores scores;
   {
     Progress progress(a.quiet);

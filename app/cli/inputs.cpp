@@ -17,6 +17,7 @@
 #include "io/kept_file_reader.h"
 #include "policy/catalog.h"
 #include "runtime/session/kept_request.h"
+#include "trace/json_text.h"
 
 namespace kvscope::cli {
 
@@ -34,7 +35,9 @@ std::string need_text(const ModelFiles& model, const std::string& path_or_text, 
     throw UsageError(fmt::format("{}: {} has no tokenizer.json or tokenizer.model, so text cannot become tokens; use {}", option,
                                  model.folder, instead));
   }
-  return is_path ? read_text(path_or_text, kMaxTextBytes, ReadFrom::file_or_pipe) : path_or_text;
+  if (is_path) return read_text_in_utf8(path_or_text, kMaxTextBytes);
+  expect_utf8(path_or_text, option);
+  return path_or_text;
 }
 
 }  // namespace
@@ -42,6 +45,23 @@ std::string need_text(const ModelFiles& model, const std::string& path_or_text, 
 std::string embedded_model() { return asset("models/kvmini"); }
 std::string embedded_prose() { return asset("prompts/prose.txt"); }
 std::string embedded_novel() { return asset("text/dracula-excerpt.txt"); }
+
+void expect_utf8(std::string_view text, const std::string& name) {
+  if (is_utf8(text) && text.find('\0') == std::string_view::npos) return;
+  std::size_t place = 0;
+  for (std::size_t n = 1; place < text.size() && text[place] != '\0'; place += n) {
+    for (n = 1; n <= 4 && !is_utf8(text.substr(place, n)); ++n) continue;
+    if (n > 4) break;
+  }
+  throw Error(fmt::format("{}: expected text in UTF-8, got the byte 0x{:02x} at byte {} (line {}); save it as UTF-8 text", name,
+                          static_cast<unsigned char>(text[place]), place, 1 + std::ranges::count(text.substr(0, place), '\n')));
+}
+
+std::string read_text_in_utf8(const std::string& path, std::size_t max_bytes) {
+  std::string text = read_text(path, max_bytes, ReadFrom::file_or_pipe);
+  expect_utf8(text, path);
+  return text;
+}
 
 std::vector<int> encode(const ModelFiles& model, const std::string& text) {
   std::vector<int> ids;
@@ -139,6 +159,7 @@ namespace {
 /// Puts the question behind the text, and tells the runs that ask for it how long it is: so many tokens.
 int ask(RunRequest& request, const std::string& question, const ModelFiles& model) {
   if (request.prompt.empty()) throw UsageError("--question: expected a prompt as text (--prompt or --prompt-file) before it, got none");
+  expect_utf8(question, "--question");
   const std::vector<int> before = encode(model, request.prompt);
   request.prompt += question;
   const std::vector<int> all = encode(model, request.prompt);
@@ -194,6 +215,8 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model, int* n_ques
     } else {
       request.follow_ids = model.tokenizer->encode(need_text(model, a.follow_file, "--follow", "a .json file of ids", true));
     }
+    if (!a.follow_file.empty() && request.follow_ids.empty())
+      throw UsageError(fmt::format("--follow: {}: expected at least one token, got none", a.follow_file));
     request.n_generate = a.generate.value_or(-1);
   } else {
     request.n_generate = a.generate.value_or(a.command == Command::trace   ? 0

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/cli/arguments.h"
@@ -21,6 +22,11 @@ inline constexpr std::size_t kMaxWholeBytes = std::size_t(4) << 20;    // the sa
 /// File with a page of prose that the embedded model was not trained on, and one with the beginning of a novel.
 std::string embedded_prose();
 std::string embedded_novel();
+
+/// Throws Error where a text is none in UTF-8, or has a zero: which byte, where. What a tokenizer would make of it is another text.
+void expect_utf8(std::string_view text, const std::string& name);
+/// A text in UTF-8 of a file or a pipe. Throws Error.
+std::string read_text_in_utf8(const std::string& path, std::size_t max_bytes);
 
 /// Token ids of a text as a prompt has them, BOS first where the model has one.
 std::vector<int> encode(const ModelFiles& model, const std::string& text);

@@ -6,6 +6,8 @@
 
 namespace kvscope::cli {
 
+inline constexpr const char* kMakingTexts = "a number is hidden in texts";
+
 /// A progress line with percent and remaining time on stderr, where that is a terminal; silent elsewhere. Gone when destroyed.
 class Progress {
  public:

@@ -16,6 +16,7 @@
 #include "app/cli/compute.h"
 #include "app/cli/inputs.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/json_number.h"
 #include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
@@ -53,8 +54,6 @@ Json count(double value) {
          : std::isfinite(value)                                                         ? Json(value)
                                                                                         : Json(nullptr);
 }
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 /// Hands every record on to several.
 class Sinks final : public RecordSink {

@@ -101,6 +101,7 @@ int tokens(const Arguments& a) {
         fmt::format("{}: expected at most {} bytes, got {}: {} is of sentencepiece, which takes a text as a whole, and a hundred times its "
                     "memory; list the tokens of a part",
                     a.prompt ? "--prompt" : *a.prompt_file, kMaxWholeBytes, text.size(), file.path));
+  expect_utf8(text, a.prompt ? "--text" : *a.prompt_file);  // places would be those in what the tokenizer makes of it
   std::vector<TextRange> typed;
   if (a.chat) {
     ChatInput chat = as_chat(a, folder, text);

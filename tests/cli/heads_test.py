@@ -97,6 +97,9 @@ class Heads(CliTest):
         self.refuses(2, ["heads", "--model", TINY], "no tokenizer.json or tokenizer.model")
         self.refuses(2, ["heads", "--text", self.write("empty.txt", "no sentence")], "expected sentences of prose", "got none")
         self.refuses(1, ["heads", "--text", self.path("nowhere.txt")], "nowhere.txt")
+        self.refuses(2, ["heads", "--context", "5000"], "heads: --context 5000: expected prose of so many tokens, got", "longer --text")
+        self.refuses(2, ["heads", "--sinks", "99999", "--out-distant", self.path("d.json")], "expected --sinks and --recent below the", "no token would count")
+        self.assertFalse(os.path.exists(self.path("d.json")))
         self.refuses(2, ["heads", "--context", "5000", "--text", self.write("long.txt", "The king went to the sea. " * 700)], "shorten it")
 
     def test_stops_with_ctrl_c_and_leaves_nothing(self):

@@ -367,10 +367,18 @@ class Run(CliTest):
         self.assertIn("p.txt: ends with a new line, which the model reads, too", r.stderr)  # editors end files so
         self.succeeds("run", "--generate", "0", "--prompt-file", self.write("p.txt", "one\ntwo"))
 
-    def test_bytes_that_are_no_text_do_not_break_the_json(self):
-        r = subprocess.run([CLI, "run", "--json", "--prompt-file", self.write("p.bin", bytes(range(256)) * 2), "--generate", "4"], capture_output=True, timeout=120)
-        self.assertEqual((r.returncode, r.stderr), (0, b""))
-        self.assertEqual(json.loads(r.stdout.decode("utf-8"))["schema"], "kvscope.run/1")
+    def test_bytes_that_are_no_text_are_refused_with_their_place(self):
+        """As the window does: a tokenizer would make another text of them, whose run would pass for theirs."""
+        for name, text, where in (("latin-1", "one\ncaf\xe9 au lait".encode("latin-1"), "the byte 0xe9 at byte 7 (line 2)"), ("utf-16", "Tom".encode("utf-16"), "0xff at byte 0 (line 1)"),
+                                  ("zero", b"Tom\0", "0x00 at byte 3"), ("cut", "Tom \u65e5".encode()[:-1], "0xe6 at byte 4"), ("any", bytes(range(1, 256)), "0x80 at byte 127 (line 2)")):
+            path = self.write(name, text)
+            for command in (["run", "--prompt-file", path], ["run", "--prompt", "Tom", "--follow", path], ["tokens", "--text-file", path], ["needle", "--text", path],
+                            ["ppl", "--text", path], ["heads", "--text", path]):
+                self.refuses(1, command, f"{path}: expected text in UTF-8, got", where)
+        self.refuses(1, ["tokens", "--text", b"caf\xe9"], "--text: expected text in UTF-8, got the byte 0xe9 at byte 3")
+
+    def test_an_empty_text_to_follow_is_refused(self):
+        self.refuses(2, ["run", "--prompt", "Tom", "--follow", self.write("empty.txt", "")], "--follow: ", "empty.txt: expected at least one token, got none")
 
     def test_the_same_seed_gives_the_same_sample_and_another_seed_another(self):
         def tokens(seed):

@@ -154,7 +154,7 @@ class SweepTexts(CliTest):
     def test_a_bad_line_is_a_sentence_with_its_number(self):
         whole = json.dumps(line(0)) + "\n"
         bad = {"{": "JSON", "[1,2]": "an object", "3": "an object", "null": "an object", json.dumps({**line(0), "context": 5}): "context", json.dumps({**line(0), "context": ""}): "context",
-               json.dumps({**line(0), "answer": []}): "answer", json.dumps({**line(0), "answer": [""]}): "answer", json.dumps({**line(0), "answer": {"a": 1}}): "answer",
+               json.dumps({**line(0), "answer": []}): "answer", json.dumps({**line(0), "answer": [""]}): "answer", json.dumps({**line(0), "answer": " "}): "not blank", json.dumps({**line(0), "answer": {"a": 1}}): "answer",
                json.dumps({**line(0), "answer": [1]}): "answer", json.dumps({**line(0), "max_new_tokens": -1}): "max_new_tokens", json.dumps({**line(0), "max_new_tokens": 1e30}): "max_new_tokens",
                json.dumps({k: v for k, v in line(0).items() if k != "question"}): "question", json.dumps({k: v for k, v in line(0).items() if k != "answer"}): "answer",
                "[" * 100000: "deep", json.dumps({**line(0), "x": list(range(5000))}): "values", "{\"context\": \"a\0b": "JSON"}

@@ -252,12 +252,12 @@ inline std::shared_ptr<const BudgetCurves> curves_for(const ModelConfig& model) 
 /// A number for every (layer, head) of a tiny model, for the keys of this specification that name a file; a model of its own brings only
 /// the scores of query heads.
 inline GivenFiles given_files(const LaneSpec& spec, const ModelConfig& model) {
-  static const std::shared_ptr<const HeadTable> table = [] {
+  const auto table = [&model](int n_heads) {
     HeadTable out{.path = "heads.json", .kind = HeadTable::Kind::object};
-    for (int l = 0; l < 4; ++l)
-      for (int h = 0; h < 12; ++h) out.entries[std::to_string(l) + '-' + std::to_string(h)] = ((h * 7 + l * 5) % 11 + 1.5) / 2;
+    for (int l = 0; l < model.n_layers; ++l)
+      for (int h = 0; h < n_heads; ++h) out.entries[std::to_string(l) + '-' + std::to_string(h)] = ((h * 7 + l * 5) % 11 + 1.5) / 2;
     return std::make_shared<const HeadTable>(out);
-  }();
+  };
   GivenFiles out;
   for (const NamedFile& file : files_named_by(spec)) {
     if (file.holds == FileHolds::maps)
@@ -269,7 +269,7 @@ inline GivenFiles given_files(const LaneSpec& spec, const ModelConfig& model) {
     else if (file.holds == FileHolds::curves)
       out.curves = curves_for(model);
     else if (!file.may_lack)
-      out.heads[file.key] = table;
+      out.heads[file.key] = table(file.key == "heads" ? model.n_kv_heads : model.n_heads);
   }
   return out;
 }

@@ -218,6 +218,8 @@ int sweep(const Arguments& a) {
   else
     compute_alone(a, plan, results, work, interrupt.token());
   if (ranks) ranks->finish();
+  if (!a.quiet)
+    for (const std::string& warning : work.warnings().all()) note(warning);
   const auto all = results.all(a.quiet);
   if (!all) return 0;
   const std::string text = output_of(a, plan, *all);

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/json_number.h"
 #include "app/cli/table.h"
 #include "snapshot/number_text.h"
 #include "trace/csv.h"
@@ -19,7 +20,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string cell(double x) { return std::isfinite(x) ? fmt::format("{}", x) : ""; }
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 bool one_row_per_item(const SweepPlan& plan) { return plan.size() == plan.runs().size() && plan.texts()[0].answers.empty(); }
 
 std::vector<SweepBand> bands_of(const SweepPlan& plan, const std::vector<SweepResult>& results) {

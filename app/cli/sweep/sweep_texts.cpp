@@ -10,6 +10,7 @@
 
 #include "app/cli/haystack.h"
 #include "app/cli/inputs.h"
+#include "app/cli/progress.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
@@ -39,11 +40,18 @@ std::string some_text(const JsonCursor& value) {
   return out;
 }
 
+/// A blank would be found in whatever is said.
+std::string answer_of(const JsonCursor& value) {
+  std::string out = some_text(value);
+  if (out.find_first_not_of(" \t\r\n") == std::string::npos) value.fail("a text that is not blank");
+  return out;
+}
+
 std::vector<std::string> answers_of(const JsonCursor& answer) {
-  if (answer.is_string()) return {some_text(answer)};
+  if (answer.is_string()) return {answer_of(answer)};
   std::vector<std::string> out;
   if (!answer.is_array() || answer.size() == 0) answer.fail("a text, or a list of texts");
-  for (std::size_t i = 0; i < answer.size(); ++i) out.push_back(some_text(answer.at(i)));
+  for (std::size_t i = 0; i < answer.size(); ++i) out.push_back(answer_of(answer.at(i)));
   return out;
 }
 
@@ -134,9 +142,12 @@ SweepText text_of_line(std::string_view line, int number, const Arguments& a, co
 std::vector<SweepText> hidden_numbers(const Arguments& a, const ModelFiles& model) {
   const Haystack haystack(model, prose_of(a, model, "--hidden-numbers"));
   std::vector<SweepText> out;
+  Progress making(a.quiet);
+  const double n_texts = static_cast<double>(a.contexts.size() * a.depths.size()) * a.samples;
   for (const int context : a.contexts)
     for (const double depth : a.depths)
       for (int i = 0; i < a.samples; ++i) {
+        making.show(kMakingTexts, static_cast<double>(out.size()) / n_texts);
         const AskedText hidden = haystack.sample(context, depth, a.seed + out.size(), /*question_in_prompt=*/false);
         std::string answer = hidden.text.answer;  // " 482."
         std::erase_if(answer, [](char c) { return c < '0' || c > '9'; });

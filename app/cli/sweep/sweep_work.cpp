@@ -24,6 +24,14 @@ SweepResult SweepWork::result_of(const Snapshot& snapshot, const LaneSnapshot& l
   return out;
 }
 
+/// A row that says it would stand at a budget, or for an edit, that was not what ran. What else a run warns of is in its figures.
+static bool of_another_budget(const LaneWarning& warning) {
+  using enum LaneWarning::Kind;
+  const LaneWarning::Kind kind = warning.kind;
+  return kind == nothing_removed || kind == budget_raised || kind == edits_idle || kind == window_decides || kind == not_finite ||
+         kind == nan_scores;
+}
+
 SweepResult SweepWork::compute(std::size_t item, const CancelToken& cancel, const Session::Progress& progress) {
   if (!session_) {
     session_.emplace(std::move(*model_), options_);
@@ -43,6 +51,9 @@ SweepResult SweepWork::compute(std::size_t item, const CancelToken& cancel, cons
   if (item == reference) return *reference_;
   request.lanes.push_back(place.run.lane);
   const Snapshot snapshot = session_->run(request, cancel, progress);
+  LaneSnapshot lane = snapshot.lanes[1];
+  std::erase_if(lane.warnings, [](const LaneWarning& warning) { return !of_another_budget(warning); });
+  warnings_.add(lane);
   return result_of(snapshot, snapshot.lanes[1], place.text);
 }
 

@@ -75,6 +75,15 @@ std::vector<double> head_numbers(const std::string& key, const HeadTable& table,
           if (place == table.entries.end()) refuse(fmt::format("no entry \"{}-{}\"", l, g));
           out.push_back(place->second);
         }
+      if (table.entries.size() > out.size()) {
+        const auto other = std::ranges::find_if(table.entries, [&](const auto& entry) {
+          for (int l = 0; l < n_layers; ++l)
+            for (int g = 0; g < n_columns; ++g)
+              if (entry.first == fmt::format("{}-{}", l, g)) return false;
+          return true;
+        });
+        refuse(fmt::format("{} entries, {} among them", table.entries.size(), quoted(other->first)));
+      }
       break;
     case HeadTable::Kind::neither:
       refuse("neither a list nor an object");

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "snapshot/snapshot.h"
+
+namespace kvscope::cli {
+
+/// Warnings of runs over many texts: of every kind the first one of a run, and in how many of its texts there was one.
+class LaneWarnings {
+ public:
+  /// The run's result on one more text.
+  void add(const LaneSnapshot& lane);
+  /// Sentences about a run, by its specification.
+  std::vector<std::string> of(const std::string& spec) const;
+  /// "SPEC: SENTENCE", those of one run after the other.
+  std::vector<std::string> all() const;
+
+ private:
+  struct OfRun {
+    int n_texts = 0;
+    std::vector<std::pair<LaneWarning, int>> warnings;  // the first of its kind, texts
+  };
+  std::vector<std::string> specs_;  // in the order of their first texts
+  std::map<std::string, OfRun> runs_;
+};
+
+}  // namespace kvscope::cli
