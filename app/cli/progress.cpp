@@ -41,11 +41,8 @@ std::string progress_line(double fraction, double elapsed_s, const std::string& 
 
 Progress::Progress(bool quiet) : on_(!quiet && isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
 
-Progress::~Progress() { end(); }
-
-void Progress::end() {
+Progress::~Progress() {
   if (drawn_) std::fputs("\r\x1b[K", stderr);
-  drawn_ = false;
 }
 
 void Progress::show(const std::string& activity, double fraction) {

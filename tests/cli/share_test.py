@@ -170,7 +170,7 @@ class Share(Pages):
     def test_what_cannot_be_shared_is_refused_in_a_sentence(self):
         self.refuses(2, ["share", "--prompt", "x"], "--out FILE.html")
         self.refuses(2, ["share", "--out", self.path("a.html")], "RUN", "none")
-        self.refuses(2, ["share", "t.json", "--prompt", "x", "--out", self.path("a.html")], "got 2")
+        self.refuses(2, ["share", "t.json", "--prompt", "x", "--out", self.path("a.html")], "a stored run is given alone")
         trace = self.write("t.json", self.succeeds("trace", "--model", TINY, "--prompt-ids", "1,2,3", "--detail", "summary", "--json"))
         self.refuses(1, ["share", trace, "--out", self.path("a.html")], "--detail why")
         self.refuses(1, ["share", self.write("x.json", '{"schema":"else"}'), "--out", self.path("a.html")], "kvscope.trace/1")
