@@ -45,6 +45,16 @@ bool sameZoom(const viz::TokenWindow& a, const viz::TokenWindow& b) {
   return std::abs(a.count - b.count) <= 0.001 * a.count && std::abs(a.first - b.first) <= std::max(1.0, 0.02 * a.count);
 }
 
+/// While there is no run yet.
+QString wordsWithoutRun(const Snapshot& snapshot) {
+  if (snapshot.phase == RunPhase::computing) return "the text is being read";  // elsewhere, maybe, where the model is not known yet
+  if (snapshot.model.n_layers == 0)
+    return snapshot.phase == RunPhase::loading ? QString() : "no model yet: open one, or use the one that comes with the program";
+  if (snapshot.phase == RunPhase::failed) return "the text was not taken: the line below says why";
+  if (snapshot.tokens.empty() && snapshot.phase != RunPhase::loading) return "no text yet: type a prompt on the left";
+  return snapshot.phase == RunPhase::idle ? "stopped: the text was not read to its end; Generate goes on from there" : QString();
+}
+
 }  // namespace
 
 /// A click takes away what it says only on its cross: beside it, it would be lost to those who want to see what it is.
@@ -215,17 +225,7 @@ void CrumbRow::refresh() {
   if (!lane) {
     m_why->hide();
     m_which->hide();
-    if (snapshot.phase == RunPhase::computing)  // elsewhere, maybe, where the model is not known yet
-      sentence = "the text is being read";
-    else if (snapshot.model.n_layers == 0)
-      sentence =
-          snapshot.phase == RunPhase::loading ? QString() : QString("no model yet: open one, or use the one that comes with the program");
-    else if (snapshot.phase == RunPhase::failed)
-      sentence = "the text was not taken: the line below says why";
-    else if (snapshot.tokens.empty() && snapshot.phase != RunPhase::loading)
-      sentence = "no text yet: type a prompt on the left";
-    else if (snapshot.phase == RunPhase::idle)
-      sentence = "stopped: the text was not read to its end; Generate goes on from there";
+    sentence = wordsWithoutRun(snapshot);
   } else {
     const StepRecord* record = m_workspace.stepRecord();
     const bool reading = record && record->top1 < 0;
