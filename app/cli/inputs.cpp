@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "app/cli/commands.h"
 #include "arch/chat_files.h"
 #include "core/assets.h"
 #include "core/error.h"
