@@ -99,7 +99,8 @@ bool lies_in(const std::string& path, const std::string& folder) {
     fs::path out = fs::weakly_canonical(where, error);
     return error ? where : out;
   };
-  const fs::path file = real(path), inside = real(folder.empty() ? "." : folder);
+  const fs::path file = real(path), named = real(folder.empty() ? "." : folder);
+  const fs::path inside = named.has_filename() ? named : named.parent_path();  // "x/" of a folder that is not there keeps its end
   const auto [end, unused] = std::mismatch(inside.begin(), inside.end(), file.begin(), file.end());
   return end == inside.end();
 }

@@ -267,7 +267,7 @@ class Hostile(CliTest):
         self.refuses(2, RUN + ["--lane", "given:file=" + self.path(".")], "is a folder")
 
     def test_a_prompt_may_come_through_a_pipe(self):
-        r = subprocess.run(["bash", "-c", '"$0" run --prompt-file <(echo Once upon a time) --generate 1 --json', CLI], capture_output=True, text=True, timeout=120)
+        r = subprocess.run(["bash", "-c", '"$0" run --prompt-file <(printf "Once upon a time") --generate 1 --json', CLI], capture_output=True, text=True, timeout=120)
         self.assertEqual((r.returncode, r.stderr), (0, ""), r)
         self.assertGreater(json.loads(r.stdout)["prompt_tokens"], 2)
 

@@ -37,7 +37,7 @@ FirstDifference::FirstDifference(Workspace& workspace, SessionController& contro
     // A step that a shorter run has no more was given up by nobody.
     const LaneSnapshot* lane = m_workspace.lane();
     const bool there = m_step && lane != nullptr && *m_step < static_cast<int>(lane->steps.size());
-    if (now != m_step && !m_placing) m_chosen = now.has_value() || there;
+    if (now != m_step && !m_placing) m_chosen = now.has_value() || there, m_chosen_in = m_controller.request().prompt;
     m_step = now;
     const viz::Selection& s = m_workspace.selection();
     const auto head = s.layer && s.kv_head ? std::optional(std::pair(*s.layer, *s.kv_head)) : std::nullopt;
@@ -55,6 +55,11 @@ bool FirstDifference::isNamed(std::pair<int, int> head) const {
   return loss.step >= 0 && head == std::pair(loss.layer, loss.kv_head);
 }
 
+void FirstDifference::keepStep() {
+  m_chosen = !m_anew;
+  m_chosen_in = m_controller.request().prompt;
+}
+
 void FirstDifference::takeSnapshot() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
@@ -65,7 +70,8 @@ void FirstDifference::takeSnapshot() {
   const bool first = std::exchange(m_begins, false);
   m_anew = false;
   const bool other = anotherText(std::exchange(m_text, snapshot.prompt), snapshot.prompt) && !first;
-  if (other) m_chosen = false;
+  // The latest step is one of any text.
+  if (m_chosen && m_workspace.selection().step && anotherText(m_chosen_in, snapshot.prompt)) m_chosen = false;
   if (m_chosen || lane->fork_of >= 0 || m_controller.viewOnly()) return;
   const int step = viz::next_changed_step(snapshot, *lane, -1);
   if (step >= 0) show(step, (first && !m_workspace.selection().layer) || (other && m_head && !m_head_chosen));

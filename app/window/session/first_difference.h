@@ -24,7 +24,7 @@ class FirstDifference : public QObject {
   /// The next result is shown as the program's first one is: at the first difference, and at the head that lost most there.
   void beginAnew() { m_begins = m_anew = true, m_chosen = false; }
   /// The step that is shown was asked for.
-  void keepStep() { m_chosen = !m_anew; }
+  void keepStep();
   void takeSnapshot();
 
  public Q_SLOTS:
@@ -43,9 +43,9 @@ class FirstDifference : public QObject {
 
   Workspace& m_workspace;
   SessionController& m_controller;
-  std::string m_shown;  // what the result answered that was looked at last
-  std::string m_text;
-  std::optional<int> m_step;  // of the selection, as far as it was seen
+  std::string m_shown;              // what the result answered that was looked at last
+  std::string m_text, m_chosen_in;  // looked at last; in which a step was chosen
+  std::optional<int> m_step;        // of the selection, as far as it was seen
   std::optional<std::pair<int, int>> m_head;
   bool m_head_chosen = false;
   bool m_begins = true, m_anew = false, m_chosen = false, m_placing = false;

@@ -330,7 +330,7 @@ TEST_F(PictureTest, AFileByItselfIsOpenedForWhatItIs) {
     return file(name);
   };
   const auto report = [this](const QStringList& words) {
-    const Result result = run(words + QStringList{"--generate", "0", "--report", file("r.html")});
+    const Result result = run(words + QStringList{"--report", file("r.html")});
     EXPECT_EQ(result.status, 0) << result.err.toStdString();
     QFile f(file("r.html"));
     EXPECT_TRUE(f.open(QIODevice::ReadOnly));
