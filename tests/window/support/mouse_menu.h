@@ -55,7 +55,7 @@ inline void chooseInBox(QComboBox& box, int index) {
   QTest::mouseMove(lines, line.center() - QPoint(5, 0));
   QTest::mouseMove(lines, line.center() + QPoint(line.width() / 4, 0));
   QTest::mouseClick(lines, Qt::LeftButton, {}, line.center());
-  EXPECT_TRUE(waitFor([&] { return !box.view()->isVisible(); }, 3000));
+  EXPECT_TRUE(waitFor([&] { return !box.view()->isVisible(); }, 10000));
   EXPECT_EQ(box.currentIndex(), index);
 }
 
