@@ -45,12 +45,15 @@ inline constexpr RunOption kRunOptions[] = {
 inline constexpr std::string_view kStoredRun = "a stored run is given alone", kSessionSays = "a session says itself what is run",
                                   kKeptSays = "kept tokens say themselves what is run", kLessonSays = "the lesson says it itself";
 
+/// `given`: names of options.
+inline bool is_given(const std::vector<std::string>& given, std::string_view name) { return std::ranges::find(given, name) != given.end(); }
+
 /// Throws UsageError for the first of the `given` options, by their names, that says what the file says: all of `said`. `file_option`: the
 /// one that names the file.
 inline void refuse_beside(const std::vector<std::string>& given, unsigned said, std::string_view file, std::string_view why,
                           std::string_view file_option = {}) {
   for (const auto& [name, says] : kRunOptions)
-    if ((said & says) != 0 && name != file_option && std::ranges::find(given, name) != given.end())
+    if ((said & says) != 0 && name != file_option && is_given(given, name))
       throw UsageError(fmt::format("unexpected '{}' beside {}: {}", name, file, why));
 }
 

@@ -67,21 +67,6 @@ void write_texts(const std::string& path, const std::string& model, const std::v
   write_atomically(path, asked_texts_json(model, texts));
 }
 
-/// By context, depth and sample; the seeds go up from --seed.
-std::vector<AskedText> samples_of(const Arguments& a, const Haystack& haystack, const CancelToken& cancel) {
-  std::vector<AskedText> out;
-  Progress progress(a.quiet);
-  const double n_texts = static_cast<double>(a.contexts.size() * a.depths.size()) * a.samples;
-  for (const int context : a.contexts)
-    for (const double depth : a.depths)
-      for (int i = 0; i < a.samples; ++i) {
-        progress.show(kMakingTexts, static_cast<double>(out.size()) / n_texts);
-        out.push_back(haystack.sample(context, depth, a.seed + out.size(), a.question_in_prompt));
-        cancel.check();
-      }
-  return out;
-}
-
 }  // namespace
 
 int needle(const Arguments& a) {
@@ -98,7 +83,7 @@ int needle(const Arguments& a) {
   std::vector<Cell> cells;
   for (const int context : a.contexts)
     for (const double depth : a.depths) cells.push_back({context, depth});
-  const std::vector<AskedText> samples = samples_of(a, haystack, interrupt.token());
+  const std::vector<AskedText> samples = haystack.samples(a, a.question_in_prompt, interrupt.token());
   write_texts(a.out_texts, name, samples);
   Session session(open_model_of(a), options_of(a));
   RunRequest request = teacher_forcing(a);

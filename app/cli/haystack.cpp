@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "app/cli/inputs.h"
+#include "app/cli/progress.h"
 #include "core/error.h"
 #include "io/files.h"
 
@@ -42,6 +43,20 @@ AskedText Haystack::sample(int context, double depth, std::uint64_t seed, bool q
                       "give a longer --text or a smaller --context",
                       context, n_prompt, sentences_.size(), model_.config.name, model_.config.max_positions));
   }
+}
+
+std::vector<AskedText> Haystack::samples(const Arguments& a, bool question_in_prompt, const CancelToken& cancel) const {
+  std::vector<AskedText> out;
+  Progress progress(a.quiet);
+  const double n_texts = static_cast<double>(a.contexts.size() * a.depths.size()) * a.samples;
+  for (const int context : a.contexts)
+    for (const double depth : a.depths)
+      for (int i = 0; i < a.samples; ++i) {
+        progress.show(kMakingTexts, static_cast<double>(out.size()) / n_texts);
+        out.push_back(sample(context, depth, a.seed + out.size(), question_in_prompt));
+        cancel.check();
+      }
+  return out;
 }
 
 AskedText Haystack::sample_from(std::size_t start, int context, double depth, std::uint64_t seed, bool question_in_prompt) const {

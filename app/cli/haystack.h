@@ -8,6 +8,7 @@
 #include "app/cli/arguments.h"
 #include "app/cli/needle_texts.h"
 #include "arch/model_files.h"
+#include "core/cancel.h"
 
 namespace kvscope::cli {
 
@@ -22,6 +23,8 @@ class Haystack {
 
   /// Throws UsageError: the prose is too short, or an answer would be guessed.
   AskedText sample(int context, double depth, std::uint64_t seed, bool question_in_prompt) const;
+  /// All that are asked for, by context, depth and sample; the seeds go up from --seed. Throws UsageError, Cancelled.
+  std::vector<AskedText> samples(const Arguments& arguments, bool question_in_prompt, const CancelToken& cancel = {}) const;
 
  private:
   AskedText sample_from(std::size_t start, int context, double depth, std::uint64_t seed, bool question_in_prompt) const;

@@ -13,6 +13,7 @@
 #include "app/cli/needle_texts.h"
 #include "app/cli/progress.h"
 #include "app/cli/table.h"
+#include "app/run_options.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "runtime/model/head_characters.h"
@@ -35,7 +36,7 @@ std::vector<std::string> haystack(const Arguments& a, const ModelFiles& model) {
     out.push_back(std::move(sentence));
   }
   if (out.empty()) throw UsageError(fmt::format("{}: expected sentences of prose that fit into {} tokens, got none", path, a.context));
-  const bool asked = std::ranges::find(a.given, "--context") != a.given.end();
+  const bool asked = is_given(a.given, "--context");
   if (asked && ended && static_cast<double>(tokens) < 0.95 * a.context)
     throw UsageError(
         fmt::format("heads: --context {}: expected prose of so many tokens, got {} in {}; give a longer --text or a smaller --context",
@@ -177,8 +178,7 @@ std::string characters_text(const HeadCharacters& c, const std::string& model) {
 
 /// Where no token counts, every head would be called one that looks nowhere.
 static void check_distant(const Arguments& a, const std::vector<HeadProbe>& probes) {
-  const bool asked = !a.out_distant.empty() || std::ranges::find(a.given, "--sinks") != a.given.end() ||
-                     std::ranges::find(a.given, "--recent") != a.given.end();
+  const bool asked = !a.out_distant.empty() || is_given(a.given, "--sinks") || is_given(a.given, "--recent");
   std::size_t longest = 0;
   for (const HeadProbe& probe : probes) longest = std::max(longest, probe.ids.size());
   const auto left_out = static_cast<std::size_t>(a.sinks) + static_cast<std::size_t>(a.recent);

@@ -93,15 +93,16 @@ bool device_keeps_slots(const PolicyInfo& policy) {
   try {
     const auto made = made_for_a_small_model(policy);
     SlotState full;
-    const std::size_t n = static_cast<std::size_t>(made->budget(0, 0).value_or(0));
+    const auto n = static_cast<std::size_t>(made->budget(0, 0).value_or(0));
     full.pos.resize(n);
     std::iota(full.pos.begin(), full.pos.end(), 0);
     full.residual.resize(n);  // behind the sinks as many slots collect others as the policy has places for
-    for (std::size_t at = n - std::min(n, static_cast<std::size_t>(std::max(0, made->ceiling(0, 0)))); at < n; ++at) {
-      if (lowest_goes(*made, 0, 0, full)) return true;
+    std::size_t at = n - std::min(n, static_cast<std::size_t>(std::max(0, made->ceiling(0, 0))));
+    for (; !lowest_goes(*made, 0, 0, full); ++at) {
+      if (at >= n) return false;
       full.residual[at] = 1;
     }
-    return lowest_goes(*made, 0, 0, full).has_value();
+    return true;
   } catch (const Error&) {
     return false;
   }

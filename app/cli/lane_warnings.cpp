@@ -7,12 +7,13 @@
 
 namespace kvscope::cli {
 
-void LaneWarnings::add(const LaneSnapshot& lane) {
+void LaneWarnings::add(const LaneSnapshot& lane, bool (*counts)(const LaneWarning& warning)) {
   const auto [place, is_new] = runs_.try_emplace(lane.spec);
   if (is_new) specs_.push_back(lane.spec);
   OfRun& run = place->second;
   ++run.n_texts;
   for (const LaneWarning& warning : lane.warnings) {
+    if (counts != nullptr && !counts(warning)) continue;
     const auto same = std::ranges::find_if(run.warnings, [&](const auto& known) { return known.first.kind == warning.kind; });
     if (same == run.warnings.end())
       run.warnings.emplace_back(warning, 1);

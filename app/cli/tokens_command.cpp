@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a model's tokenizer makes of a text. Weights are not opened.
-#include <filesystem>
 #include <limits>
 
 #include <fmt/core.h>
@@ -26,8 +25,7 @@ std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', fa
 int first_token(const TokenizerFile& file, const std::string& folder) {
   if (const auto first = file.tokenizer->first_id()) return *first;
   const std::string config = in_folder(folder, "config.json");
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(config, ignored)) return -1;
+  if (!is_file(config)) return -1;
   const JsonDocument document = JsonDocument::read(config);
   const JsonCursor o(document);
   return o.given("bos_token_id") ? o.at("bos_token_id").whole(0, std::numeric_limits<int>::max()) : -1;
@@ -95,13 +93,14 @@ int tokens(const Arguments& a) {
   const std::string folder = a.model.empty() ? embedded_model() : a.model;
   const TokenizerFile file = open_tokenizer_file(folder);
   if (!file.tokenizer) throw UsageError(fmt::format("tokens: {} has no tokenizer.json or tokenizer.model", folder));
+  const std::string where = a.prompt ? "--text" : *a.prompt_file;
   std::string text = a.prompt ? *a.prompt : read_text(*a.prompt_file, kMaxTokensBytes);
   if (file.tokenizer->takes_whole_texts() && text.size() > kMaxWholeBytes)
     throw Error(
         fmt::format("{}: expected at most {} bytes, got {}: {} is of sentencepiece, which takes a text as a whole, and a hundred times its "
                     "memory; list the tokens of a part",
-                    a.prompt ? "--prompt" : *a.prompt_file, kMaxWholeBytes, text.size(), file.path));
-  expect_utf8(text, a.prompt ? "--text" : *a.prompt_file);  // places would be those in what the tokenizer makes of it
+                    where, kMaxWholeBytes, text.size(), file.path));
+  expect_utf8(text, where);  // places would be those in what the tokenizer makes of it
   std::vector<TextRange> typed;
   if (a.chat) {
     ChatInput chat = as_chat(a, folder, text);

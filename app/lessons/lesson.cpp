@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <filesystem>
 
 #include <fmt/ranges.h>
 
@@ -75,11 +74,6 @@ void take_look(Scene& scene, const JsonCursor& o) {
   } else {
     scene.look = static_cast<Scene::Look>(place_of(name, "", kLooks));
   }
-}
-
-bool is_file(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored);
 }
 
 /// Texts stand in a file beside the lesson, or are a sample of the program.

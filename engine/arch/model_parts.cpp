@@ -22,11 +22,6 @@ bool decides_numbers(std::string_view name) {
          name.ends_with("_heads.json");
 }
 
-bool is_file(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
-}
-
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace

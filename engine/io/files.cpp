@@ -92,6 +92,11 @@ std::string folder_of(const std::string& path) {
   return path.substr(0, std::max<std::size_t>(slash, 1));
 }
 
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
 bool lies_in(const std::string& path, const std::string& folder) {
   namespace fs = std::filesystem;
   const auto real = [](const fs::path& where) {  // as it is where that cannot be told

@@ -36,6 +36,8 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
 std::string in_folder(const std::string& folder, std::string_view name);
 /// The folder of a path; "." of a name alone.
 std::string folder_of(const std::string& path);
+/// A regular file, which opens without waiting for anybody; links followed.
+bool is_file(const std::string& path);
 /// True of what lies in the folder or below, links followed.
 bool lies_in(const std::string& path, const std::string& folder);
 

@@ -506,6 +506,12 @@ Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const LossQues
   return best;
 }
 
+Loss largest_at(const Snapshot& s, const LaneSnapshot& lane, int step, std::span<const int> heads, bool merges) {
+  if (step < 0) return {};
+  const auto first = static_cast<std::size_t>(step);
+  return largest_loss_of(s, lane, {.first = first, .end = first + 1, .heads = heads, .merges = merges});
+}
+
 }  // namespace
 
 Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
@@ -541,15 +547,11 @@ MergedSlot telling_merge(const Snapshot& s, const HeadPick& pick) {
 }
 
 Loss largest_loss_at(const Snapshot& s, const LaneSnapshot& lane, int step, std::span<const int> heads) {
-  if (step < 0) return {};
-  const auto first = static_cast<std::size_t>(step);
-  return largest_loss_of(s, lane, {.first = first, .end = first + 1, .heads = heads});
+  return largest_at(s, lane, step, heads, false);
 }
 
 Loss largest_change_at(const Snapshot& s, const LaneSnapshot& lane, int step, std::span<const int> heads) {
-  if (step < 0) return {};
-  const auto first = static_cast<std::size_t>(step);
-  return largest_loss_of(s, lane, {.first = first, .end = first + 1, .heads = heads, .merges = true});
+  return largest_at(s, lane, step, heads, true);
 }
 
 }  // namespace kvscope::viz

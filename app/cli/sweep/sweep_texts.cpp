@@ -10,7 +10,6 @@
 
 #include "app/cli/haystack.h"
 #include "app/cli/inputs.h"
-#include "app/cli/progress.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
@@ -138,26 +137,19 @@ SweepText text_of_line(std::string_view line, int number, const Arguments& a, co
   return text_of(asked, number, where, a, model);
 }
 
-/// A number hidden in prose, by context, depth and sample; the seeds of the texts go up from --seed.
+/// A number hidden in prose.
 std::vector<SweepText> hidden_numbers(const Arguments& a, const ModelFiles& model) {
-  const Haystack haystack(model, prose_of(a, model, "--hidden-numbers"));
   std::vector<SweepText> out;
-  Progress making(a.quiet);
-  const double n_texts = static_cast<double>(a.contexts.size() * a.depths.size()) * a.samples;
-  for (const int context : a.contexts)
-    for (const double depth : a.depths)
-      for (int i = 0; i < a.samples; ++i) {
-        making.show(kMakingTexts, static_cast<double>(out.size()) / n_texts);
-        const AskedText hidden = haystack.sample(context, depth, a.seed + out.size(), /*question_in_prompt=*/false);
-        std::string answer = hidden.text.answer;  // " 482."
-        std::erase_if(answer, [](char c) { return c < '0' || c > '9'; });
-        const Question asked{.context = hidden.text.context,
-                             .question = hidden.text.question,
-                             .answers = {answer},
-                             .n_new = a.generate.value_or(hidden.n_answer + kSpareTokens)};
-        const int number = static_cast<int>(out.size()) + 1;
-        out.push_back(text_of(asked, number, fmt::format("--hidden-numbers, text {}", number), a, model));
-      }
+  for (const AskedText& hidden : Haystack(model, prose_of(a, model, "--hidden-numbers")).samples(a, /*question_in_prompt=*/false)) {
+    std::string answer = hidden.text.answer;  // " 482."
+    std::erase_if(answer, [](char c) { return c < '0' || c > '9'; });
+    const Question asked{.context = hidden.text.context,
+                         .question = hidden.text.question,
+                         .answers = {answer},
+                         .n_new = a.generate.value_or(hidden.n_answer + kSpareTokens)};
+    const int number = static_cast<int>(out.size()) + 1;
+    out.push_back(text_of(asked, number, fmt::format("--hidden-numbers, text {}", number), a, model));
+  }
   return out;
 }
 

@@ -51,9 +51,7 @@ SweepResult SweepWork::compute(std::size_t item, const CancelToken& cancel, cons
   if (item == reference) return *reference_;
   request.lanes.push_back(place.run.lane);
   const Snapshot snapshot = session_->run(request, cancel, progress);
-  LaneSnapshot lane = snapshot.lanes[1];
-  std::erase_if(lane.warnings, [](const LaneWarning& warning) { return !of_another_budget(warning); });
-  warnings_.add(lane);
+  warnings_.add(snapshot.lanes[1], of_another_budget);
   return result_of(snapshot, snapshot.lanes[1], place.text);
 }
 

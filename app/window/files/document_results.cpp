@@ -114,9 +114,8 @@ void Document::showKept(const KeptOpening& opening) {
   if (QFileInfo(qs(options.session)) == QFileInfo(opening.path)) {
     if (!options.model.empty() && QFileInfo(qs(options.model)) != QFileInfo(opening.model))
       return sayNotOpened(QString("unexpected '--model' beside %1: %2, here %3").arg(opening.path, qs(kKeptSays), opening.model));
-    const auto given = [&options](const char* option) { return std::ranges::count(options.given, option) > 0; };
-    if (given("--generate")) s.request.n_generate = options.generate;
-    if (given("--prompt-mode")) s.request.mode = m_model.start.request.mode;
+    if (is_given(options.given, "--generate")) s.request.n_generate = options.generate;
+    if (is_given(options.given, "--prompt-mode")) s.request.mode = m_model.start.request.mode;
     std::vector<LaneSpec> asked = parse_lane_specs(options.lanes);
     std::erase_if(asked, [](const LaneSpec& lane) { return lane.name == reference_policy(); });
     s.request.lanes.insert(s.request.lanes.begin() + 1, asked.begin(), asked.end());

@@ -20,7 +20,7 @@ std::vector<std::pair<QString, QString>> reportVersions(const Report& report) {
     out.emplace_back(qs(name), qs(hash));
   for (const auto& [name, file] : report.tables) {
     const bool same = SeenFile::now(file.path) == file;
-    out.emplace_back(qs(name), same ? qs(share::hash_of(file.path.toStdString())) : QString("changed since it was read"));
+    out.emplace_back(qs(name), same ? qs(share::hash_of(file.path.toStdString())) : QString(kChangedSinceRead));
   }
   out.emplace_back("prompt", "SHA-256 " + qs(hexadecimal(sha256(report.snapshot->prompt))));
   return out;

@@ -2,7 +2,6 @@
 #include "app/window/rows/crumb_sentence.h"
 
 #include <algorithm>
-
 #include <utility>
 
 #include <QEvent>

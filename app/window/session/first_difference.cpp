@@ -7,7 +7,6 @@
 #include "app/window/session/request_key.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
-#include "viz/reduce/finding.h"
 
 namespace kvscope {
 
@@ -37,7 +36,10 @@ FirstDifference::FirstDifference(Workspace& workspace, SessionController& contro
     // A step that a shorter run has no more was given up by nobody.
     const LaneSnapshot* lane = m_workspace.lane();
     const bool there = m_step && lane != nullptr && *m_step < static_cast<int>(lane->steps.size());
-    if (now != m_step && !m_placing) m_chosen = now.has_value() || there, m_chosen_in = m_controller.request().prompt;
+    if (now != m_step && !m_placing) {
+      m_chosen = now.has_value() || there;
+      m_chosen_in = m_controller.request().prompt;
+    }
     m_step = now;
     const viz::Selection& s = m_workspace.selection();
     const auto head = s.layer && s.kv_head ? std::optional(std::pair(*s.layer, *s.kv_head)) : std::nullopt;
@@ -48,10 +50,10 @@ FirstDifference::FirstDifference(Workspace& workspace, SessionController& contro
 }
 
 /// The sentence about the step names the head: whoever follows it has not chosen another one.
-bool FirstDifference::isNamed(std::pair<int, int> head) const {
+bool FirstDifference::isNamed(std::pair<int, int> head) {
   const LaneSnapshot* lane = m_workspace.lane();
   if (lane == nullptr) return false;
-  const viz::Loss loss = viz::finding_of(m_workspace.snapshot(), *lane, m_workspace.step()).loss;
+  const viz::Loss& loss = m_finding.of(m_workspace.snapshot(), *lane, m_workspace.step()).loss;
   return loss.step >= 0 && head == std::pair(loss.layer, loss.kv_head);
 }
 

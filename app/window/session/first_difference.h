@@ -7,6 +7,8 @@
 
 #include <QObject>
 
+#include "viz/reduce/finding.h"
+
 namespace kvscope {
 
 class SessionController;
@@ -39,7 +41,7 @@ class FirstDifference : public QObject {
  private:
   void go(bool forward);
   void show(int step, bool with_head);
-  bool isNamed(std::pair<int, int> head) const;
+  bool isNamed(std::pair<int, int> head);
 
   Workspace& m_workspace;
   SessionController& m_controller;
@@ -47,6 +49,7 @@ class FirstDifference : public QObject {
   std::string m_text, m_chosen_in;  // looked at last; in which a step was chosen
   std::optional<int> m_step;        // of the selection, as far as it was seen
   std::optional<std::pair<int, int>> m_head;
+  viz::FindingOnce m_finding;  // heads are walked through by keys, within one step
   bool m_head_chosen = false;
   bool m_begins = true, m_anew = false, m_chosen = false, m_placing = false;
 };

@@ -154,7 +154,7 @@ void StoredResults::examine(const SavedSession& session, const QString& path) {
 /// Of what is another file by now nobody can tell it any more: then words, which are no file's hash.
 static RunFileHash hashOf(const SeenTable& table) {
   const QString path = table.file.path;
-  if (SeenFile::now(path) != table.file) return {table.name, "changed since it was read"};
+  if (SeenFile::now(path) != table.file) return {table.name, kChangedSinceRead};
   try {
     return {table.name, hash_of_file(path.toStdString()).sha256};
   } catch (const Error&) {

@@ -366,28 +366,29 @@ void checkScene(const Options& options) {
 
 }  // namespace
 
-/// A script can be asked nothing.
-static void checkLesson(const Options& options) {
+/// What its scenes say themselves. A script can be asked nothing.
+static unsigned checkLesson(const Options& options) {
   const Lesson lesson = read_lesson(options.scenes);
-  if (!options.scripted()) return;
+  if (!options.scripted()) return said_by(lesson);
   const QString path = QString::fromStdString(options.scenes);
   const QStringList outside =
       filesOutside(runs_of(lesson), path, QString::fromStdString(options.model.empty() ? builtInModel() : options.model));
   if (!outside.isEmpty()) throw Error(whyNotUnasked(path, outside).toStdString());
+  return said_by(lesson);
 }
 
 /// A manager of files shows nobody what goes to the terminal.
 StartState beginning(Options& options) {
+  unsigned said = 0;  // by the lesson
   try {
-    if (!options.scenes.empty()) checkLesson(options);
+    if (!options.scenes.empty()) said = checkLesson(options);
   } catch (const Error& error) {
     if (options.scripted()) throw;
     options.not_opened = error.what();
     options.scenes.clear();
   }
   if (!options.scene.empty()) checkScene(options);
-  if (!options.scenes.empty() && options.view == "lecture")
-    refuse_beside(options.given, said_by(read_lesson(options.scenes)), options.scenes, kLessonSays);
+  if (!options.scenes.empty() && options.view == "lecture") refuse_beside(options.given, said, options.scenes, kLessonSays);
   try {
     return startState(options);
   } catch (const Error& error) {

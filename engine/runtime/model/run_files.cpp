@@ -81,8 +81,7 @@ GivenFiles RunFiles::of(const LaneSpec& spec) {
 /// Maps that say which weights they were trained for. Weights in several files are not compared.
 void RunFiles::check_weights(const FeatureMapsFile& maps) {
   const std::string weights = in_folder(folder_, "model.safetensors");
-  std::error_code error;
-  if (maps.weights_sha256.empty() || !fs::is_regular_file(weights, error)) return;
+  if (maps.weights_sha256.empty() || !is_file(weights)) return;
   const std::string& hash = *read<std::string>(weights_, weights, [](const std::string& path) { return hash_of_file(path).sha256; });
   if (hash != maps.weights_sha256)
     throw Error(fmt::format("{}: expected maps that were trained for these weights (SHA-256 {}...), got those of others ({}...)", maps.path,
@@ -90,13 +89,13 @@ void RunFiles::check_weights(const FeatureMapsFile& maps) {
 }
 
 std::string RunFiles::path_of(const LaneSpec& spec, const NamedFile& file) const {
-  std::error_code error;
   for (std::string& path : places_of(file, folder_))
-    if (fs::is_regular_file(path, error)) return std::move(path);
+    if (is_file(path)) return std::move(path);
   if (file.may_lack) return {};
   if (file.of_model)
     throw refused(spec, file,
                   fmt::format("expected {} in the model's folder {}, got none; {}", file.name, kvscope::quoted(folder_), file.source));
+  std::error_code error;
   for (const std::string& path : places_of(file, folder_))
     if (fs::exists(path, error))
       throw refused(spec, file,
@@ -126,11 +125,6 @@ LaneSpec with_file_names(LaneSpec spec, NewName new_name, const std::string& fol
     return spec;  // of a name with a quote in a half of a pair there is no text
   }
   return spec;
-}
-
-bool is_file(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error);
 }
 
 }  // namespace
@@ -176,8 +170,9 @@ std::vector<RunFile> files_beside_model(const std::vector<LaneSpec>& lanes, cons
 std::vector<std::string> changed_files(const std::vector<RunFileHash>& known, const std::vector<LaneSpec>& lanes,
                                        const std::string& model_folder) {
   std::vector<std::string> out;
+  if (known.empty()) return out;
+  const std::vector<RunFile> now = files_beside_model(lanes, model_folder);
   for (const auto& [name, sha256] : known) {
-    const std::vector<RunFile> now = files_beside_model(lanes, model_folder);
     const auto file = std::ranges::find(now, name, &RunFile::name);
     if (file == now.end()) continue;  // no run of them names it
     try {
