@@ -112,10 +112,10 @@ Stage stage_of(const JsonCursor& scene, Stage before, const std::string& lesson)
 }
 
 /// "A" is the full cache.
-std::optional<int> run_of(const JsonCursor& o) {
-  if (!o.given("run")) return std::nullopt;
-  const std::string_view name = o.at("run").view();
-  if (name.size() != 1 || name[0] < 'A' || name[0] > 'I') o.at("run").fail("a letter, A (the full cache) to I");
+std::optional<int> run_of(const JsonCursor& o, std::string_view key) {
+  if (!o.given(key)) return std::nullopt;
+  const std::string_view name = o.at(key).view();
+  if (name.size() != 1 || name[0] < 'A' || name[0] > 'I') o.at(key).fail("a letter, A (the full cache) to I");
   return name[0] - 'A';
 }
 
@@ -154,13 +154,15 @@ void check_facts(const Scene& scene, const JsonCursor& where) {
 }
 
 Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesson) {
-  only_keys(o, {"id", "name", "stage", "run", "answer", "read", "look", "emphasis", "mark", "needs", "page", "variants", "notes"});
+  only_keys(o,
+            {"id", "name", "stage", "run", "against", "answer", "read", "look", "emphasis", "mark", "needs", "page", "variants", "notes"});
   Scene s;
   s.id = o.text_or("id", "", kMostName);
   if (s.id.empty()) throw Error(fmt::format("{}.id: expected a scene with an \"id\", got none", o.where()));
   s.name = o.text_or("name", s.id, kMostName);
   s.stage = stage_of(o, stage, lesson);
-  s.run = run_of(o);
+  s.run = run_of(o, "run");
+  s.against = run_of(o, "against");
   s.answer = count_of(o, "answer", 1, kMostGenerated);
   s.read = share_of(o, "read");
   if (s.answer && s.read) o.at("read").fail("no \"answer\" beside it: one step is shown");
@@ -171,6 +173,7 @@ Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesso
   const std::size_t page = o.given("page") ? place_of(o.at("page"), "", std::array{"lecture", "compare", "memory"}) : 0;
   s.compare = page == 1;
   s.memory = page == 2;
+  if (s.against && !s.compare) o.at("against").fail("\"page\": \"compare\" beside it: only there are two runs held against each other");
   s.needs = texts_under(o, "needs");
   s.notes = o.text_or("notes", "");
   const JsonCursor variants = o.at("variants");

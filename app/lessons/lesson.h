@@ -42,6 +42,7 @@ struct Scene {
   std::string id, name;
   Stage stage;
   std::optional<int> run;      // that is looked at, 0: the full cache
+  std::optional<int> against;  // the other run of the comparison's difference
   std::optional<int> answer;   // the step shown predicts this token of the answer, counted from 1
   std::optional<double> read;  // or it is the first by which this share of the text has been read
   std::optional<Category> emphasis;

@@ -119,6 +119,12 @@ void CanvasWidget::drawFrames(int frames) {
 
 void CanvasWidget::invalidate() { drawFrames(1); }
 
+void CanvasWidget::choose(std::size_t option, int choice) {
+  m_view.choose(option, choice);
+  invalidate();
+  Q_EMIT factsChanged();
+}
+
 void CanvasWidget::setLook(double scale, bool plain) {
   if (scale == m_scale && plain == m_plain) return;
   m_scale = scale;

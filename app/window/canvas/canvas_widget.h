@@ -57,6 +57,8 @@ class CanvasWidget : public QWidget {
   /// Gives the view a key by its name ("0": all of it). False: it has no use for it.
   bool takeKey(const std::string& key);
   QSize sizeHint() const override { return {320, 160}; }
+  /// Of an option of its view, as the list in its panel's header does.
+  void choose(std::size_t option, int choice);
   QSize minimumSizeHint() const override { return {120, 60}; }
 
  Q_SIGNALS:

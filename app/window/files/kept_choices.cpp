@@ -56,9 +56,7 @@ void restoreChoices(const Canvases& canvases, const std::vector<ViewChoice>& kep
       const bool meant = of.view == canvas.view().id() && of.option == qs(option.name);
       if (meant && choice != option.choices.end()) wanted = static_cast<int>(choice - option.choices.begin());
     }
-    canvas.view().choose(place, wanted);
-    canvas.invalidate();
-    Q_EMIT canvas.factsChanged();
+    canvas.choose(place, wanted);
   });
 }
 

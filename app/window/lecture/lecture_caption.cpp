@@ -242,7 +242,9 @@ void LectureCaption::refresh() {
     const QFontMetrics metrics = m_next->fontMetrics();
     const int key = QFontMetrics(m_keys->font()).horizontalAdvance("   N   ");
     const int room = px(*this, kName) - key;
-    m_next->setText(metrics.elidedText("Next: " + m_next_name, Qt::ElideRight, room));
+    const QString long_words = "Next: " + m_next_name;
+    m_next->setText(metrics.horizontalAdvance(long_words) <= room ? long_words
+                                                                  : metrics.elidedText("→ " + m_next_name, Qt::ElideRight, room));
     m_next->setToolTip(QString(m_guide.lesson().staged() ? "Next lesson: %1 (Page Down, N)" : "Next lesson: %1 (N)").arg(m_next_name));
     m_next->setAccessibleName(m_next->toolTip());
   }

@@ -99,6 +99,13 @@ void putToolsAway(bool away, const Panels& panels, std::initializer_list<const M
   for (const MessageBar* bar : bars) put(bar->findChild<QPushButton*>("copyDetails"));
 }
 
+/// In the difference of two runs: the other one is this.
+void holdAgainst(CanvasWidget& compare, int run) {
+  const std::vector<viz::Option> options = compare.view().options();
+  const auto other = std::ranges::find(options, "other run", &viz::Option::name);
+  if (other != options.end()) compare.choose(static_cast<std::size_t>(other - options.begin()), run + 1);  // the first choice is none
+}
+
 }  // namespace
 
 QString builtInLesson(std::size_t place) {
@@ -250,13 +257,16 @@ void LectureMode::connectGuide() {
   });
 }
 
-/// Where no token is meant, the words that are answered are, and the category that is spoken of: a long text hides them beyond its edge.
+/// The runs that a comparison is about. Where no token is meant, the words that are answered are, and the category that is spoken of: a
+/// long text hides them beyond its edge.
 void LectureMode::showMeant() {
   if (!m_guide->running() || m_guide->waiting() || m_guide->scene() >= m_guide->nScenes()) return;
+  const Scene& scene = m_guide->at(m_guide->scene());
+  if (scene.against) holdAgainst(*m_canvases.of("compare"), *scene.against);
   PromptEditor& editor = m_page->prompt().editor();
   editor.showAnew();
   if (m_model.workspace.selection().tokens) return;
-  if (m_guide->at(m_guide->scene()).answer) editor.showEnd();
+  if (scene.answer) editor.showEnd();
   editor.showEmphasis();
 }
 

@@ -62,11 +62,7 @@ void addOptionBoxes(Panel& panel, CanvasWidget& canvas) {
     auto* box = headerBox(QString::fromStdString(options[i].name));
     for (const std::string& choice : options[i].choices) box->addItem(QString::fromStdString(choice));
     box->setCurrentIndex(options[i].current);
-    QObject::connect(box, &QComboBox::activated, &canvas, [&canvas, i](int choice) {
-      canvas.view().choose(i, choice);
-      canvas.invalidate();
-      Q_EMIT canvas.factsChanged();
-    });
+    QObject::connect(box, &QComboBox::activated, &canvas, [&canvas, i](int choice) { canvas.choose(i, choice); });
     // Keys of the canvas may choose too.
     QObject::connect(&canvas, &CanvasWidget::factsChanged, box, [box, &canvas, i] {
       const std::vector<viz::Option> now = canvas.view().options();

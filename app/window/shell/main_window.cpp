@@ -87,13 +87,6 @@ void MainWindow::makeActions() {
   m_help = new HelpDialog(m_model.workspace, m_model.controller, this, m_key_map.get());
 }
 
-/// As its panel's header does.
-static void choose(CanvasWidget& canvas, std::size_t option, int choice) {
-  canvas.view().choose(option, choice);
-  canvas.invalidate();
-  Q_EMIT canvas.factsChanged();
-}
-
 /// What the row offers as the answer to a wrong step.
 void MainWindow::connectAnswers() {
   m_rows->crumbs().followAnswer(m_model.answer);
@@ -156,13 +149,13 @@ void MainWindow::connectParts() {
     showPage(Page::inspect);
     if (Panel* const maximised = m_inspect->maximised(); maximised && maximised->id() != "head_grid") m_inspect->toggleMaximised(maximised);
     if (!m_inspect->maximised()) m_inspect->open("head_grid");  // it may be a tab behind another, and measures only where it is seen
-    choose(*canvas("head_grid"), 0, static_cast<int>(viz::HeadMetric::cause));
+    canvas("head_grid")->choose(0, static_cast<int>(viz::HeadMetric::cause));
     m_model.causes.ask();
   });
   connectAnswers();
   connect(&m_rows->crumbs(), &CrumbRow::whyRequested, this, [this] {
     showPage(Page::inspector);
-    choose(*canvas("inspector"), 0, 2);
+    canvas("inspector")->choose(0, 2);
   });
   connect(&m_first_steps->welcome(), &WelcomePage::sampleRequested, m_document.get(), &Document::openSample);
   m_lecture->stage().applyBy([this](const RunRequest& request) { m_document->stage(request); });

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the captions of the built-in lessons name is to be seen without touching anything.
+#include <algorithm>
+#include <set>
+
 #include <QLabel>
 #include <QMenu>
 #include <QRegularExpression>
@@ -49,6 +52,17 @@ class LessonScene : public LessonTest, public ::testing::WithParamInterface<int>
     }
     return out;
   }
+  /// The two runs that the caption tells apart are those whose difference is drawn.
+  bool differenceIsOfThoseNamed(const viz::Facts& facts) {
+    const std::string words = mode().caption().text().toStdString(), closest = facts.at("closest").text, worst = facts.at("worst").text;
+    if (words.find(closest) == std::string::npos || words.find(worst) == std::string::npos || closest == worst) return true;
+    const std::vector<viz::Option> offered = window->canvas("compare")->view().options();
+    const auto other = std::ranges::find(offered, "other run", &viz::Option::name);
+    if (other == offered.end() || other->current < 1) return false;
+    const auto title = [this](int lane) { return snapshot().lanes.at(static_cast<std::size_t>(lane)).title; };
+    const std::set drawn = {title(selection().lane), title(other->current - 1)};
+    return drawn == std::set{closest, worst};
+  }
 };
 
 TEST_P(LessonScene, WhatItsCaptionNamesIsMarkedInTheText) {
@@ -65,8 +79,12 @@ TEST_P(LessonScene, WhatItsCaptionNamesIsMarkedInTheText) {
       const QString text = qs(viz::token_text(snapshot(), selection().tokens->first));
       EXPECT_TRUE(std::ranges::any_of(text, [](QChar c) { return c.isLetterOrNumber(); })) << text.toStdString() << " " << where;
     }
-    if (scene.compare || scene.memory) continue;
     const viz::Facts facts = viz::lecture_facts(snapshot(), selection());
+    if (scene.compare) {
+      ASSERT_TRUE(settle());
+      EXPECT_TRUE(differenceIsOfThoseNamed(facts)) << where;
+    }
+    if (scene.compare || scene.memory) continue;
     EXPECT_EQ(unmarked(facts), "") << where;
     for (const QSize& size : {QSize(1920, 1080), QSize(1280, 800)}) {
       window->resize(size);

@@ -156,6 +156,20 @@ void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
   }
 }
 
+/// The parts of a bar that no frame of a selected token crosses.
+std::vector<Rect> between_frames(const Painter& p, const Rect& bar, const TokenAxis& axis) {
+  std::vector<Rect> out = {bar};
+  for (const TokenRange& range : all_tokens(p.frame().selection)) {
+    const float from = axis.x_of(range.first) - 2, to = axis.x_of(range.last + 1) + 2;
+    Rect& right = out.back();
+    if (to <= right.x0 || from >= right.x1) continue;
+    const Rect beyond{to, right.y0, right.x1, right.y1};
+    right.x1 = from;
+    out.push_back(beyond);
+  }
+  return out;
+}
+
 /// The full cache keeps everything, so one thin bar says it all; should it not be full, the bar's text says how many slots there are.
 void draw_reference(Painter& p, const Rect& strip, const TokenAxis& axis, const LaneMetrics& m) {
   const Theme& t = p.theme();
@@ -170,12 +184,14 @@ void draw_reference(Painter& p, const Rect& strip, const TokenAxis& axis, const 
     p.fill({axis.x_of(m.position), bar.y0, bar.x1, bar.y1}, t.category[static_cast<std::size_t>(Category::fresh)]);
   const std::string text = all ? fmt::format("{0} of {0} tokens kept in all {1} heads", format_count(seen), format_count(heads))
                                : fmt::format("{} of {} slots per head", format_mean(m.slots), format_count(seen));
-  // A short bar has shorter words, and none rather than cut ones.
-  const float room = bar.width() - p.px(20);
   const std::string share = fmt::format("{} of {}", format_mean(m.slots), format_count(seen));
+  const std::vector<Rect> parts = between_frames(p, bar, axis);
+  // A short bar has shorter words, and none rather than cut ones.
   for (const std::string& words : {text, share + (all ? " tokens" : " slots"), share}) {
-    if (p.width_of(Face::body, words) > room) continue;
-    p.text({bar.x0 + p.px(10), bar.middle_y()}, words, Face::body, ink_on(fill, t));
+    const float needed = p.width_of(Face::body, words) + p.px(20);
+    const auto part = std::ranges::find_if(parts, [&](const Rect& r) { return r.width() >= needed; });
+    if (part == parts.end()) continue;
+    p.text({part->x0 + p.px(10), bar.middle_y()}, words, Face::body, ink_on(fill, t));
     break;
   }
   p.mark("strip", "lane 0", bar, text);
