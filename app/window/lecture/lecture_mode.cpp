@@ -236,8 +236,11 @@ void LectureMode::connectGuide() {
   connect(m_files, &LessonFiles::failed, this, [this](const QString& why) { m_rows.notices().show(why, why); });
   for (auto signal : {&LectureGuide::captionChanged, &LectureGuide::sceneChanged})
     connect(m_guide, signal, m_page, [this] { m_page->setHeadBefore(m_guide->headBefore()); });
-  connect(m_guide, &LectureGuide::sceneChanged, m_page,
-          [this] { m_page->showMemory(m_guide->scene() < m_guide->nScenes() && m_guide->at(m_guide->scene()).memory); });
+  connect(m_guide, &LectureGuide::sceneChanged, m_page, [this] {
+    const bool memory = m_guide->scene() < m_guide->nScenes() && m_guide->at(m_guide->scene()).memory;
+    m_page->showMemory(memory);
+    if (memory && m_on) leaveText();  // it stands over the text: nobody sees who has the keys
+  });
   connect(m_guide, &LectureGuide::pastEnd, this, &LectureMode::pageOn);
   followHandout();
   connect(m_guide, &LectureGuide::arrived, this, &LectureMode::showMeant);

@@ -267,6 +267,19 @@ TEST_F(LessonTest, WhoLeavesTheLectureHasTheirOwnWorkAgain) {
   EXPECT_EQ(window->page(), MainWindow::Page::inspect) << "a lecture about the user's own text, too";
 }
 
+/// Bars stand over the text there: what cannot be seen has no keys.
+TEST_F(LessonTest, WhereNoTextIsSeenEscapeLeavesAtOnce) {
+  openSample();
+  window->showPage(MainWindow::Page::inspect);
+  open(builtInLesson(1));
+  mode().page().prompt().editor().setFocus();
+  ASSERT_TRUE(mode().page().prompt().editor().hasFocus());
+  guide().goTo(QString("size"));
+  ASSERT_TRUE(arrived());
+  press(Qt::Key_Escape);
+  EXPECT_FALSE(mode().on());
+}
+
 TEST_F(LessonTest, TheListOfLessonsMarksTheOneThatRuns) {
   const auto marked = [this] {
     QMenu* menu = mode().caption().findChild<QToolButton*>()->menu();
