@@ -40,7 +40,7 @@ const ViewEntry kEntries[] = {
      .place = dock(Column::middle, 2, 0.240, 0.185, 156),
      .badge = RangeBadge::words,
      .commands = HeaderCommands::playback,
-     .tour = {"Time", "One column a step. Space plays, the arrows step, and everything shows the chosen step."},
+     .tour = {"Time", "One column a step. Space plays, Ctrl+← and Ctrl+→ step from anywhere, and everything shows the chosen step."},
      .report = {"The steps of run %1", 2, [](int) { return 240; }}},
     {.make = [](const Window&) { return make_queries(); }, .place = {.key = "Alt+Q"}},
     {.make = [](const Window&) { return make_figures(); }, .place = {.key = "Alt+G"}, .commands = HeaderCommands::add_runs},

@@ -9,7 +9,7 @@
 namespace kvscope {
 namespace {
 
-constexpr JsonLimits kLimits{.bytes = std::size_t(16) << 20, .values = std::size_t(1) << 20};
+constexpr JsonLimits kLimits{.bytes = std::size_t(16) << 20, .values = std::size_t(1) << 20, .once = true};
 
 double number_of(const JsonCursor& value) { return value.is_number() ? value.real() : std::nan(""); }
 

@@ -6,7 +6,7 @@
 namespace kvscope {
 
 JsonDocument read_json_asset(const std::string& path, std::string_view kind, std::string_view expected) {
-  constexpr JsonLimits kLimits{.bytes = std::size_t(1) << 20, .values = std::size_t(1) << 18};
+  constexpr JsonLimits kLimits{.bytes = std::size_t(1) << 20, .values = std::size_t(1) << 18, .once = true};
   JsonDocument document = JsonDocument::read(path, kLimits);
   const JsonCursor o(document);
   if (!o.is_object() || o.text_or("kvscope", "") != kind || o.whole_or("version", 0, 1 << 20, 0) != 1)

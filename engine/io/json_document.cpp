@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/whole_characters.h"
 #include "io/files.h"
 #include "io/parse_json.h"
 
@@ -53,7 +54,12 @@ class JsonTable : public nlohmann::json_sax<nlohmann::json> {
     });
     Document::Value object{.kind = Kind::object, .count = 0, .unsigned_integer = document_.places_.size()};
     for (std::size_t i = 0; i < members.size(); ++i) {
-      if (i + 1 < members.size() && name(members[i].first) == name(members[i + 1].first)) continue;  // given again: the last one counts
+      if (i + 1 < members.size() && name(members[i].first) == name(members[i + 1].first)) {
+        if (limits_.once)
+          throw Error(fmt::format("{}: expected every key of an object once, got \"{}\" twice", document_.name(),
+                                  shortened(name(members[i].first), 60)));
+        continue;  // the last one counts
+      }
       document_.places_.push_back(members[i].first);
       document_.places_.push_back(members[i].second);
       ++object.count;

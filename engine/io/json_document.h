@@ -13,6 +13,7 @@ namespace kvscope {
 struct JsonLimits {
   std::size_t bytes;   // of the text
   std::size_t values;  // numbers, texts, lists, objects, names of members
+  bool once = false;   // a name that is given twice in an object is an error, as in files that people write; else the last one counts
 };
 inline constexpr int kMaxJsonDepth = 64;
 /// Settings, indices, sessions, heads, ids: 2^22 values, some 80 MB however they are put.

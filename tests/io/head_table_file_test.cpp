@@ -48,6 +48,11 @@ TEST_F(HeadTableFile, AListHasRowsAndAnObjectHasNames) {
   EXPECT_EQ(read("3").kind, HeadTable::Kind::neither);
 }
 
+/// Written by hand, mostly: which of the two numbers is meant is not to be guessed.
+TEST_F(HeadTableFile, AHeadThatIsNamedTwiceIsRefused) {
+  EXPECT_THAT(refusal(R"({"0-0": [3], "0-1": [1], "0-0": [4]})"), HasSubstr("every key of an object once, got \"0-0\" twice"));
+}
+
 TEST_F(HeadTableFile, WhatIsNoJsonOrTooMuchIsRefusedInOneLine) {
   const std::string deep(1 << 20, '[');
   std::string values = "[1";

@@ -82,7 +82,7 @@ TEST_F(CompareTest, AnAnswerSaysHowMuchOfItFindsNoRoomAndHowMuchOfThatIsWrong) {
     ASSERT_GT(shown, 0);
     ASSERT_LT(shown, n);
     const Mark& more = mark("answer.more", "lane 1");
-    EXPECT_EQ(more.value, fmt::format("+{}, {} wrong", n - shown, 3 - of_them_wrong)) << size.x << " x " << size.y;
+    EXPECT_EQ(more.value, fmt::format("+{} ({} wrong)", n - shown, 3 - of_them_wrong)) << size.x << " x " << size.y;
     EXPECT_LE(std::max(end, more.max.x), mark("metric", "lane 1 KL, nats").max.x - 20);
     EXPECT_GT(shown, size.x > 1800 ? 3 : 1) << "there is room for more";
   }

@@ -121,7 +121,7 @@ TEST(FindingTest, NamesAMergedTokenWhereTheHeadsOutputMovedMore) {
   EXPECT_TRUE(words.ends_with(fmt::format("Largest change: L{} H{} {}", head.layer, head.kv_head, merged))) << words;
   EXPECT_EQ(say(0.002, {}).find("merged"), std::string::npos) << "what a merge gave back whole breaks nothing";
   const std::string blamed = say(0.5, cause_words(s, causes_of(s, {static_cast<int>(h)})));
-  EXPECT_NE(blamed.find(" alone in full it is right. It " + merged), std::string::npos) << blamed;
+  EXPECT_NE(blamed.find(" alone in full this step is right. It " + merged), std::string::npos) << blamed;
 }
 
 /// A choice that the full cache hardly made itself is hardly lost.
@@ -203,18 +203,18 @@ TEST(FindingTest, SaysWhichHeadsHaveWhatAnotherMisses) {
 TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {
   const Snapshot s = with_changed({2});
   const int per = s.model.n_kv_heads, n = s.model.n_layers * per;
-  EXPECT_EQ(cause_words(s, causes_of(s, {})).sentence, "With no single head in full it is right, L0 H0 gains most.");
+  EXPECT_EQ(cause_words(s, causes_of(s, {})).sentence, "With no single head in full this step is right, L0 H0 gains most.");
   HeadCauses useless = causes_of(s, {});
   useless.kl.assign(useless.kl.size(), useless.kl_without);
-  EXPECT_EQ(cause_words(s, useless).sentence, "With no single head in full it is right.");
+  EXPECT_EQ(cause_words(s, useless).sentence, "With no single head in full this step is right.");
   EXPECT_EQ(cause_words(s, useless).most, -1);
-  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1})).sentence, "With L1 H1 alone in full it is right.");
+  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1})).sentence, "With L1 H1 alone in full this step is right.");
   const CauseWords two = cause_words(s, causes_of(s, {per + 1, 0}));
   EXPECT_EQ(two.brief, "L1 H1 or L0 H0");
-  EXPECT_EQ(two.sentence, "With L1 H1 or L0 H0 in full it is right.");
+  EXPECT_EQ(two.sentence, "With L1 H1 or L0 H0 in full this step is right.");
   EXPECT_EQ(two.whole, "Each of these is enough, if only it keeps its full cache: L1 H1, L0 H0. L1 H1 gains most: KL 4.50 → 0.250 nats. " +
                            std::to_string(n - 2) + " of " + std::to_string(n) + " heads do not by themselves.");
-  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1, 0, 1})).sentence, "With any of 3 heads in full it is right.");
+  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1, 0, 1})).sentence, "With any of 3 heads in full this step is right.");
 }
 
 int index_of(const Snapshot& s, const Loss& loss) { return loss.layer * s.model.n_kv_heads + loss.kv_head; }

@@ -56,7 +56,7 @@ TEST_F(InspectorTest, AWindowOf1280By800HasItsCardsWithTheirButtons) {
   snapshot.lanes[1].steps.back() = step;
   canvas.draw(*view);
   for (const char* button : {"Pin", "Evict", "Merge…"}) EXPECT_NE(find_mark(*view, "button", button), nullptr) << button;
-  EXPECT_EQ(row("in the budget for"), "1 of 2 query heads");
+  EXPECT_EQ(row("agreement"), "1 of 2 query heads");
 }
 
 TEST_F(InspectorTest, NamesOfLowRowsDoNotRunIntoEachOther) {

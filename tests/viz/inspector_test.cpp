@@ -49,7 +49,7 @@ TEST_F(InspectorTest, AgreementHasARowWhereItWasMeasured) {
   EXPECT_EQ(mark("agreement.reference", "L0 H0 t1").value, "1.00") << "of a token without a slot: hatched";
   EXPECT_EQ(testing::find_mark(*view, "agreement", "L0 H0 t5"), nullptr);
   EXPECT_LT(mark("attention", "L0 H0 t3").max.y, mark("agreement", "L0 H0 t3").min.y);
-  EXPECT_EQ(row("in the budget for"), "2 of 2 query heads");
+  EXPECT_EQ(row("agreement"), "2 of 2 query heads");
   const HeadPick pick = pick_head(snapshot, canvas.frame.selection);
   EXPECT_THAT(token_lines(snapshot, pick, head_columns(snapshot, pick), 4),
               ::testing::Contains("inside the budget for 1 of 2 query heads"));

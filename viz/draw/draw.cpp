@@ -100,14 +100,12 @@ void Painter::finish() {
 
 void Painter::fill(const Rect& r, Rgb c, double alpha, float rounding) {
   if (r.x1 <= r.x0 || r.y1 <= r.y0) return;
-  ++n_primitives_;
   if (recording()) record({.kind = Drawn::rect, .points = {{r.x0, r.y0}, {r.x1, r.y1}}, .colour = c, .alpha = alpha, .radius = rounding});
   list_->AddRectFilled(at_origin({r.x0, r.y0}), at_origin({r.x1, r.y1}), colour(c, alpha), rounding);
 }
 
 void Painter::frame_rect(const Rect& r, Rgb c, float thickness, float rounding, double alpha) {
   if (r.x1 <= r.x0 || r.y1 <= r.y0) return;
-  ++n_primitives_;
   if (recording()) {
     record({.kind = Drawn::outline,
             .points = {{r.x0, r.y0}, {r.x1, r.y1}},
@@ -131,7 +129,6 @@ void Painter::frame_rect(const Rect& r, Rgb c, float thickness, float rounding, 
 }
 
 void Painter::line(ImVec2 a, ImVec2 b, Rgb c, float thickness, double alpha) {
-  ++n_primitives_;
   if (recording()) record({.kind = Drawn::polyline, .points = {a, b}, .colour = c, .alpha = alpha, .width = thickness});
   // AddLine moves by half a pixel; take it back so that coordinates mean what they say.
   list_->AddLine(at_origin({a.x - 0.5f, a.y - 0.5f}), at_origin({b.x - 0.5f, b.y - 0.5f}), colour(c, alpha), thickness);
@@ -158,7 +155,6 @@ void Painter::polyline(std::span<const ImVec2> points, Rgb c, float thickness, D
   }
   const ImU32 col = colour(c, alpha);
   if (dash.empty()) {
-    ++n_primitives_;
     std::vector<ImVec2> moved(points.size());
     std::transform(points.begin(), points.end(), moved.begin(), [this](ImVec2 p) { return at_origin(p); });
     list_->AddPolyline(moved.data(), static_cast<int>(moved.size()), col, 0, thickness);
@@ -173,7 +169,6 @@ void Painter::polyline(std::span<const ImVec2> points, Rgb c, float thickness, D
     for (float at = 0; at < length;) {
       const float end = std::min(at + left, length);
       if (piece % 2 == 0) {
-        ++n_primitives_;
         const ImVec2 p = at_origin({a.x + dx * at / length, a.y + dy * at / length});
         const ImVec2 q = at_origin({a.x + dx * end / length, a.y + dy * end / length});
         if (axis_aligned && thickness <= 1.01f) {  // crisp
@@ -193,25 +188,21 @@ void Painter::polyline(std::span<const ImVec2> points, Rgb c, float thickness, D
 }
 
 void Painter::triangle(ImVec2 a, ImVec2 b, ImVec2 c, Rgb fill_colour, double alpha) {
-  ++n_primitives_;
   if (recording()) record({.kind = Drawn::polygon, .points = {a, b, c}, .colour = fill_colour, .alpha = alpha});
   list_->AddTriangleFilled(at_origin(a), at_origin(b), at_origin(c), colour(fill_colour, alpha));
 }
 
 void Painter::disc(ImVec2 centre, float radius, Rgb c, double alpha) {
-  ++n_primitives_;
   if (recording()) record({.kind = Drawn::disc, .points = {centre}, .colour = c, .alpha = alpha, .radius = radius});
   list_->AddCircleFilled(at_origin(centre), radius, colour(c, alpha), radius < 3 ? 8 : 0);
 }
 
 void Painter::ring(ImVec2 centre, float radius, Rgb c, float thickness) {
-  ++n_primitives_;
   if (recording()) record({.kind = Drawn::ring, .points = {centre}, .colour = c, .width = thickness, .radius = radius});
   list_->AddCircle(at_origin(centre), radius, colour(c), 0, thickness);
 }
 
 void Painter::bezier(ImVec2 a, ImVec2 b, ImVec2 c, ImVec2 d, Rgb col, float thickness) {
-  ++n_primitives_;
   if (recording()) record({.kind = Drawn::bezier, .points = {a, b, c, d}, .colour = col, .width = thickness});
   list_->AddBezierCubic(at_origin(a), at_origin(b), at_origin(c), at_origin(d), colour(col), thickness);
 }
@@ -230,14 +221,12 @@ void Painter::hatch(const Rect& r, Rgb c, float spacing, double alpha) {
 }
 
 void Painter::gradient(const Rect& r, Rgb left, Rgb right) {
-  ++n_primitives_;
   if (recording()) record({.kind = Drawn::gradient, .points = {{r.x0, r.y0}, {r.x1, r.y1}}, .colour = left, .second = right});
   const ImU32 a = colour(left), b = colour(right);
   list_->AddRectFilledMultiColor(at_origin({r.x0, r.y0}), at_origin({r.x1, r.y1}), a, b, b, a);
 }
 
 void Painter::image(const Rect& r, ImTextureID texture, ImVec2 uv0, ImVec2 uv1, double alpha) {
-  ++n_primitives_;
   if (recording() && frame_.scene_textures != nullptr) {
     record({.kind = Drawn::image,
             .points = {{r.x0, r.y0}, {r.x1, r.y1}},

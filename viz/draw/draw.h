@@ -77,7 +77,6 @@ class Painter {
   const Pointer& pointer() const { return pointer_; }
   Rect canvas() const { return {0, 0, frame_.size.x, frame_.size.y}; }
   float px(float logical) const { return logical * frame_.scale; }  // a length that grows in lecture
-  int n_primitives() const { return n_primitives_; }                // shapes and text lines so far; at most 5000 a canvas
 
   // ---- shapes
   void fill(const Rect& r, Rgb c, double alpha = 1, float rounding = 0);
@@ -143,7 +142,6 @@ class Painter {
   ImDrawList* list_;
   ImVec2 origin_;
   Pointer pointer_;
-  int n_primitives_ = 0;
 };
 
 /// ImGui's font sizes are line heights, type sizes are ems: rasterise a face of `em` pixels at em * kLineHeightPerEm * frame scale * device

@@ -93,7 +93,6 @@ float Painter::width_of(Face face, std::string_view text) const { return glyph_r
 
 float Painter::text(ImVec2 at, std::string_view text, Face face, Rgb c, Align align, double alpha) {
   if (text.empty()) return 0;
-  ++n_primitives_;
   const float width = width_of(face, text);
   const float x = align == Align::left ? at.x : align == Align::centre ? at.x - width / 2 : at.x - width;
   const float size = imgui_size(*font(face), face, size_of(face));
@@ -136,7 +135,6 @@ float Painter::text_fit(ImVec2 at, std::string_view text_utf8, Face face, Rgb c,
 
 ImVec2 Painter::token(ImVec2 at, std::string_view utf8, float size, Rgb c, bool bold, bool vertical, bool pill, Align align) {
   if (utf8.empty()) return {0, 0};
-  ++n_primitives_;
   if (frame_.text == nullptr) {  // no text painter (tests): as far as the font goes
     const float width = text(at, utf8, bold ? Face::strong : Face::mono, c, align);
     return {width, size};

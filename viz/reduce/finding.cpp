@@ -71,7 +71,7 @@ double unsure_of(const StepRecord& record) {
   return first < kLikely || first < kAhead * second ? first : kNotAvailable;
 }
 
-std::string either_of(const std::string& a, const std::string& b) { return fmt::format("With {} or {} in full it is right.", a, b); }
+std::string either_of(const std::string& a, const std::string& b) { return fmt::format("With {} or {} in full this step is right.", a, b); }
 
 }  // namespace
 
@@ -79,6 +79,15 @@ int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int af
   for (int s = std::max(0, after + 1); s < static_cast<int>(lane.steps.size()); ++s)
     if (changed(snapshot, *lane.steps[static_cast<std::size_t>(s)])) return s;
   return -1;
+}
+
+int changed_step_from(const Snapshot& snapshot, const LaneSnapshot& lane, int step, bool forward) {
+  int found = -1;
+  for (int s = next_changed_step(snapshot, lane, -1); s >= 0; s = next_changed_step(snapshot, lane, s)) {
+    const bool ahead = forward ? s > step : s < step;
+    if (found < 0 || (forward ? ahead && found <= step : ahead || found >= step)) found = s;
+  }
+  return found;
 }
 
 Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes) {
@@ -171,25 +180,26 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
                                        format_number(causes.kl[static_cast<std::size_t>(best)]));
   std::erase_if(heads, [&](int h) { return !causes.answer_returns(h); });
   if (heads.empty())
-    return {"no head alone",
-            "With no single head in full it is right" + (gains < 0 ? std::string(".") : fmt::format(", {} gains most.", name(gains))),
-            fmt::format("With any one head in full and the others as they are, this step's token stays wrong. {}", most),
-            {},
-            gains};
+    return {
+        "no head alone",
+        "With no single head in full this step is right" + (gains < 0 ? std::string(".") : fmt::format(", {} gains most.", name(gains))),
+        fmt::format("With any one head in full and the others as they are, this step's token stays wrong. {}", most),
+        {},
+        gains};
   std::string names;
   for (std::size_t i = 0; i < std::min(heads.size(), kNamed); ++i) names += (i == 0 ? "" : ", ") + name(heads[i]);
   if (heads.size() > kNamed) names += fmt::format(" and {} more", heads.size() - kNamed);
   const std::string others =
       fmt::format("{} of {} heads do not by themselves.", causes.n_heads - static_cast<int>(heads.size()), causes.n_heads);
   if (heads.size() == 1)
-    return {fmt::format("{} alone", name(heads[0])), fmt::format("With {} alone in full it is right.", name(heads[0])),
+    return {fmt::format("{} alone", name(heads[0])), fmt::format("With {} alone in full this step is right.", name(heads[0])),
             fmt::format("If only {} keeps its full cache, this step's token is the full cache's again. {} {}", names, most, others), heads,
             gains};
   const std::string whole = fmt::format("Each of these is enough, if only it keeps its full cache: {}. {} {}", names, most, others);
   if (heads.size() == 2)
     return {fmt::format("{} or {}", name(heads[0]), name(heads[1])), either_of(name(heads[0]), name(heads[1])), whole, heads, gains};
-  return {fmt::format("any of {} heads", heads.size()), fmt::format("With any of {} heads in full it is right.", heads.size()), whole,
-          heads, gains};
+  return {fmt::format("any of {} heads", heads.size()), fmt::format("With any of {} heads in full this step is right.", heads.size()),
+          whole, heads, gains};
 }
 
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes) {

@@ -16,12 +16,14 @@ struct HeadCauses;
 
 /// The first step after `after` that predicts a token after the prompt and whose most likely one is not the full cache's; -1: none.
 int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int after);
+/// The next one from this step on or back, round at the ends; -1: there is none.
+int changed_step_from(const Snapshot& snapshot, const LaneSnapshot& lane, int step, bool forward);
 
 /// What the question "which head?" came to, once every head is measured: in a few words, and the whole of it. Several heads may each be
 /// enough, and none of them has to be the one that misses most.
 struct CauseWords {
   std::string brief;     // "L4 H1 or L4 H3", "any of 3 heads"; empty: not measured, or nothing is to be brought back
-  std::string sentence;  // "With L4 H1 or L4 H3 in full it is right."
+  std::string sentence;  // "With L4 H1 or L4 H3 in full this step is right."
   std::string whole;
   std::vector<int> heads;  // layer * n_kv_heads + kv_head of those that do
   int most = -1;           // the head that gains most, of all; -1: none gains anything
@@ -88,7 +90,7 @@ class AgreementOnce {
 
 /// "KeepKV says «2», not «8». Largest loss: L4 H3 evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what
 /// that head pays to the token there. Other heads may miss enough, too: once that is known it stands there, "KeepKV says «2», not «8».
-/// With L4 H1 or L4 H3 in full it is right. Both evicted token …". Empty without a finding. `causes`: those of finding_of().
+/// With L4 H1 or L4 H3 in full this step is right. Both evicted token …". Empty without a finding. `causes`: those of finding_of().
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes = {});
 /// As long as it may become by an answer to "which head?": room for it.
 std::string longest_finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding);

@@ -248,10 +248,10 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
   std::vector<CardRow> out;
   if (facts.token < 0) return out;
   const auto step_or_dash = [](int step) { return step < 0 ? std::string("–") : fmt::format("step {}", step); };
-  const auto add_agreement = [&](int token, const char* name) {
+  const auto add_agreement = [&](int token) {
     std::string heads = agreement_text(snapshot, *pick.values, token);
     if (heads.empty() && pick.lane > 0 && pick.values->budget >= 0) heads = kNotMeasured;
-    if (!heads.empty()) out.push_back({name, std::move(heads)});
+    if (!heads.empty()) out.push_back({"agreement", std::move(heads)});
   };
   if (facts.pos < 0) {
     out.push_back({"position", format_count(facts.token)});
@@ -271,7 +271,7 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
     out.push_back({"attention, all in place", format_attention(lost)});
     if (const double share = share_of_lost(pick, facts.token); std::isfinite(share))
       out.push_back({"of the attention lost", format_percent(share)});
-    add_agreement(facts.token, "would be kept by");
+    add_agreement(facts.token);
     out.push_back({"born", step_or_dash(facts.born)});
     return out;
   }
@@ -293,7 +293,7 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
   const std::string now = then.rank > 0 && then.step < pick.step ? fmt::format(", step {}", pick.step) : std::string();
   if (!pick.run->statistic.empty()) out.push_back({pick.run->statistic, format_number(facts.statistic) + now});
   out.push_back({"attention now", format_attention(facts.attention) + now});
-  add_agreement(facts.pos, "in the budget for");
+  add_agreement(facts.pos);
   out.push_back({"logit bias b", std::isfinite(facts.bias) && facts.bias != 0 ? format_delta(facts.bias, 4) : format_number(facts.bias)});
   out.push_back({"born · last merge", facts.last_merge < 0 ? fmt::format("{} · –", step_or_dash(facts.born))
                                                            : fmt::format("{} · step {}", step_or_dash(facts.born), facts.last_merge)});

@@ -69,7 +69,6 @@ class LecturePage : public QWidget {
   LecturePanel& textPanel() { return *m_text_panel; }
   LecturePanel& nextPanel() { return *m_next_panel; }
   LecturePanel& atlasPanel() { return *m_atlas_panel; }
-  LecturePanel& attentionPanel() { return *m_attention_panel; }
   /// What a cache takes in known models, in place of the four panels.
   void showMemory(bool on);
   LectureMemory& memory() { return *m_memory; }

@@ -109,14 +109,11 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   row->addWidget(m_forward);
   for (QPushButton* b : {m_head, m_tokens, m_steps, m_step, m_lane}) row->addWidget(b);
   row->addSpacing(8);
+  // The buttons end at the window's edge: none of them moves when another comes or goes before it.
+  QWidget* const order[] = {m_back,     m_forward, m_head,      m_tokens, m_steps, m_step, m_lane,
+                            m_sentence, m_clear,   m_elsewhere, m_saved,  m_which, m_why};
   row->addWidget(m_sentence, 1);
-  row->addWidget(m_elsewhere);
-  row->addWidget(m_saved);
-  row->addWidget(m_which);
-  row->addWidget(m_why);
-  row->addWidget(m_clear);
-  QWidget* const order[] = {m_back,     m_forward,   m_head,  m_tokens, m_steps, m_step, m_lane,
-                            m_sentence, m_elsewhere, m_saved, m_which,  m_why,   m_clear};
+  for (QWidget* b : {m_clear, m_elsewhere, m_saved, m_which, m_why}) row->addWidget(b);
   for (std::size_t i = 1; i < std::size(order); ++i) setTabOrder(order[i - 1], order[i]);
   for (QWidget* w : order) w->installEventFilter(this);
 
@@ -286,7 +283,7 @@ void CrumbRow::refreshQuestions() {
   const bool wrong = lane && m_finding.of(m_workspace.snapshot(), *lane, m_workspace.step(), causes).step >= 0;
   const bool budgeted = lane && lane->slots_asked >= 0;
   // A step that is right must not pass for a run that is.
-  const int elsewhere = lane && !wrong && !m_welcome ? viz::next_changed_step(m_workspace.snapshot(), *lane, -1) : -1;
+  const int elsewhere = lane && !wrong && !m_welcome ? viz::changed_step_from(m_workspace.snapshot(), *lane, m_workspace.step(), true) : -1;
   m_elsewhere->setVisible(elsewhere >= 0);
   m_elsewhere->setToolTip("Goes to the next step whose top choice is not the full cache's (F4)");
   const QString step = QString("Step %1 is wrong").arg(elsewhere);

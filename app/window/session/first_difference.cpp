@@ -96,13 +96,7 @@ void FirstDifference::show(int step, bool with_head) {
 void FirstDifference::go(bool forward) {
   const LaneSnapshot* lane = m_workspace.lane();
   if (lane == nullptr) return;
-  const Snapshot& snapshot = m_workspace.snapshot();
-  const int now = m_workspace.step();
-  int found = -1;
-  for (int s = viz::next_changed_step(snapshot, *lane, -1); s >= 0; s = viz::next_changed_step(snapshot, *lane, s)) {
-    const bool ahead = forward ? s > now : s < now;
-    if (found < 0 || (forward ? ahead && found <= now : ahead || found >= now)) found = s;
-  }
+  const int found = viz::changed_step_from(m_workspace.snapshot(), *lane, m_workspace.step(), forward);
   if (found < 0) return;
   viz::Selection selection = m_workspace.selection();
   selection.step = found;

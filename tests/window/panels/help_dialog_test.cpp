@@ -70,7 +70,7 @@ TEST_F(HelpDialogTest, FindsWhatWordsOnTheScreenMean) {
       if (key.area == "Words") out << key.what;
     return out;
   };
-  for (const char* asked : {"EMA share", "logit bias", "in the budget for", "rank", "votes"}) {
+  for (const char* asked : {"EMA share", "logit bias", "agreement", "rank", "votes"}) {
     const QStringList found = words(asked);
     ASSERT_FALSE(found.isEmpty()) << asked;
     EXPECT_GT(found.front().size(), 40) << "explained: " << found.front().toStdString();

@@ -91,7 +91,7 @@ TEST_F(WindowTest, EveryRowOfTheSlotsCardSaysWhatItIs) {
     }
   }
   EXPECT_GE(fates.size(), 4u);
-  for (const char* row : {"EMA share", "logit bias b", "rank", "in the budget for", "would be kept by", "compress_rel_l2"})
+  for (const char* row : {"EMA share", "logit bias b", "rank", "agreement", "compress_rel_l2"})
     EXPECT_TRUE(met.contains(row)) << row;
 }
 

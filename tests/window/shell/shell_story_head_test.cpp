@@ -191,7 +191,7 @@ TEST_P(HeadByMouse, IsLookedIntoAndHandedOn) {
   QTest::mouseRelease(inspector, Qt::LeftButton, Qt::ControlModifier, to);
   ASSERT_TRUE(waitFor([&] { return selection().tokens == viz::TokenRange{missed - 1, missed + 1}; }, 3000));
   click("inspector", at("inspector", "fate", place_of + std::to_string(missed)));
-  EXPECT_EQ(valueOf("inspector", "slot.row", "would be kept by"), std::to_string(agreeing) + " of 2 query heads");
+  EXPECT_EQ(valueOf("inspector", "slot.row", "agreement"), std::to_string(agreeing) + " of 2 query heads");
   picture("3-missed");
   // 4 Text is found and selected; all places are marked, and what else has the words is counted.
   QTest::keyClick(window.get(), Qt::Key_F, Qt::ControlModifier);

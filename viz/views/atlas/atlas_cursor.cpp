@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace kvscope::viz {
 namespace {
@@ -19,10 +20,23 @@ std::optional<int> tokens_of(std::string_view key, int page) {
 
 }  // namespace
 
+void AtlasCursor::set(const AtlasCell& cell, const Selection& selected) {
+  cell_ = cell;
+  selected_ = selected;
+}
+
+bool AtlasCursor::taken(const Selection& selected) const {
+  const auto place = [](const Selection& s) { return std::tie(s.layer, s.kv_head, s.tokens, s.slot); };
+  return cell_ && place(selected) == place(selected_);
+}
+
 AtlasCell AtlasCursor::of(const Frame& frame) const {
   const Selection& selected = frame.selection;
-  AtlasCell c =
-      cell_.value_or(AtlasCell{selected.layer.value_or(0), selected.kv_head.value_or(0), selected.tokens ? selected.tokens->first : 0});
+  AtlasCell c = cell_.value_or(AtlasCell{0, 0, 0});
+  if (!taken(selected)) {
+    if (selected.layer) c.layer = *selected.layer, c.kv_head = selected.kv_head.value_or(0);
+    if (selected.tokens) c.token = selected.slot.value_or(selected.tokens->first);
+  }
   const ModelConfig& model = frame.snapshot->model;
   const StepRecord* record = record_of(frame);
   c.layer = std::clamp(c.layer, 0, std::max(0, model.n_layers - 1));
@@ -43,7 +57,7 @@ bool AtlasCursor::move(const Frame& frame, std::string_view key, int page) {
   } else {
     return false;
   }
-  cell_ = c;
+  set(c, frame.selection);
   return true;
 }
 

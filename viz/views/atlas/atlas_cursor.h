@@ -8,18 +8,20 @@
 
 namespace kvscope::viz {
 
-/// The cell of the keyboard: what is selected, until keys or a click move it.
+/// The cell of the keyboard: what is selected, until keys or a click move it; and again once something else is selected.
 class AtlasCursor {
  public:
   AtlasCell of(const Frame& frame) const;
-  void set(const AtlasCell& cell) { cell_ = cell; }
+  /// `selected`: what is, or is about to be.
+  void set(const AtlasCell& cell, const Selection& selected);
   /// Keys or a click have moved it.
-  bool taken() const { return cell_.has_value(); }
+  bool taken(const Selection& selected) const;
   /// Arrows, pages of so many tokens, Home and End. False: another key.
   bool move(const Frame& frame, std::string_view key, int page);
 
  private:
   std::optional<AtlasCell> cell_;
+  Selection selected_;  // while it was moved
 };
 
 }  // namespace kvscope::viz

@@ -47,7 +47,7 @@ void Atlas::click(const Painter& p, const AtlasScene& s, const AtlasRow& row, in
   next.slot.reset();
   if (row.kv_head >= 0) {
     next.slot = token;
-    cursor_.set({row.layer, row.kv_head, token});
+    cursor_.set({row.layer, row.kv_head, token}, next);
   }
   intents.push_back(Select{next});
 }
@@ -105,7 +105,7 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
     return true;
   }
   // A presenter's arrows are steps: the cursor is taken up by a click, Home, End, Up or Down.
-  if (frame.plain && !cursor_.taken() && (key.ends_with("Left") || key.ends_with("Right"))) return false;
+  if (frame.plain && !cursor_.taken(frame.selection) && (key.ends_with("Left") || key.ends_with("Right"))) return false;
   if (!cursor_.move(frame, key, zoom_.page())) return false;
   const AtlasCell to = cursor_.of(frame);
   zoom_.follow(to, n_tokens);
@@ -120,7 +120,7 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
 void Atlas::enter(const Frame& frame, const AtlasCell& cell, std::vector<Intent>& intents) {
   AtlasCell under = cell;  // the mouse shows what is meant, else the cursor
   if (hovered_.token && hovered_.layer) under = {*hovered_.layer, hovered_.kv_head.value_or(0), *hovered_.token};
-  if (zoom_.into(under, frame.snapshot->model.n_layers)) return cursor_.set(under);
+  if (zoom_.into(under, frame.snapshot->model.n_layers)) return cursor_.set(under, frame.selection);
   Selection next = frame.selection;
   next.layer = cell.layer;
   next.kv_head = cell.kv_head;

@@ -28,9 +28,9 @@ std::size_t n_wrong(std::span<const AnswerToken> answer) {
   return static_cast<std::size_t>(std::ranges::count(answer, false, &AnswerToken::same));
 }
 
-/// What the tokens of an answer are that find no room: "+9, 2 wrong".
+/// What the tokens of an answer are that find no room: "+9 (2 wrong)".
 std::string more_text(std::span<const AnswerToken> rest) {
-  return fmt::format("+{}{}", rest.size(), n_wrong(rest) > 0 ? fmt::format(", {} wrong", n_wrong(rest)) : "");
+  return fmt::format("+{}{}", rest.size(), n_wrong(rest) > 0 ? fmt::format(" ({} wrong)", n_wrong(rest)) : "");
 }
 
 void add_answer_lines(const Snapshot& snapshot, const LaneMetrics& m, std::vector<std::string>& out) {
@@ -41,6 +41,23 @@ void add_answer_lines(const Snapshot& snapshot, const LaneMetrics& m, std::vecto
     out.push_back(fmt::format("step {}: {}, {}", token.step, quoted(text_of_id(snapshot, token.id)),
                               token.same ? "as the full cache" : "the full cache says otherwise"));
   if (listed < answer.size()) out.push_back(more_text(answer.subspan(listed)));
+}
+
+/// Its heads hold more behind the last step that counts than in the one shown: a mean over the steps is that of a run that grows.
+bool grows(const LaneMetrics& m) { return m.means.slots - m.slots >= 0.05; }
+
+void add_growth(const LaneMetrics& m, std::vector<std::string>& out) {
+  if (grows(m))
+    out.push_back(fmt::format("slots per head: {} in step {}, {} behind the last of these steps", format_mean(m.slots), m.step,
+                              format_mean(m.means.slots)));
+}
+
+/// Beside the slots of this step: what was asked for, and what there are at the end. Empty: as many.
+std::string slots_note(const LaneMetrics& m, int asked) {
+  if (asked < 0 || !std::isfinite(m.slots)) return {};
+  const bool unlike = std::abs(m.slots - asked) >= 0.05;
+  return fmt::format("{}{}{}", unlike ? fmt::format("asked {}", format_count(asked)) : "", unlike && grows(m) ? ", " : "",
+                     grows(m) ? fmt::format("at the end {}", format_mean(m.means.slots)) : "");
 }
 
 struct AnswerBox {
@@ -117,6 +134,7 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       break;
     case Kind::mean_kl:
       out.push_back(fmt::format("mean KL over {}: {} nats", compared, number(m.means.kl.mean())));
+      add_growth(m, out);
       break;
     case Kind::top1:
       out.push_back(
@@ -140,6 +158,7 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       out.push_back(fmt::format("slots per head after step {}, mean: {}", m.step, number(m.slots)));
       const int asked = snapshot.lanes[static_cast<std::size_t>(lane)].slots_asked;
       out.push_back(asked >= 0 ? fmt::format("asked for: {}", asked) : "asked for: unlimited");
+      if (asked >= 0) add_growth(m, out);
       break;
     }
     case Kind::bytes:
@@ -324,9 +343,9 @@ void draw_metrics(Painter& p, float right, float y, float row, const std::vector
       const bool number = text != kNotAvailableText && text != "–";
       p.text({end, y}, text, main ? Face::strong : Face::mono, number ? (c.kind == Kind::bytes ? t.secondary : t.text) : t.disabled,
              Align::right);
-      if (c.kind == Kind::slots && asked >= 0 && std::isfinite(metrics.slots) && std::abs(metrics.slots - asked) >= 0.05 && below) {
-        p.text({end, y + p.px(14)}, fmt::format("asked {}", format_count(asked)), Face::caption, t.disabled, Align::right);
-      }
+      if (c.kind == Kind::slots && below)
+        if (const std::string note = slots_note(metrics, asked); !note.empty())
+          p.text({end, y + p.px(14)}, note, Face::caption, t.disabled, Align::right);
       p.mark("metric", fmt::format("lane {} {}", lane, c.title), {x, y - 9, end, y + 9}, text);
     }
     x = end;

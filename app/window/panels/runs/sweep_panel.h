@@ -34,7 +34,6 @@ class SweepPanel : public QWidget {
   SweepChart& chart() { return *m_chart; }
   RunGrid& grid() { return *m_grid; }
   QPushButton& startButton() { return *m_start; }
-  QComboBox& metricBox() { return *m_metric; }
   QString progressText() const;
   QString facts() const;
   /// For the panel's header.
