@@ -111,11 +111,14 @@ Stage stage_of(const JsonCursor& scene, Stage before, const std::string& lesson)
   return s;
 }
 
-/// "A" is the full cache.
-std::optional<int> run_of(const JsonCursor& o, std::string_view key) {
+/// "A" is the full cache. Without runs of its own a scene is about those on screen, however many there are.
+std::optional<int> run_of(const JsonCursor& o, std::string_view key, const Stage& stage) {
   if (!o.given(key)) return std::nullopt;
   const std::string_view name = o.at(key).view();
-  if (name.size() != 1 || name[0] < 'A' || name[0] > 'I') o.at(key).fail("a letter, A (the full cache) to I");
+  const char last = static_cast<char>('A' + (stage.runs.empty() ? kMostRuns : stage.runs.size()));
+  if (name.size() != 1 || name[0] < 'A' || name[0] > last)
+    o.at(key).fail(
+        fmt::format("the letter of a run, A (the full cache) to {}{}", last, stage.runs.empty() ? "" : ", the last one of \"runs\""));
   return name[0] - 'A';
 }
 
@@ -161,8 +164,8 @@ Scene scene_of(const JsonCursor& o, const Stage& stage, const std::string& lesso
   if (s.id.empty()) throw Error(fmt::format("{}.id: expected a scene with an \"id\", got none", o.where()));
   s.name = o.text_or("name", s.id, kMostName);
   s.stage = stage_of(o, stage, lesson);
-  s.run = run_of(o, "run");
-  s.against = run_of(o, "against");
+  s.run = run_of(o, "run", s.stage);
+  s.against = run_of(o, "against", s.stage);
   s.answer = count_of(o, "answer", 1, kMostGenerated);
   s.read = share_of(o, "read");
   if (s.answer && s.read) o.at("read").fail("no \"answer\" beside it: one step is shown");

@@ -20,7 +20,7 @@ class JsonTable : public nlohmann::json_sax<nlohmann::json> {
   using Kind = JsonDocument::Kind;
 
  public:
-  JsonTable(Document& document, const JsonLimits& limits, std::size_t n_bytes) : document_(document), limits_(limits), n_bytes_(n_bytes) {}
+  JsonTable(Document& document, const JsonLimits& limits, std::string_view text) : document_(document), limits_(limits), text_(text) {}
 
   bool null() override { return add({}); }
   bool boolean(bool flag) override { return add({.kind = Kind::flag, .unsigned_integer = flag}); }
@@ -70,9 +70,16 @@ class JsonTable : public nlohmann::json_sax<nlohmann::json> {
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
     constexpr int kOutOfRange = 406;
     if (error.id == kOutOfRange) throw Error(fmt::format("{}: expected JSON with numbers in the range of a double", document_.name()));
+    const std::size_t at = std::min(position, text_.size());
+    if (limits_.once) {  // written by hand
+      const std::string_view before = text_.substr(0, at > 0 ? at - 1 : 0), line = before.substr(before.rfind('\n') + 1);
+      throw Error(fmt::format(
+          "{}: expected JSON, got something else in line {}, column {}: a comma, a quotation mark or a bracket is missing there or before",
+          document_.name(), std::ranges::count(before, '\n') + 1, line.size() + 1));
+    }
     throw Error(fmt::format(
         "{}: expected JSON, got something else at byte {} of {}: it is cut short or damaged; copy the file again from where it was saved",
-        document_.name(), std::min(position, n_bytes_), n_bytes_));
+        document_.name(), at, text_.size()));
   }
 
  private:
@@ -103,7 +110,7 @@ class JsonTable : public nlohmann::json_sax<nlohmann::json> {
 
   Document& document_;
   const JsonLimits limits_;
-  const std::size_t n_bytes_;
+  const std::string_view text_;
   std::vector<std::uint32_t> waiting_;  // values whose list or object is not at its end
   std::vector<std::size_t> firsts_;     // of these, by list or object
 };
@@ -112,7 +119,7 @@ JsonDocument JsonDocument::parse(std::string_view text, const std::string& name,
   if (text.size() > limits.bytes) throw Error(fmt::format("{}: expected at most {} bytes, got {}", name, limits.bytes, text.size()));
   JsonDocument document;
   document.name_ = name;
-  JsonTable table(document, limits, text.size());
+  JsonTable table(document, limits, text);
   parse_json<nlohmann::json>(text, table);
   return document;
 }

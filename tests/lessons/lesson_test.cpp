@@ -64,7 +64,7 @@ TEST(LessonFiles, WhatIsWrongIsSaidWithItsPlace) {
   expect_said(
       R"({"kvscope":"scenes","version":1,"scenes":[{"id":"a","variants":[{"message":"{tokens|a|b} {evictedd|a|b}"}]}]})",
       "(scene \"a\").variants[0].message: expected a fact, got \"evictedd\": there is no fact called \"evictedd\"; alike are evicted,");
-  expect_said(with_scene(R"("run":"Z",)"), "run: expected a letter");
+  expect_said(with_scene(R"("run":"Z",)"), "run: expected the letter of a run");
   expect_said(with_scene(R"("answer":0,)"), "answer: expected a whole number");
   expect_said(with_scene(R"("answer":1e99,)"), "answer: expected a whole number");
   expect_said(with_scene(R"("read":0,)"), "read: expected a share of the text");
@@ -89,6 +89,23 @@ TEST(LessonFiles, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_EQ(
       reading_fails(with_scene(R"("look":"habit:retrieval","run":"B","answer":2,"notes":"n","needs":["sinks"],"stage":{"prompt":"x"},)")),
       "");
+}
+
+/// The last run would be shown under another one's words.
+TEST(LessonFiles, ARunThatIsNotOnStageIsSaid) {
+  const char* stage = R"("stage":{"prompt":"x","runs":["h2o:ratio=0.5"]},)";
+  expect_said(with_scene(std::string(stage) + R"("run":"C",)"), "run: expected the letter of a run, A (the full cache) to B, the last one");
+  expect_said(with_scene(std::string(stage) + R"("page":"compare","against":"C",)"), "against: expected the letter of a run");
+  expect_said(with_scene(std::string(stage) + R"("run":"A","against":"B",)"), "against: expected \"page\": \"compare\" beside it");
+  EXPECT_EQ(reading_fails(with_scene(std::string(stage) + R"("page":"compare","run":"B","against":"A",)")), "");
+}
+
+/// Who writes one has an editor that counts lines, and nowhere to copy it from again.
+TEST(LessonFiles, WhereACommaIsMissingIsSaidByLine) {
+  expect_said("{\"kvscope\": \"scenes\",\n \"version\": 1\n \"scenes\": []}",
+              "s.json: expected JSON, got something else in line 3, column ");
+  expect_said("{\"kvscope\": \"scenes\",\n \"version\": 1\n \"scenes\": []}", "a comma, a quotation mark or a bracket is missing");
+  expect_said(R"({"kvscope":"scenes","version":1,"name":"a","name":"b","scenes":[]})", "every key of an object once, got \"name\" twice");
 }
 
 /// A word that nobody reads is mostly a slip of the pen: the scene would be shown without what it means.

@@ -277,6 +277,21 @@ TEST_F(AtlasTest, ArrowsMoveTheCellCursorAndEnterOpensTheInspector) {
   EXPECT_FALSE(view->key(canvas.frame, "F7", canvas.intents));
 }
 
+/// A sentence, a button or another panel selects, too: what keys were at before is nobody's place any more.
+TEST_F(AtlasTest, TheCursorGoesOnFromWhatWasSelectedElsewhere) {
+  canvas.frame.has_focus = true;
+  canvas.draw(*view);
+  for (const char* key : {"Right", "Right", "Down"}) EXPECT_TRUE(view->key(canvas.frame, key, canvas.intents));
+  canvas.frame.selection.layer = 2;
+  canvas.frame.selection.kv_head = 1;
+  canvas.frame.selection.tokens = TokenRange{45, 45};
+  EXPECT_TRUE(view->key(canvas.frame, "Right", canvas.intents));
+  EXPECT_EQ(canvas.last<HoverAt>()->hover.token, 46);
+  EXPECT_EQ(canvas.last<HoverAt>()->hover.layer, 2);
+  EXPECT_TRUE(view->key(canvas.frame, "Right", canvas.intents));
+  EXPECT_EQ(canvas.last<HoverAt>()->hover.token, 47);
+}
+
 TEST_F(AtlasTest, APresentersArrowsAreLeftToTheStepsUntilTheCursorIsTakenUp) {
   canvas.frame.has_focus = true;
   canvas.frame.plain = true;

@@ -131,6 +131,28 @@ TEST(LaneMetrics, AnswersBeginBehindABlankThatAllLanesAgreeOn) {
   EXPECT_EQ(metric_text(snapshot, late[1], MetricColumn::Kind::answer), "… 2 3 2*");
 }
 
+/// Of 58 the full stop is the mistake of 5826.
+TEST(LaneMetrics, ALectureShowsTheWordThatWasAskedForAndWhereARunEndsIt) {
+  Snapshot snapshot;
+  auto vocabulary = std::make_shared<std::vector<TokenInfo>>();
+  for (const char* text : {"4", "8", "2", ".", " It"}) vocabulary->push_back({.id = static_cast<int>(vocabulary->size()), .bytes = text});
+  snapshot.vocabulary = vocabulary;
+  const auto size = [](const LaneMetrics& lane) { return lane.answer.size(); };
+  std::vector<LaneMetrics> lanes(2);
+  lanes[0].answer = {{0, 0, true}, {1, 1, true}, {2, 2, true}, {3, 3, true}, {4, 4, true}};
+  lanes[1].answer = {{0, 0, true}, {1, 1, true}, {2, 3, false}, {3, 4, false}, {4, 4, true}};
+  std::vector<LaneMetrics> alike = lanes, same = {lanes[0], lanes[0]};
+  cut_to_word(lanes, snapshot);
+  EXPECT_EQ(size(lanes[0]), 3u);
+  EXPECT_EQ(size(lanes[1]), 3u);
+  EXPECT_FALSE(lanes[1].answer.back().same) << "a number that ends too early is a wrong one, and is seen";
+  alike[1].answer[2] = {2, 2, true};
+  cut_to_word(alike, snapshot);
+  EXPECT_EQ(size(alike[1]), 5u) << "all have the number: what differs stands behind it";
+  cut_to_word(same, snapshot);
+  EXPECT_EQ(size(same[1]), 3u) << "nothing differs";
+}
+
 TEST(LaneMetrics, MeansAreOverWhatWasMeasured) {
   const LaneMetrics m = lane_metrics(run_of_four(), lane_of_four(), 3, 3);
   EXPECT_DOUBLE_EQ(m.attention_loss, 0.4);
@@ -170,6 +192,21 @@ TEST(MetricText, PrintsNatsAndGapsNeverAZeroForWhatIsMissing) {
   EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::attention), "n/a");
   m.attention_loss = 0.362;
   EXPECT_EQ(metric_text({}, m, MetricColumn::Kind::attention), "36.2 %");
+}
+
+/// A mean over steps stands beside the slots of one of them.
+TEST(MetricLines, SayThatARunGrows) {
+  const Snapshot snapshot = synthetic::make_snapshot();
+  LaneMetrics m = lane_metrics(snapshot, snapshot.lanes[1], -1, 3);
+  for (const auto kind : {MetricColumn::Kind::mean_kl, MetricColumn::Kind::slots}) {
+    m.slots = 13;
+    m.means.slots = 24;
+    const auto lines = metric_lines(snapshot, 1, m, {kind, "", "", 0});
+    EXPECT_THAT(lines, ::testing::Contains(::testing::StartsWith("slots per head: 13 in step ")));
+    EXPECT_THAT(lines, ::testing::Contains(::testing::HasSubstr("24 behind the last")));
+    m.slots = 24;
+    EXPECT_THAT(metric_lines(snapshot, 1, m, {kind, "", "", 0}), ::testing::Not(::testing::Contains(::testing::StartsWith("slots per head: "))));
+  }
 }
 
 TEST(MetricLines, SayThatTheFirstNextTokenIsNotCounted) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,17 @@ std::size_t first_word(const Snapshot& snapshot, const std::vector<AnswerToken>&
     begun = begun || text != kBlank;
   }
   return answer.size();
+}
+
+void cut_to_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot) {
+  if (lanes.empty()) return;
+  const std::size_t word = first_word(snapshot, lanes.front().answer);
+  const auto has_it = [word](const LaneMetrics& m) {
+    return m.answer.size() >= word && std::ranges::all_of(std::span(m.answer).first(word), &AnswerToken::same);
+  };
+  const auto differs = [](const LaneMetrics& m) { return !std::ranges::all_of(m.answer, &AnswerToken::same); };
+  if (std::ranges::all_of(lanes, has_it) && std::ranges::any_of(lanes, differs)) return;
+  for (LaneMetrics& m : lanes) m.answer.resize(std::min(m.answer.size(), std::max(word, first_word(snapshot, m.answer))));
 }
 
 void begin_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot) {

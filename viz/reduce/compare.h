@@ -55,6 +55,10 @@ inline constexpr int kAnswerOfOneWord = 6;  // tokens, at most
 /// How many tokens of an answer make its first word or number, the blank before it included: what was asked for, mostly.
 std::size_t first_word(const Snapshot& snapshot, const std::vector<AnswerToken>& answer);
 
+/// A lecture speaks of the word or number that was asked for: all of it, also where a run ends it early, and nothing of what a model goes
+/// on to say. Only where all runs have that word, what tells them apart stands behind it.
+void cut_to_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot);
+
 /// Where the full cache's answer begins with a blank and all lanes agree on it, every answer begins behind it.
 void begin_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot);
 /// So they begin, and at most `most` tokens of every answer stay, among them the first at which a run differs, as far as the answers hold

@@ -45,7 +45,7 @@ void back(MainWindow& w) {
     playback.play(false);
   else if (!lecture || computes(w))
     w.runActions().stop();
-  else
+  else if (!w.lectureMode().guide().endWhy())
     w.lectureMode().leave();
 }
 

@@ -153,6 +153,13 @@ bool LectureGuide::askWhy() {
   return true;
 }
 
+bool LectureGuide::endWhy() {
+  const bool said = m_asked && *m_asked == m_workspace.selection();
+  m_asked.reset();
+  if (said) Q_EMIT captionChanged();
+  return said;
+}
+
 void LectureGuide::goTo(int scene) {
   m_left_out.clear();
   enter(scene, 0);

@@ -37,6 +37,8 @@ class LectureGuide : public QObject {
   /// In place of the caption: why the selected token is gone from the head, or still there; as long as nothing else is selected. Asked
   /// again: the caption. False: no token is selected.
   bool askWhy();
+  /// The caption of the scene again; false: it is there.
+  bool endWhy();
   /// The scene is not on the screen yet.
   bool waiting() const { return m_running && !m_arrived; }
 

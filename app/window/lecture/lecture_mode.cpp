@@ -270,6 +270,8 @@ void LectureMode::showMeant() {
   editor.showAnew();
   if (m_model.workspace.selection().tokens) return;
   if (scene.answer) editor.showEnd();
+  if (const LaneSnapshot* lane = m_model.workspace.lane(); scene.read && lane != nullptr && !lane->steps.empty())
+    editor.showToken(lane->steps[static_cast<std::size_t>(m_model.workspace.step())]->position);
   editor.showEmphasis();
 }
 
@@ -423,8 +425,8 @@ void LectureMode::applyScale(bool anew) {
 void LectureMode::fillMenu(Commands& commands, QMenu* menu) {
   m_actions = {commands.add(menu, {"&Next scene", {Qt::Key_PageDown}, [this] { m_guide->next(); }}),
                commands.add(menu, {"&Scene before", {Qt::Key_PageUp}, [this] { m_guide->previous(); }})};
-  m_actions.push_back(
-      commands.add(menu, {"Speaker &notes", {}, [this] { showNotes(); }, "In a window of their own, for the screen that only you see"}));
+  m_actions.push_back(commands.add(
+      menu, {"Speaker &notes", {Qt::Key_S}, [this] { showNotes(); }, "In a window of their own, for the screen that only you see"}));
   m_actions.push_back(
       commands.add(menu, {"Write hand&out…",
                           {},

@@ -84,6 +84,9 @@ TEST_P(LessonScene, WhatItsCaptionNamesIsMarkedInTheText) {
       ASSERT_TRUE(settle());
       EXPECT_TRUE(differenceIsOfThoseNamed(facts)) << where;
     }
+    if (scene.read) {
+      EXPECT_TRUE(seen(window->workspace().lane()->steps[static_cast<std::size_t>(window->workspace().step())]->position)) << where;
+    }
     if (scene.compare || scene.memory) continue;
     EXPECT_EQ(unmarked(facts), "") << where;
     for (const QSize& size : {QSize(1920, 1080), QSize(1280, 800)}) {
@@ -265,6 +268,31 @@ TEST_F(LessonTest, WhoLeavesTheLectureHasTheirOwnWorkAgain) {
   ASSERT_TRUE(arrived());
   press(Qt::Key_Escape);
   EXPECT_EQ(window->page(), MainWindow::Page::inspect) << "a lecture about the user's own text, too";
+}
+
+TEST_F(LessonTest, EscapeEndsAReasonBeforeTheLecture) {
+  open(builtInLesson(5));
+  guide().goTo(QString("compare"));
+  ASSERT_TRUE(arrived());
+  const QString caption = mode().caption().text();
+  press(Qt::Key_W);
+  ASSERT_NE(mode().caption().text(), caption);
+  press(Qt::Key_Escape);
+  ASSERT_TRUE(mode().on());
+  EXPECT_EQ(mode().caption().text(), caption);
+  press(Qt::Key_Escape);
+  EXPECT_FALSE(mode().on());
+}
+
+TEST_F(LessonTest, TheNotesHaveAKey) {
+  open(builtInLesson(1));
+  const auto notes = [] {
+    return std::ranges::any_of(QApplication::topLevelWidgets(),
+                               [](const QWidget* w) { return w->isVisible() && w->windowTitle() == "Speaker notes"; });
+  };
+  EXPECT_FALSE(notes());
+  press(Qt::Key_S);
+  EXPECT_TRUE(notes());
 }
 
 /// Bars stand over the text there: what cannot be seen has no keys.

@@ -148,6 +148,17 @@ TEST_F(FreshStart, ARightStepSaysThatAnotherIsWrongAndLeadsThere) {
   ASSERT_NE(elsewhere, nullptr);
   QTest::mouseClick(elsewhere, Qt::LeftButton);
   EXPECT_EQ(window->workspace().step(), wrong);
+  // Behind it the next one is named, where it leads: the first one again at the end.
+  const int last = static_cast<int>(shown().steps.size()) - 1;
+  for (int step = 0; step <= last; ++step) {
+    const int named = viz::changed_step_from(snapshot(), shown(), step, true);
+    window->model().playback.goTo(step);
+    QPushButton* button = buttonOf(window->rows().crumbs(), "is wrong");
+    if (button == nullptr) continue;  // this one is
+    ASSERT_TRUE(button->text().startsWith(QString("Step %1 is wrong").arg(named))) << step << " " << button->text().toStdString();
+    QTest::mouseClick(button, Qt::LeftButton);
+    EXPECT_EQ(window->workspace().step(), named) << "from " << step;
+  }
 }
 
 TEST_F(FreshStart, OneStepBackLeavesTheReasonAlsoAfterARescueThatWasUndone) {

@@ -29,9 +29,7 @@ const std::vector<LaneMetrics>& RunMetrics::of(const Frame& frame) {
     metrics_.push_back(lane_metrics(s, lane, step_of(lane, frame.selection), kLookedAt, frame.selection.steps));
     metrics_.back().split = first_text_difference(s, static_cast<int>(metrics_.size()) - 1);
   }
-  // A lecture speaks of the word or number that was asked for: all of it, and nothing of what a model goes on to say.
-  if (plain_)
-    for (LaneMetrics& m : metrics_) m.answer.resize(first_word(s, m.answer));
+  if (plain_) cut_to_word(metrics_, s);
   plain_ ? fit_answers(metrics_, s, kAnswerOfOneWord) : begin_answers(metrics_, s);
   return metrics_;
 }

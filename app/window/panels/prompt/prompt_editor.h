@@ -41,6 +41,8 @@ class PromptEditor : public QPlainTextEdit {
   void beginWriting();
   /// The last lines: where a question stands.
   void showEnd();
+  /// The line of this token, and some above it, where it is not to be seen.
+  void showToken(int token) { bringIntoSight(token); }
   /// From the beginning on, the selected tokens in sight: the same whatever was shown before.
   void showAnew();
   /// The first token of the category that is spoken of, where none of them is to be seen.
