@@ -15,63 +15,6 @@ namespace kvscope {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kShift = 0x1.8p52;  // x + kShift holds round(x) in its low bits
-constexpr double kLog2e = 0x1.71547652b82fep+0;
-constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;  // n kLn2High is exact for |n| < 2^20
-constexpr std::uint64_t kMantissa = 0x000fffffffffffffu, kOneBits = 0x3ff0000000000000u;
-
-/// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2) / 2, and e^r by its Taylor series: the first term left out is below 2^-58.
-[[gnu::always_inline]] inline double exp_one(double x) {
-  double y = x < -708.3 ? -708.3 : x;
-  y = y > 709.7 ? 709.7 : y;
-  const double shifted = y * kLog2e + kShift;
-  const double n = shifted - kShift;
-  const double r = (y - n * kLn2High) - n * kLn2Low;
-  double p = 1.0 / 6227020800;
-  p = p * r + 1.0 / 479001600;
-  p = p * r + 1.0 / 39916800;
-  p = p * r + 1.0 / 3628800;
-  p = p * r + 1.0 / 362880;
-  p = p * r + 1.0 / 40320;
-  p = p * r + 1.0 / 5040;
-  p = p * r + 1.0 / 720;
-  p = p * r + 1.0 / 120;
-  p = p * r + 1.0 / 24;
-  p = p * r + 1.0 / 6;
-  p = p * r + 0.5;
-  p = 1.0 + (r + r * r * p);
-  const std::uint64_t power = std::bit_cast<std::uint64_t>(shifted) - std::bit_cast<std::uint64_t>(kShift);  // n, as an integer
-  const double scale = std::bit_cast<double>((power + 1023) << 52);
-  const double z = x > 709.7 ? kInf : p * scale;
-  return x < -708.3 ? 0.0 : z;
-}
-
-/// x = 2^e m with m in [sqrt(1/2), sqrt(2)); ln m = 2 atanh(f), f = (m - 1) / (m + 1), |f| < 0.1716.
-[[gnu::always_inline]] inline double log_one(double x) {
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
-  double m = std::bit_cast<double>((bits & kMantissa) | kOneBits);
-  // the exponent as a double: its bits in the low end of kShift
-  double e = std::bit_cast<double>((bits >> 52) | std::bit_cast<std::uint64_t>(kShift)) - (kShift + 1023);
-  const bool high = m > 0x1.6a09e667f3bcdp+0;
-  m = high ? 0.5 * m : m;
-  e = high ? e + 1 : e;
-  const double f = (m - 1) / (m + 1), s = f * f;
-  double p = 1.0 / 21;
-  p = p * s + 1.0 / 19;
-  p = p * s + 1.0 / 17;
-  p = p * s + 1.0 / 15;
-  p = p * s + 1.0 / 13;
-  p = p * s + 1.0 / 11;
-  p = p * s + 1.0 / 9;
-  p = p * s + 1.0 / 7;
-  p = p * s + 1.0 / 5;
-  p = p * s + 1.0 / 3;
-  const double y = e * kLn2High + (e * kLn2Low + (2 * f + 2 * f * (s * p)));
-  const double of_normal = x < kInf ? y : x;  // infinity and NaN stay
-  const double of_zero = x == 0 ? -kInf : of_normal;
-  return x < 0 ? kNan : of_zero;
-}
 
 /// Numbers but NaN as integers of the same order.
 [[gnu::always_inline]] inline std::int64_t rank(double x) {
@@ -243,38 +186,14 @@ KVSCOPE_EVERY_WIDTH void log_add_exp_all(std::span<double> x, std::span<const do
     double* const p = x.data() + first;
     const double* const q = y.data() + first;
     for (std::size_t i = 0; i < n; ++i) {
-      const double a = p[i], b = q[i];
-      top[i] = a > b ? a : b;
-      const double distance = a > b ? b - a : a - b;
-      d[i] = a == b ? 0.0 : distance;  // both the same infinity too
+      top[i] = p[i] > q[i] ? p[i] : q[i];
+      d[i] = below_top(p[i], q[i]);
     }
     for (std::size_t i = 0; i < n; ++i) d[i] = exp_one(d[i]);
     for (std::size_t i = 0; i < n; ++i) d[i] = log_one(1.0 + d[i]);
     for (std::size_t i = 0; i < n; ++i) p[i] = top[i] + d[i];
   }
 }
-
-namespace {
-
-/// A number of twice the digits (Dekker 1971): what high cannot hold is in low.
-struct Pair {
-  double high, low;
-
-  /// Knuth's exact sum of two: nothing of x is lost, but what low cannot hold.
-  [[gnu::always_inline]] void add(double x) {
-    const double sum = high + x, of_x = sum - high;
-    low += (high - (sum - of_x)) + (x - of_x);
-    high = sum;
-  }
-  /// The same number with all that high can hold in it.
-  [[gnu::always_inline]] Pair rounded() const {
-    Pair out{high, 0};
-    out.add(low);
-    return out;
-  }
-};
-
-}  // namespace
 
 KVSCOPE_EVERY_WIDTH void add_to_sums(std::span<double> high, std::span<double> low, std::span<const double> plus,
                                      std::span<const double> minus) {
@@ -283,7 +202,7 @@ KVSCOPE_EVERY_WIDTH void add_to_sums(std::span<double> high, std::span<double> l
   double* __restrict const h = high.data(), * __restrict const l = low.data();
   const double *const p = plus.data(), *const m = minus.data();
   for (std::size_t i = 0; i < n; ++i) {
-    Pair sum{h[i], l[i]};
+    DoublePair sum{h[i], l[i]};
     sum.add(p[i]);
     sum.add(-m[i]);
     sum = sum.rounded();
@@ -299,10 +218,8 @@ KVSCOPE_EVERY_WIDTH void add_times_to_sums(std::span<double> high, std::span<dou
   const double* const p = plus.data();
   const double factor = times;
   for (std::size_t i = 0; i < n; ++i) {
-    const double spread = p[i] * 134217729.0, upper = spread - (spread - p[i]);  // 2^27 + 1: two halves whose products are exact
-    Pair sum{h[i], l[i]};
-    sum.add(factor * upper);
-    sum.add(factor * (p[i] - upper));
+    DoublePair sum{h[i], l[i]};
+    sum.add_times(factor, p[i]);
     sum = sum.rounded();
     h[i] = sum.high;
     l[i] = sum.low;

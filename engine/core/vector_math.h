@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
+
+#include "core/host_device.h"
 
 // Elementary functions over arrays, several numbers at a time, in doubles. Every number gets the same operations in the same order whatever
 // its neighbours and whatever the processor (wider vectors, no fused multiply-add), so results are the same bits everywhere.
@@ -65,5 +69,100 @@ void keep_most(std::span<double> most, const double* x, double scale);
 void round_to_levels(std::span<double> x, std::span<const double> levels);
 /// out[i] = sqrt(max(sum_sq[i] / n[i] - (sum[i] / n[i])^2, 0)), NaN where that is not a number.
 void standard_deviations(std::span<const double> sum, std::span<const double> sum_sq, std::span<const int> n, std::span<double> out);
+
+// What some of these do with one number, on the host as on a device: the same bits, as long as no product and sum are fused.
+
+/// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2) / 2, and e^r by its Taylor series: the first term left out is below 2^-58.
+KVSCOPE_HOST_DEVICE [[gnu::always_inline]] inline double exp_one(double x) {
+  constexpr double kInf = INFINITY;
+  constexpr double kShift = 0x1.8p52;  // x + kShift holds round(x) in its low bits
+  constexpr double kLog2e = 0x1.71547652b82fep+0;
+  constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;  // n kLn2High is exact for |n| < 2^20
+  double y = x < -708.3 ? -708.3 : x;
+  y = y > 709.7 ? 709.7 : y;
+  const double shifted = y * kLog2e + kShift;
+  const double n = shifted - kShift;
+  const double r = (y - n * kLn2High) - n * kLn2Low;
+  double p = 1.0 / 6227020800;
+  p = p * r + 1.0 / 479001600;
+  p = p * r + 1.0 / 39916800;
+  p = p * r + 1.0 / 3628800;
+  p = p * r + 1.0 / 362880;
+  p = p * r + 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  p = 1.0 + (r + r * r * p);
+  const std::uint64_t power = __builtin_bit_cast(std::uint64_t, shifted) - __builtin_bit_cast(std::uint64_t, kShift);  // n, as an integer
+  const double scale = __builtin_bit_cast(double, (power + 1023) << 52);
+  const double z = x > 709.7 ? kInf : p * scale;
+  return x < -708.3 ? 0.0 : z;
+}
+
+/// x = 2^e m with m in [sqrt(1/2), sqrt(2)); ln m = 2 atanh(f), f = (m - 1) / (m + 1), |f| < 0.1716.
+KVSCOPE_HOST_DEVICE [[gnu::always_inline]] inline double log_one(double x) {
+  constexpr double kInf = INFINITY, kNan = NAN;
+  constexpr double kShift = 0x1.8p52, kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;  // as in exp_one()
+  constexpr std::uint64_t kMantissa = 0x000fffffffffffffu, kOneBits = 0x3ff0000000000000u;
+  const std::uint64_t bits = __builtin_bit_cast(std::uint64_t, x);
+  double m = __builtin_bit_cast(double, (bits & kMantissa) | kOneBits);
+  // the exponent as a double: its bits in the low end of kShift
+  double e = __builtin_bit_cast(double, (bits >> 52) | __builtin_bit_cast(std::uint64_t, kShift)) - (kShift + 1023);
+  const bool high = m > 0x1.6a09e667f3bcdp+0;
+  m = high ? 0.5 * m : m;
+  e = high ? e + 1 : e;
+  const double f = (m - 1) / (m + 1), s = f * f;
+  double p = 1.0 / 21;
+  p = p * s + 1.0 / 19;
+  p = p * s + 1.0 / 17;
+  p = p * s + 1.0 / 15;
+  p = p * s + 1.0 / 13;
+  p = p * s + 1.0 / 11;
+  p = p * s + 1.0 / 9;
+  p = p * s + 1.0 / 7;
+  p = p * s + 1.0 / 5;
+  p = p * s + 1.0 / 3;
+  const double y = e * kLn2High + (e * kLn2Low + (2 * f + 2 * f * (s * p)));
+  const double of_normal = x < kInf ? y : x;  // infinity and NaN stay
+  const double of_zero = x == 0 ? -kInf : of_normal;
+  return x < 0 ? kNan : of_zero;
+}
+
+/// ln(e^x + e^y) is the larger of the two plus ln(1 + e^below_top): minus how far the other one is below it.
+KVSCOPE_HOST_DEVICE [[gnu::always_inline]] inline double below_top(double x, double y) {
+  const double distance = x > y ? y - x : x - y;
+  return x == y ? 0.0 : distance;  // both the same infinity too
+}
+
+KVSCOPE_HOST_DEVICE [[gnu::always_inline]] inline double log_add_exp_one(double x, double y) {
+  return (x > y ? x : y) + log_one(1.0 + exp_one(below_top(x, y)));
+}
+
+/// A number of twice the digits (Dekker 1971): what high cannot hold is in low.
+struct DoublePair {
+  double high = 0, low = 0;
+
+  /// Knuth's exact sum of two: nothing of x is lost, but what low cannot hold.
+  KVSCOPE_HOST_DEVICE [[gnu::always_inline]] void add(double x) {
+    const double sum = high + x, of_x = sum - high;
+    low += (high - (sum - of_x)) + (x - of_x);
+    high = sum;
+  }
+  /// |times| below 2^26.
+  KVSCOPE_HOST_DEVICE [[gnu::always_inline]] void add_times(double times, double x) {
+    const double spread = x * 134217729.0, upper = spread - (spread - x);  // 2^27 + 1: two halves whose products are exact
+    add(times * upper);
+    add(times * (x - upper));
+  }
+  /// The same number with all that high can hold in it.
+  KVSCOPE_HOST_DEVICE [[gnu::always_inline]] DoublePair rounded() const {
+    DoublePair out{high, 0};
+    out.add(low);
+    return out;
+  }
+};
 
 }  // namespace kvscope

@@ -2,9 +2,9 @@
 #include "policy/apply_plan.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/place.h"
+#include "core/vector_math.h"
 
 namespace kvscope {
 namespace {
@@ -13,10 +13,10 @@ namespace {
 double log_of(int votes) {
   static const std::vector<double> logs = [] {
     std::vector<double> out(1024);
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::log(static_cast<double>(i));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = log_one(static_cast<double>(i));
     return out;
   }();
-  return at(votes) < logs.size() ? logs[at(votes)] : std::log(static_cast<double>(votes));
+  return at(votes) < logs.size() ? logs[at(votes)] : log_one(votes);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the score of the next query is predicted (POLICIES.md section 5).
 #include <algorithm>
-#include <cmath>
 
 #include "core/place.h"
 #include "core/vector_math.h"
 #include "slots/log_scores.h"
+#include "slots/mass_merge.h"
 
 namespace kvscope {
 
@@ -43,9 +43,11 @@ std::vector<double> log_normalisers(const SlotState& state, std::span<const doub
   }
   exp_all(share);
   for (int g = 0; g < group; ++g) {
-    double total = 0;
-    for (int i = 0; i < state.size(); ++i) total += state.votes[at(i)] * share[at(i * group + g)];
-    log_z[at(g)] += std::log(total);
+    double total[kMassSums] = {};
+    for (int i = 0; i < state.size(); ++i) total[i % kMassSums] += state.votes[at(i)] * share[at(i * group + g)];
+    for (int half = kMassSums / 2; half > 0; half /= 2)
+      for (int t = 0; t < half; ++t) total[t] += total[t + half];
+    log_z[at(g)] += log_one(total[0]);
   }
   return log_z;
 }

@@ -2,7 +2,6 @@
 #include "policy/mergers/keepkv_merge.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -10,45 +9,30 @@
 #include "core/place.h"
 #include "policy/mergers/nearest_kept.h"
 #include "policy/rankings/predicted_share.h"
+#include "slots/mass_merge.h"
 
 namespace kvscope {
 
 KeepkvMerged merge_group(const KeepkvGroup& M, MergeForm form) {
   const int n = static_cast<int>(M.p.size());
   const int G = static_cast<int>(M.log_Z.size());
-  const auto lshat = [&](int g, int i) { return M.lshat[at(i * G + g)]; };
   KeepkvMerged out;
   out.form = form;
-
-  // mu_i = mean over g of p_i exp(lshat_{g,i}) / Z_g, w_i = mu_i / sum mu: in the log domain, so that tiny shares keep their ratio
-  double top_mass = -std::numeric_limits<double>::infinity();
-  std::vector<double> log_mass(at(n * G));
-  for (int i = 0; i < n; ++i)
-    for (int g = 0; g < G; ++g) {
-      log_mass[at(i * G + g)] = std::log(M.p[at(i)]) + lshat(g, i) - M.log_Z[at(g)];
-      top_mass = std::max(top_mass, log_mass[at(i * G + g)]);
-    }
+  out.mu.resize(at(n));
   out.w.resize(at(n));
-  for (int i = 0; i < n; ++i)
-    for (int g = 0; g < G; ++g) out.w[at(i)] += std::exp(log_mass[at(i * G + g)] - top_mass);
-  const double sum = std::accumulate(out.w.begin(), out.w.end(), 0.0);
-  out.mu.reserve(at(n));
-  for (const double x : out.w) out.mu.push_back(x * std::exp(top_mass) / G);
-  for (double& x : out.w) x /= sum;
-
-  // P = sum p_i,  T_g = ln( sum p_i exp(lshat_{g,i}) / P ),  m_g = sum w_i (lshat_{g,i} - extra_i)
-  out.P = std::accumulate(M.p.begin(), M.p.end(), 0.0);
-  out.T.reserve(at(G));
-  out.m.reserve(at(G));
-  for (int g = 0; g < G; ++g) {
-    double top = lshat(g, 0), mass = 0, m = 0;
-    for (int i = 1; i < n; ++i) top = std::max(top, lshat(g, i));
-    for (int i = 0; i < n; ++i) mass += M.p[at(i)] * std::exp(lshat(g, i) - top);
-    for (int i = 0; i < n; ++i) m += out.w[at(i)] * (lshat(g, i) - M.extra[at(i)]);
-    out.T.push_back(top + std::log(mass / out.P));
-    out.m.push_back(m);
-  }
-
+  out.T.resize(at(G));
+  out.m.resize(at(G));
+  const MassMerge merge{.n = n,
+                        .group = G,
+                        .p = M.p.data(),
+                        .extra = M.extra.data(),
+                        .lshat = M.lshat.data(),
+                        .log_Z = M.log_Z.data(),
+                        .mu = out.mu.data(),
+                        .w = out.w.data(),
+                        .T = out.T.data(),
+                        .m = out.m.data()};
+  out.P = merge.make();
   if (out.form == MergeForm::zip) {  // gamma = sum_g m_g T_g / sum_g m_g^2, the least-squares length of the key
     const double mT = std::inner_product(out.m.begin(), out.m.end(), out.T.begin(), 0.0);
     const double mm = std::inner_product(out.m.begin(), out.m.end(), out.m.begin(), 0.0);
@@ -60,9 +44,7 @@ KeepkvMerged merge_group(const KeepkvGroup& M, MergeForm form) {
       out.fallback = true;
     }
   }
-  if (out.form == MergeForm::bias) {  // extra = mean_g (T_g - m_g)
-    for (int g = 0; g < G; ++g) out.extra += (out.T[at(g)] - out.m[at(g)]) / G;
-  }
+  if (out.form == MergeForm::bias) out.extra = merge.missing();
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "core/not_available.h"
 #include "core/place.h"
 #include "core/vector_math.h"
+#include "slots/weighted_rows.h"
 
 namespace kvscope {
 
@@ -98,10 +99,9 @@ std::string RecentRowsRanking::equation() const {
 
 std::vector<double> WeightedRowsRanking::statistic(const SlotState& slots) const {
   const int rows = slots.rows.rows();
-  const double step = rows > 1 ? (1.2 - 1.0) / (rows - 1) : 0.0;  // row r has weight 1 + r step
   std::vector<double> score = slots.rows.sums();
   const std::vector<double> by_place = slots.rows.sums_by_place();
-  for (std::size_t i = 0; i < score.size(); ++i) score[i] = (score[i] + step * by_place[i]) / std::min(slots.times[i], rows);
+  for (std::size_t i = 0; i < score.size(); ++i) score[i] = weighted_rows(score[i], by_place[i], rows, std::min(slots.times[i], rows));
   return score;
 }
 

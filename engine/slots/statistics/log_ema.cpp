@@ -67,8 +67,6 @@ void log_ema::fold_prompt(std::span<double> lS, std::span<int> n, double alpha, 
     for (std::size_t i = 0; i < slots; ++i) n[i] += z[at(r) * size + i] != kMinusInf;
 }
 
-double EmaStart::at(int n) const { return std::log(1.0 - std::pow(alpha_, n)); }
-
 double EmaStart::operator()(int n) const {
   constexpr int kMost = 4096;          // of one alpha
   constexpr std::size_t kAlphas = 16;  // more than a run has, as a rule
