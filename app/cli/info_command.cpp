@@ -115,7 +115,7 @@ std::string step_reads_text(const PolicyInfo& policy) {
   const std::string rows = fmt::format("{} of every slot to the host, a number for each query head", fmt::join(*reads, " and "));
   if (device_keeps_slots(policy))
     return "on a device: a full cache is ranked there; where more is recorded than what went, a step brings " + rows;
-  return fmt::format("on a device: a step brings {}: there it is ranked, for more counts than one sum of attention", rows);
+  return fmt::format("on a device: a step brings {}: there it is ranked, for more counts than one sum or the last rows of attention", rows);
 }
 
 /// With bytes where that is a key, too: slots and ratio are what takes_budget says.

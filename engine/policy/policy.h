@@ -99,8 +99,8 @@ class Policy {
   /// Never merges, never stores anything otherwise, never leaves a slot unread, and nothing speaks for what is gone: a kept slot is its
   /// token, unchanged.
   bool evict_only() const { return !storage_ && !reading_ && !maps_ && merger_->run().evicts_only(); }
-  /// As Merger::collectors().
-  std::vector<int> collectors(const SlotState& slots) const { return merger_->run().collectors(slots); }
+  /// What becomes of the slots of a head that go.
+  const Merger& merger(int layer, int kv_head) const { return merger_->of(layer, kv_head); }
   /// True: every step ranks the slots of each head that is over its budget, without a look at other heads.
   bool ranks_heads_alone() const {
     const PolicyRow& selecting = *lane_.parts.selecting;

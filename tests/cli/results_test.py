@@ -99,7 +99,7 @@ class Said(CliTest):
         for name, expected in {"full": [], "streaming": [], "snapkv": [], "knorm": [], "h2o": ["attention"], "tova": ["attention"],
                                "keepkv": ["attention", "logits"], "headkv": None}.items():
             self.assertEqual(reads[name], expected, name)
-        for name, expected in {"h2o": True, "full": False, "tova": False, "keepkv": False, "zeromerge": True, "headkv": False}.items():
+        for name, expected in {"h2o": True, "full": False, "tova": False, "keepkv": True, "zeromerge": True, "headkv": False}.items():
             self.assertEqual(kept[name], expected, name)
         text = self.succeeds("info", "--policies")
         self.assertEqual(text.count("on a device: "), len(reads))

@@ -76,6 +76,20 @@ class FullCaches : public OfVariant {
       }
     }
   }
+
+  void expect_same_on_host(const std::vector<std::string>& lanes, int n_generate) {
+    for (const ModelConfig& shape : {ModelConfig{}, shape_of(2, 2, 16, 2)})
+      for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
+        const auto on_device = session(shape), on_host = session(shape);
+        const Snapshot got = on_device->run(request(lanes, mode, n_generate, Detail::events), CancelToken()),
+                       expected = on_host->run(request(lanes, mode, n_generate, Detail::slots), CancelToken());
+        ASSERT_EQ(got.lanes.size(), expected.lanes.size());
+        for (std::size_t l = 0; l < got.lanes.size(); ++l) {
+          expect_same(expected.lanes[l], got.lanes[l]);
+          EXPECT_EQ(got.lanes[l].steps.back()->heads.back().events.empty(), l == 0) << got.lanes[l].spec << ": lane 0 is the full cache";
+        }
+      }
+  }
 };
 
 TEST_P(FullCaches, LoseWhatTheyLoseWhereTheHostKeepsTheirSlots) {
@@ -86,25 +100,30 @@ TEST_P(FullCaches, LoseWhatTheyLoseWhereTheHostKeepsTheirSlots) {
                                           "zeromerge:slots=12",
                                           "zeromerge:slots=9,sinks=1,recent=0,residual=5,alpha=1.5,lambda=0.5",
                                           "zeromerge:slots=4,sinks=1,recent=1,residual=1,group=max",
-                                          "custom:stat=sum,merge=zeromerge,slots=10,sinks=0,recent=2,residual=3,bias=none"};
-  for (const ModelConfig& shape : {ModelConfig{}, shape_of(2, 2, 16, 2)})
-    for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
-      const auto on_device = session(shape), on_host = session(shape);
-      const Snapshot got = on_device->run(request(lanes, mode, 12, Detail::events), CancelToken()),
-                     expected = on_host->run(request(lanes, mode, 12, Detail::slots), CancelToken());
-      ASSERT_EQ(got.lanes.size(), expected.lanes.size());
-      for (std::size_t l = 0; l < got.lanes.size(); ++l) {
-        expect_same(expected.lanes[l], got.lanes[l]);
-        EXPECT_EQ(got.lanes[l].steps.back()->heads.back().events.empty(), l == 0) << got.lanes[l].spec << ": lane 0 is the full cache";
-      }
-    }
+                                          "custom:stat=sum,merge=zeromerge,slots=10,sinks=0,recent=2,residual=3,bias=none",
+                                          "custom:stat=window,slots=10,sinks=1,recent=3,window=4",
+                                          "custom:stat=window,merge=zeromerge,slots=10,sinks=1,recent=2,residual=3,window=3"};
+  expect_same_on_host(lanes, 12);
+}
+
+TEST_P(FullCaches, MergeWhatTheyMergeWhereTheHostKeepsTheirSlots) {
+  // 20 + 16 rows: those of 32 come round; merged slots are merged on, and lost
+  const std::vector<std::string> lanes = {"keepkv:slots=12,threshold=-1",
+                                          "keepkv:slots=10,threshold=0.2",
+                                          "keepkv:slots=9,sinks=1,recent=2,window=4,threshold=-1,alpha=0.5,form=code",
+                                          "keepkv:base=h2o,slots=11,threshold=0.1",
+                                          "keepkv:slots=8,recent=1,threshold=0.1,threshold[L0H0]=-1",
+                                          "keepkv:slots=3,sinks=0,recent=1,threshold=-1,alpha=0",
+                                          "custom:stat=decayed,merge=keepkv,slots=12,threshold=0,bias=none,group=max"};
+  expect_same_on_host(lanes, 16);
 }
 
 TEST_P(FullCaches, AreTheHostsWhereSomethingIsDoneByHand) {
   const auto on_device = session(), on_host = session();
-  RunRequest r = request({"h2o:slots=12,sinks=1", "zeromerge:slots=12,sinks=1"}, PromptMode::prefill, 70, Detail::events);
+  RunRequest r = request({"h2o:slots=12,sinks=1", "zeromerge:slots=12,sinks=1", "keepkv:slots=12,sinks=1,threshold=0"}, PromptMode::prefill,
+                         70, Detail::events);
   on_device->run(r, CancelToken());
-  for (std::size_t l = 0; l < 2; ++l) {
+  for (std::size_t l = 0; l < 3; ++l) {
     r.lanes.push_back(r.lanes[l]);
     r.lanes.back().edits.what_ifs.push_back({.kind = WhatIf::Kind::evict, .step = 66, .heads = {}, .positions = {0}, .into = -1});
   }
@@ -144,8 +163,8 @@ emulator::Requests of_a_step(const std::string& policy, Detail detail) {
 TEST(FullCachesOfAnEmulatedDevice, SendNothingButWhatWent) {
   if (!variants().front().why_not.empty()) GTEST_SKIP() << variants().front().why_not;
   const emulator::Requests full = of_a_step("full", Detail::summary);
-  for (const char* policy :
-       {"h2o:slots=12", "custom:stat=sum,slots=9,sinks=2,recent=3,group=max", "custom:stat=decayed,slots=7,recent=0", "zeromerge:slots=12"})
+  for (const char* policy : {"h2o:slots=12", "custom:stat=sum,slots=9,sinks=2,recent=3,group=max", "custom:stat=decayed,slots=7,recent=0",
+                             "zeromerge:slots=12", "keepkv:slots=12,threshold=0", "custom:stat=window,slots=9,recent=2"})
     EXPECT_EQ(of_a_step(policy, Detail::summary).downloads, full.downloads + 1) << policy << ": once for all layers";
   EXPECT_GT(of_a_step("h2o:slots=12", Detail::slots).downloads, full.downloads + 1) << "rows of attention";
 }

@@ -64,6 +64,7 @@ class CudaBackend final : public Backend {
   void remove_slots(std::span<const RemovalJob> jobs) override { cuda::remove_slots(*device_, pool_, jobs); }
   void combine(std::span<const CombineJob> jobs) override { cuda::combine(*device_, jobs); }
   std::unique_ptr<SlotTable> keep_slots(const SlotTable::Setup& setup) override {
+    if (!DeviceSlotTable::can(setup)) return nullptr;
     return std::make_unique<DeviceSlotTable>(device_, config_.n_kv_heads, config_.group(), setup);
   }
   void cosines(const HeadKv& kv, std::span<const int> from, std::span<const int> to, std::span<double> out) override {

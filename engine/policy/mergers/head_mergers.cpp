@@ -44,10 +44,7 @@ void HeadMergers::expect(std::span<HeadDecision> heads) const {
 /// values of their own merge as in any other run.
 void HeadMergers::merge_layer(std::span<HeadDecision> heads, int step) {
   if (own_.empty()) return run_->merge_layer(heads, step);
-  for (HeadDecision& head : heads) {
-    const int own = of_head_[static_cast<std::size_t>(head.view.layer * n_kv_heads_ + head.view.kv_head)];
-    (own < 0 ? *run_ : *own_[static_cast<std::size_t>(own)]).merge_layer({&head, 1}, step);
-  }
+  for (HeadDecision& head : heads) of(head.view.layer, head.view.kv_head).merge_layer({&head, 1}, step);
 }
 
 bool HeadMergers::alike(const HeadMergers& other) const {

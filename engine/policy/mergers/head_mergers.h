@@ -26,6 +26,10 @@ class HeadMergers {
   /// Of the run: what its statistics are.
   Merger& run() { return *run_; }
   const Merger& run() const { return *run_; }
+  Merger& of(int layer, int kv_head) const {
+    const int own = of_head_.empty() ? -1 : of_head_[static_cast<std::size_t>(layer * n_kv_heads_ + kv_head)];
+    return own < 0 ? *run_ : *own_[static_cast<std::size_t>(own)];
+  }
   /// Tells the keys of all heads of a layer what merge_layer() is going to ask them.
   void expect(std::span<HeadDecision> heads) const;
   /// All heads of a layer.

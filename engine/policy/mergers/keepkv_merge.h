@@ -50,6 +50,10 @@ class KeepkvMerger final : public Merger {
 
   std::unique_ptr<Merger> clone() const override { return std::make_unique<KeepkvMerger>(*this); }
   void require(StatNeeds& needs) const override;
+  std::optional<IntoNearest> into_nearest() const override {
+    if (options_.predict != Predict::ema || options_.form == MergeForm::zip) return std::nullopt;
+    return IntoNearest{options_.threshold, options_.form};
+  }
   void expect(HeadDecision& head) const override;
   void merge(HeadDecision& head) override;
   /// mu_i of every slot: its predicted share of the attention.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,14 @@ class Merger {
   /// Slots, ascending, that stay whatever their score and into one of which any other slot that goes is fused: that of largest product of
   /// keys, as a mean weighted by votes, the statistic as it says itself (unite). Empty: something else becomes of what goes.
   virtual std::vector<int> collectors(const SlotState&) const { return {}; }
+  /// How a slot that goes is merged into the one of most similar key that stays, whichever that is, so that the mass that an EMA predicts
+  /// stays (slots/mass_merge.h).
+  struct IntoNearest {
+    double threshold = 0;              // below this cosine it is lost
+    MergeForm form = MergeForm::bias;  // or code
+  };
+  /// nullopt: something else becomes of what goes.
+  virtual std::optional<IntoNearest> into_nearest() const { return std::nullopt; }
   /// Tells head.view.keys what merge() is going to ask it, and may prepare what merge() needs besides.
   virtual void expect(HeadDecision&) const {}
   /// One head with something in `gone`.

@@ -43,6 +43,8 @@ class Ranking {
   virtual bool by_position() const { return false; }
   /// The statistic that the score is, slot by slot, if nothing but the attention of steps changes it; nullopt: there is more to it.
   virtual std::optional<StatId> plain_statistic() const { return std::nullopt; }
+  /// True: the score is the weighted mean of the last StatNeeds::rows rows of attention (slots/weighted_rows.h) and nothing else.
+  virtual bool plain_rows() const { return false; }
   /// The statistic behind the score, as shown to people. Same as the score unless something is done to it.
   virtual std::vector<double> statistic(const SlotState& slots) const = 0;
 };
@@ -145,6 +147,7 @@ class DeviationProtectedRanking final : public Ranking {
 class WeightedRowsRanking : public Ranking {
  public:
   explicit WeightedRowsRanking(int rows) : rows_(rows) {}
+  bool plain_rows() const final { return true; }
   void require(StatNeeds& needs) const override;
   std::vector<double> score(const HeadView& head) const override { return statistic(*head.slots); }
   std::string equation() const override;

@@ -2,7 +2,7 @@
 #include "runtime/lane/backend_caches.h"
 
 #include <algorithm>
-#include <type_traits>
+#include <optional>
 
 #include "policy/lowest_goes.h"
 #include "runtime/lane/plan_records.h"
@@ -31,38 +31,43 @@ void BackendCaches::begin_step() {
   if (on() || !may_be()) return;
   const int n_layers = lane_.config.n_layers, n_heads = lane_.config.n_kv_heads;
   std::vector<SlotTable::Head> heads;
-  StatId statistic = StatId::sum;
+  std::optional<LowestGoes> goes;
   for (int l = 0; l < n_layers; ++l)
     for (int h = 0; h < n_heads; ++h) {
       HeadCache& cache = caches_.head(l, h);
-      auto goes = lowest_goes(*lane_.policy, l, h, cache.slots);
-      if (!goes || lane_.config.window(l) > 0 || !cache.ever_changed || !stand_for_themselves(cache.slots, goes->into)) return;
-      statistic = goes->by;
+      goes = lowest_goes(*lane_.policy, l, h, cache.slots);
+      if (!goes || lane_.config.window(l) > 0 || !cache.ever_changed) return;
+      if (!goes->into_nearest && !stand_for_themselves(cache.slots, goes->collectors)) return;
       heads.push_back({.kv = &cache.kv,
-                       .cells = {},
-                       .pos = cache.slots.pos,
+                       .slots = &cache.slots,
                        .first = goes->first,
                        .end = goes->end,
-                       .into = std::move(goes->into),
-                       .votes = cache.slots.votes});
-      for_each_statistic([&]<class S>(S) {
-        if constexpr (std::is_same_v<typename S::Cell, double>)
-          if (ColumnOf<S>::id == statistic) heads.back().cells = column<S>(cache.slots);
-      });
+                       .into = goes->collectors,
+                       .threshold = goes->into_nearest ? goes->into_nearest->threshold : 0});
     }
   const StatNeeds& needs = lane_.policy->needs();
-  first_ = lane_.record->position;
-  fuses_ = !heads.front().into.empty();
-  table_ = lane_.backend.keep_slots({.statistic = statistic,
+  form_ = goes->into_nearest ? goes->into_nearest->form : MergeForm::none;
+  using enum SlotTable::Fate;
+  table_ = lane_.backend.keep_slots({.statistic = goes->by,
+                                     .n_rows = needs.rows,
                                      .params = needs.params(),
                                      .reduce = needs.group,
+                                     .fate = goes->into_nearest         ? merged
+                                             : goes->collectors.empty() ? lost
+                                                                        : collected,
                                      .vote_factor = lane_.policy->bias().vote_factor,
-                                     .position = first_,
+                                     .ema_alpha = needs.ema_alpha,
+                                     .fills_mass = form_ == MergeForm::bias,
+                                     .position = lane_.record->position,
                                      .heads = heads});
   if (!table_) return;
   slots_.clear();
+  lost_.clear();
   for (int l = 0; l < n_layers; ++l)
-    for (int h = 0; h < n_heads; ++h) slots_.push_back(table_->slots(l, h));
+    for (int h = 0; h < n_heads; ++h) {
+      slots_.push_back(table_->slots(l, h));
+      lost_.push_back(caches_.head(l, h).slots.evicted_votes);
+    }
 }
 
 void BackendCaches::prepare(const LayerRows& rows, int row, std::vector<AttentionJob>& jobs) {
@@ -77,6 +82,7 @@ void BackendCaches::prepare(const LayerRows& rows, int row, std::vector<Attentio
                     .q = lane_.at(q, lane_.group_size(), h),
                     .out = lane_.at(out, lane_.group_size(), h),
                     .probabilities = table_->attention(h),
+                    .logits = table_->logits(h),
                     .rows_stay = true,
                     .rule = config.layer(rows.layer).logits,
                     .rope = caches_.head(rows.layer, h).rope});
@@ -91,19 +97,19 @@ void BackendCaches::finish(int layer) {
     lane_.policy->count_nan_scores(d.n_nan);
     HeadRecord& record = lane_.head_record(layer, h);
     record_limits(lane_, layer, h, slots.size(), record);
-    record.events.push_back({.pos = d.pos, .score = d.score});
-    if (fuses_) {
+    record.events.push_back({.pos = d.pos, .w_removed = d.w_removed, .w_target = d.w_target, .score = d.score, .cos = d.cosine});
+    if (d.into >= 0) {
       Event& event = record.events.back();
-      const double total = d.votes + 1.0;
       event.kind = Event::Kind::merge;
       event.into = d.into;
-      event.w_removed = 1 / total;
-      event.w_target = d.votes / total;
+      event.form = name_of(form_);
+    } else {
+      lost_[head(layer, h)] += d.votes;
     }
     record.cutoff = d.cutoff;
     record.compress_rel_l2 = kNotAvailable;
     record.n_slots = slots.size();
-    record.evicted_votes = slots.evicted_votes + (fuses_ ? 0 : lane_.record->position - first_ + 1);
+    record.evicted_votes = lost_[head(layer, h)];
   }
 }
 

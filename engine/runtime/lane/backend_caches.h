@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "policy/plan.h"
 #include "runtime/forward.h"
 #include "runtime/lane/lane_caches.h"
 #include "runtime/lane/lane_context.h"
@@ -34,8 +35,8 @@ class BackendCaches {
   LaneCaches& caches_;
   std::unique_ptr<SlotTable> table_;
   std::vector<KvSegment> slots_;  // of every head, with that of the step's token
-  int first_ = 0;                 // position of the token with which it began
-  bool fuses_ = false;            // what goes, into a slot that collects it; else it is lost
+  std::vector<int> lost_;         // votes of every head
+  MergeForm form_ = MergeForm::none;
 };
 
 }  // namespace kvscope

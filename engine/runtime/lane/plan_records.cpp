@@ -47,10 +47,14 @@ void record_runner_ups(Backend& backend, const HeadCache& head, const Plan& plan
 
 }  // namespace
 
+const char* name_of(MergeForm form) {
+  constexpr const char* kForms[] = {"", "bias", "zip", "code", "paper"};
+  return kForms[static_cast<int>(form)];
+}
+
 void record_plan(Backend& backend, const HeadCache& head, const Plan& plan, const RecordOptions& options, HeadRecord& record,
                  bool by_hand) {
   const std::vector<int>& pos = head.slots.pos;
-  constexpr const char* kForms[] = {"", "bias", "zip", "code", "paper"};
   for (const Removal& r : plan.removals) {
     record.events.push_back({.kind = r.target < 0 ? Event::Kind::evict : Event::Kind::merge,
                              .pos = pos[r.slot],
@@ -60,7 +64,7 @@ void record_plan(Backend& backend, const HeadCache& head, const Plan& plan, cons
                              .score = r.score,
                              .cos = r.cos,
                              .gamma = r.gamma,
-                             .form = kForms[static_cast<int>(r.form)],
+                             .form = name_of(r.form),
                              .fallback = r.fallback,
                              .by_hand = by_hand});
     for (const int i : r.spread) record.events.back().spread.push_back(pos[i]);

@@ -16,6 +16,9 @@ void record_limits(const LaneContext& lane, int layer, int kv_head, int n_slots,
 /// What the scores of these slots are made of.
 ScoreParts score_parts(const std::vector<int>& pos, std::span<const ScoreTerm> terms);
 
+/// As events have it.
+const char* name_of(MergeForm form);
+
 /// What a plan is going to do to a head, before it is carried out: an event per removal, and with captures the details of its merges and
 /// the keys that came next. by_hand: it was no policy's.
 void record_plan(Backend& backend, const HeadCache& head, const Plan& plan, const RecordOptions& options, HeadRecord& record,

@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "backend/slot_table.h"
 #include "core/dtype.h"
@@ -242,37 +243,54 @@ void cosines(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_f
 void nearest(Work& work, DType type, const PairJob* jobs, int n_jobs, int most_from, int d);
 
 // ---- slot_table.cu
-/// A full cache and a statistic of its slots (backend/slot_table.h).
+/// A full cache and what is known of its slots (backend/slot_table.h). By row: what moves when a slot goes is the order alone.
 struct TableHead {
   void *k = nullptr, *v = nullptr;  // [capacity, d]
   int* order = nullptr;             // [n] row of every slot
-  double* cells = nullptr;          // [capacity] by row
-  int* positions = nullptr;         // [capacity] by row; behind them that of the next token
-  const void* attention = nullptr;  // [group, n]
+  double* cells = nullptr;          // [capacity] a statistic, or the last score
+  int* positions = nullptr;         // [capacity] and behind them that of the next token
+  void* attention = nullptr;        // [group, n]
   Displaced* displaced = nullptr;
   int n = 0;  // slots, that of the step's token with them
   int capacity = 0;
   int first = 0, end = 0;  // slots that may go
-  // where slots collect what goes: else nullptr
+  // where rows of attention are the score, else nullptr
+  double* rows = nullptr;  // [n_rows, capacity], row r in place r mod n_rows
+  int* seen = nullptr;     // [capacity] how many of them the slot has seen; behind them how many there have been
+  // where slots are joined, else nullptr
+  const int* into = nullptr;       // [n_into] rows that may take what goes
+  const char* collects = nullptr;  // [capacity] those are no others; nullptr: whatever stays
   int n_into = 0, no_padding = 0;
-  const int* into = nullptr;       // [n_into] their rows
-  const char* collects = nullptr;  // [capacity] by row: it is one of them
-  int* votes = nullptr;            // [n_into]
-  float* bias = nullptr;           // [capacity] by row
-  const int* nearest = nullptr;    // which of `into` takes what went
-  CombineStep* fusion = nullptr;   // [2] of keys and values
-  int* members = nullptr;          // [2] of both
-  double* weights = nullptr;       // [2] of both
+  int* votes = nullptr;          // [capacity]
+  float* bias = nullptr;         // [capacity]
+  const int* nearest = nullptr;  // which of `into` takes what went
+  const double* cosine = nullptr;
+  CombineStep* fusion = nullptr;  // [2] of keys and values
+  int* members = nullptr;         // [2] of both
+  double* weights = nullptr;      // [2] of both
+  // where they are merged by predicted mass
+  double threshold = 0;
+  void* logits = nullptr;   // [group, n]
+  double* extra = nullptr;  // [capacity]
+  double* lS = nullptr;     // [capacity, group] statistics/log_ema.h
+  int* times = nullptr;     // [capacity] it was scored
+  double* merge = nullptr;  // [merge_doubles(group)] for a moment; first ln Z_g
 };
+inline int merge_doubles(int group) { return 5 * group + 6; }
 struct TableRule {
   GroupReduce reduce = GroupReduce::mean;
-  int group = 1;
+  int group = 1, n_rows = 0, fills_mass = 0;
   double lambda = 1, vote_factor = 0;
+  double ln_keep = 0, ln_new = 0;  // of the EMA
+  const double* start = nullptr;   // [n_start] EmaStart; behind them 0
+  long n_start = 0;
 };
 /// Row h of k and v becomes that of the last slot of heads[h].
 void append_to_table(Work& work, const TableHead* heads, int n_heads, int row_bytes, const void* k, const void* v);
-void displace_lowest(Work& work, DType type, const TableHead* heads, int n_heads, StatId statistic, const TableRule* rule);
-/// Then, where slots collect it and nearest() has found which of them: what it is to be fused with and how, for combine_slots().
-void fuse_displaced(Work& work, const TableHead* heads, int n_heads, StatId statistic, const TableRule* rule);
+/// Where slots are merged by predicted mass, before anything goes: takes the step's logits in.
+void predict_scores(Work& work, DType type, const TableHead* heads, int n_heads, const TableRule* rule);
+void displace_lowest(Work& work, DType type, const TableHead* heads, int n_heads, std::optional<StatId> statistic, const TableRule* rule);
+/// Then, where slots are joined and nearest() has found which: what is to be fused with it and how, for combine_slots().
+void join_displaced(Work& work, const TableHead* heads, int n_heads, std::optional<StatId> statistic, const TableRule* rule);
 
 }  // namespace kvscope::cuda

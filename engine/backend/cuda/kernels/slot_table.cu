@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of full caches: a token comes, its attention is taken in, the slot of lowest score goes, or goes into another one. Statistics are
-// those of slots/statistics.
+// A step of full caches: a token comes, its attention is taken in, the slot of lowest score goes, or goes into another one. What numbers
+// become is what slots/ makes of them.
 #include <type_traits>
 
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/kernels/launch.h"
+#include "core/vector_math.h"
+#include "slots/mass_merge.h"
+#include "slots/statistics/log_ema.h"
 #include "slots/vote_bias.h"
+#include "slots/weighted_rows.h"
 
 namespace kvscope::cuda {
 
@@ -52,6 +56,13 @@ __device__ inline double attention_to(const TableHead& head, int slot, const Tab
   return rule.reduce == GroupReduce::mean && rule.group > 1 ? abar / rule.group : abar;
 }
 
+__device__ inline double ema_start(const TableRule& rule, int times) { return times < rule.n_start ? rule.start[times] : 0; }
+
+/// Predicted of the slot in this row.
+__device__ inline double log_score(const TableHead& head, const TableRule& rule, int row, int g) {
+  return head.lS[static_cast<long>(row) * rule.group + g] - ema_start(rule, head.times[row]);
+}
+
 /// The entry `slot` of an order of n goes to its end, those behind it move up.
 __device__ inline void move_to_end(int* order, int slot, int n) {
   const int t = static_cast<int>(threadIdx.x), row = order[slot];
@@ -65,8 +76,92 @@ __device__ inline void move_to_end(int* order, int slot, int n) {
   if (t == 0) order[n - 1] = row;
 }
 
+/// The score is a statistic S.
+template <class S>
+struct OfStatistic {
+  __device__ static double take(const TableHead& head, const TableRule& rule, int row, bool is_new, double abar) {
+    double& cell = head.cells[row];
+    if (is_new) cell = S::init(NewSlot());
+    S::fold(cell, abar, StatParams{.lambda = rule.lambda});
+    return S::score(cell);
+  }
+  __device__ static double score(double cell) { return S::score(cell); }
+  __device__ static void unite(double& cell, double other) {
+    if constexpr (requires { S::unite(cell, other); }) S::unite(cell, other);
+  }
+};
+
+/// The score is the weighted mean of the last rows. They are added up anew: sums of twice the digits do not show in which order.
+struct OfRows {
+  __device__ static double take(const TableHead& head, const TableRule& rule, int row, bool is_new, double abar) {
+    const int newest = head.seen[head.capacity], rows = newest < rule.n_rows ? newest + 1 : rule.n_rows;
+    int& seen = head.seen[row];
+    seen = is_new ? 1 : seen < rule.n_rows ? seen + 1 : seen;
+    const auto number = [&](int r) -> double& { return head.rows[static_cast<long>(r % rule.n_rows) * head.capacity + row]; };
+    number(newest) = abar;
+    DoublePair sum, by_place;
+    for (int r = rows - seen; r < rows; ++r) {
+      const double x = number(newest + 1 - rows + r);
+      sum.add(x);
+      sum = sum.rounded();
+      by_place.add_times(r, x);
+      by_place = by_place.rounded();
+    }
+    return head.cells[row] = weighted_rows(sum.high, by_place.high, rows, seen);
+  }
+  __device__ static double score(double cell) { return cell; }
+  __device__ static void unite(double&, double) {}
+};
+
+/// combine(number of thread 0, number of thread t) over all of them, for thread 0, and whoever reads it before the next one.
+template <class Combine>
+__device__ inline double over_threads(double number, double* of_threads, const Combine& combine) {
+  const int t = static_cast<int>(threadIdx.x);
+  __syncthreads();
+  of_threads[t] = number;
+  __syncthreads();
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    if (t < half) of_threads[t] = combine(of_threads[t], of_threads[t + half]);
+    __syncthreads();
+  }
+  return of_threads[0];
+}
+
+/// One block per head. Log-scores follow the step's logits; ln Z_g as log_normalisers() makes it.
+template <class T>
+__global__ void __launch_bounds__(kThreads) predict(const TableHead* heads, const TableRule* rules) {
+  static_assert(kThreads == kMassSums);
+  __shared__ double of_threads[kThreads];
+  const TableHead& head = heads[blockIdx.x];
+  const TableRule rule = *rules;
+  const int t = static_cast<int>(threadIdx.x);
+  for (int slot = t; slot < head.n; slot += kThreads) {
+    const int row = head.order[slot];
+    bool scored = false;
+    for (int g = rule.group - 1; g >= 0; --g) {
+      const double z =
+          static_cast<double>(to_float(static_cast<const T*>(head.logits)[static_cast<long>(g) * head.n + slot])) + head.extra[row];
+      scored = z != -INFINITY;
+      double& lS = head.lS[static_cast<long>(row) * rule.group + g];
+      if (scored) lS = log_ema::folded(lS, z, rule.ln_keep, rule.ln_new);
+    }
+    head.times[row] += scored;
+  }
+  for (int g = 0; g < rule.group; ++g) {
+    double top = -INFINITY, total = 0;
+    for (int slot = t; slot < head.n; slot += kThreads) top = fmax(top, log_score(head, rule, head.order[slot], g));
+    top = over_threads(top, of_threads, [](double x, double y) { return fmax(x, y); });
+    for (int slot = t; slot < head.n; slot += kThreads) {
+      const int row = head.order[slot];
+      total += head.votes[row] * exp_one(log_score(head, rule, row, g) - top);
+    }
+    total = over_threads(total, of_threads, [](double x, double y) { return x + y; });
+    if (t == 0) head.merge[g] = top + log_one(total);
+  }
+}
+
 /// One block per head.
-template <class T, class S>
+template <class T, class Score>
 __global__ void __launch_bounds__(kThreads) displace(const TableHead* heads, const TableRule* rules) {
   __shared__ Lowest of_threads[kThreads];
   const TableHead& head = heads[blockIdx.x];
@@ -75,15 +170,10 @@ __global__ void __launch_bounds__(kThreads) displace(const TableHead* heads, con
   Lowest lowest{NAN, NAN, -1, 0};
   for (int slot = t; slot < head.n; slot += kThreads) {
     const int row = head.order[slot];
-    double cell = head.cells[row];
-    if (slot == head.n - 1) {
-      cell = S::init(NewSlot());
-      head.positions[row] = head.positions[head.capacity]++;
-    }
-    S::fold(cell, attention_to<T>(head, slot, rule), StatParams{.lambda = rule.lambda});
-    head.cells[row] = cell;
+    const bool is_new = slot == head.n - 1;
+    if (is_new) head.positions[row] = head.positions[head.capacity]++;
+    const double score = Score::take(head, rule, row, is_new, attention_to<T>(head, slot, rule));
     if (slot < head.first || slot >= head.end) continue;
-    const double score = S::score(cell);
     const bool stays = head.collects && head.collects[row];
     lowest.take({score, NAN, stays ? -1 : slot, score == score ? 0 : 1});
   }
@@ -94,49 +184,87 @@ __global__ void __launch_bounds__(kThreads) displace(const TableHead* heads, con
     __syncthreads();
   }
   lowest = of_threads[0];
-  if (t == 0) *head.displaced = {lowest.score, lowest.cutoff, head.positions[head.order[lowest.slot]], lowest.n_nan, 0, 0};
+  if (t == 0) {
+    *head.displaced = {lowest.score, lowest.cutoff, NAN, NAN, NAN, head.positions[head.order[lowest.slot]], 1, -1, lowest.n_nan};
+    if (head.seen) ++head.seen[head.capacity];
+  }
   move_to_end(head.order, lowest.slot, head.n);
 }
 
-/// One block per head. What went is the row behind all slots.
-template <class S>
-__global__ void __launch_bounds__(kThreads) fuse(const TableHead* heads, const TableRule* rule) {
-  __shared__ double of_threads[kThreads];
-  const TableHead& head = heads[blockIdx.x];
-  const int t = static_cast<int>(threadIdx.x);
-  if (t == 0) {
-    const int place = *head.nearest, row = head.into[place], gone = head.order[head.n - 1], votes = head.votes[place]++;
-    const double total = votes + 1.0;
-    if constexpr (requires(double& cell) { S::unite(cell, cell); }) S::unite(head.cells[row], head.cells[gone]);
-    head.bias[row] = static_cast<float>(vote_bias(rule->vote_factor, votes + 1));
-    head.fusion[0].target = head.fusion[1].target = head.members[0] = row;
-    head.members[1] = gone;
-    head.weights[0] = votes / total;
-    head.weights[1] = 1 / total;
-    head.displaced->into = head.positions[row];
-    head.displaced->votes = votes;
-  }
-  __syncthreads();
-  double cutoff = NAN;  // of a number and none fmin takes the number
-  for (int i = t; i < head.n_into; i += kThreads) cutoff = fmin(cutoff, S::score(head.cells[head.into[i]]));
-  of_threads[t] = cutoff;
-  __syncthreads();
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    if (t < half) of_threads[t] = fmin(of_threads[t], of_threads[t + half]);
-    __syncthreads();
-  }
-  if (t == 0) head.displaced->cutoff = fmin(head.displaced->cutoff, of_threads[0]);
+/// The weights of a mean by votes; the statistic as it says.
+template <class Score>
+__device__ inline void join_by_votes(const TableHead& head, int row, int gone) {
+  const double votes = head.votes[row], total = votes + head.votes[gone];
+  Score::unite(head.cells[row], head.cells[gone]);
+  head.weights[0] = votes / total;
+  head.weights[1] = head.votes[gone] / total;
 }
 
-/// body(S{}) with the statistic of this name, where the attention of steps changes it.
+__device__ inline void join_by_mass(const TableHead& head, const TableRule& rule, int row, int gone) {
+  const int group = rule.group, rows[] = {row, gone};
+  double *const T = head.merge + group, *const m = T + group, *const lshat = m + group;
+  double *const votes = lshat + 2 * group, *const extra = votes + 2, *const mu = extra + 2;
+  for (int i = 0; i < 2; ++i) {
+    votes[i] = head.votes[rows[i]];
+    extra[i] = head.extra[rows[i]];
+    for (int g = 0; g < group; ++g) lshat[i * group + g] = log_score(head, rule, rows[i], g);
+  }
+  const MassMerge merge{2, group, votes, extra, lshat, head.merge, mu, head.weights, T, m};
+  merge.make();
+  head.extra[row] = rule.fills_mass ? merge.missing() : 0;
+  for (int g = 0; g < group; ++g) head.lS[static_cast<long>(row) * group + g] = T[g] + ema_start(rule, head.times[row]);
+}
+
+/// One block per head. What went is the row behind all slots, which the next token takes.
+template <class Score>
+__global__ void __launch_bounds__(kThreads) join(const TableHead* heads, const TableRule* rules) {
+  __shared__ double of_threads[kThreads];
+  const TableHead& head = heads[blockIdx.x];
+  const TableRule rule = *rules;
+  const int t = static_cast<int>(threadIdx.x);
+  if (t == 0) {
+    const int row = head.into[*head.nearest], gone = head.order[head.n - 1];
+    const bool joins = !head.logits || *head.cosine >= head.threshold;
+    Displaced& displaced = *head.displaced;
+    displaced.votes = head.votes[gone];
+    if (head.logits) displaced.cosine = *head.cosine;
+    head.fusion[0].target = head.fusion[1].target = joins ? row : gone;  // of which nothing is left
+    head.members[0] = row;
+    head.members[1] = gone;
+    if (joins) {
+      head.logits ? join_by_mass(head, rule, row, gone) : join_by_votes<Score>(head, row, gone);
+      head.votes[row] += head.votes[gone];
+      head.bias[row] = static_cast<float>(slot_bias(rule.vote_factor, head.votes[row], head.logits ? head.extra[row] : 0));
+      displaced.into = head.positions[row];
+      displaced.w_target = head.weights[0];
+      displaced.w_removed = head.weights[1];
+    }
+    head.votes[gone] = 1;
+    head.bias[gone] = 0;
+    if (head.logits) {
+      head.extra[gone] = 0;
+      head.times[gone] = 0;
+      for (int g = 0; g < rule.group; ++g) head.lS[static_cast<long>(gone) * rule.group + g] = -INFINITY;
+    }
+  }
+  if (!head.collects) return;
+  __syncthreads();
+  double cutoff = NAN;  // of a number and none fmin takes the number
+  for (int i = t; i < head.n_into; i += kThreads) cutoff = fmin(cutoff, Score::score(head.cells[head.into[i]]));
+  cutoff = over_threads(cutoff, of_threads, [](double x, double y) { return fmin(x, y); });
+  if (t == 0) head.displaced->cutoff = fmin(head.displaced->cutoff, cutoff);
+}
+
+/// body(OfStatistic<S>{}) with the statistic of this name, where the attention of steps changes it; without one body(OfRows{}).
 template <class Body>
-void with_statistic(StatId id, const Body& body) {
-  const auto try_one = [&]<class S>(StatId its, S statistic) {
+void with_score(std::optional<StatId> id, const Body& body) {
+  if (!id) return body(OfRows{});
+  const auto try_one = [&]<class S>(StatId its, S) {
     if constexpr (requires(double& cell, StatParams p) {
                     S::fold(cell, 0.0, p);
                     S::score(cell);
                   })
-      if (id == its) body(statistic);
+      if (*id == its) body(OfStatistic<S>{});
   };
 #define KVSCOPE_TRY(name, Type) try_one(StatId::name, statistics::Type{});
   KVSCOPE_STATISTICS(KVSCOPE_TRY)
@@ -154,17 +282,22 @@ void append_to_table(Work& work, const TableHead* heads, int n_heads, int row_by
   row_bytes % 16 == 0 ? with(uint4{}) : with(std::uint16_t{});
 }
 
-void displace_lowest(Work& work, DType type, const TableHead* heads, int n_heads, StatId statistic, const TableRule* rule) {
+void predict_scores(Work& work, DType type, const TableHead* heads, int n_heads, const TableRule* rule) {
+  with_type(type,
+            [&]<class T>(T) { launch("log-scores of slots", predict<T>, static_cast<unsigned>(n_heads), kThreads, 0, work, heads, rule); });
+}
+
+void displace_lowest(Work& work, DType type, const TableHead* heads, int n_heads, std::optional<StatId> statistic, const TableRule* rule) {
   with_type(type, [&]<class T>(T) {
-    with_statistic(statistic, [&]<class S>(S) {
-      launch("statistics of slots", displace<T, S>, static_cast<unsigned>(n_heads), kThreads, 0, work, heads, rule);
+    with_score(statistic, [&]<class Score>(Score) {
+      launch("statistics of slots", displace<T, Score>, static_cast<unsigned>(n_heads), kThreads, 0, work, heads, rule);
     });
   });
 }
 
-void fuse_displaced(Work& work, const TableHead* heads, int n_heads, StatId statistic, const TableRule* rule) {
-  with_statistic(statistic, [&]<class S>(S) {
-    launch("what slots collect", fuse<S>, static_cast<unsigned>(n_heads), kThreads, 0, work, heads, rule);
+void join_displaced(Work& work, const TableHead* heads, int n_heads, std::optional<StatId> statistic, const TableRule* rule) {
+  with_score(statistic, [&]<class Score>(Score) {
+    launch("what slots are joined to", join<Score>, static_cast<unsigned>(n_heads), kThreads, 0, work, heads, rule);
   });
 }
 
