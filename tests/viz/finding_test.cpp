@@ -71,7 +71,7 @@ std::string head_name_short(const Loss& loss) { return "L" + std::to_string(loss
 double counted(const LaneSnapshot& lane, const StepRecord& step, std::size_t h, int t) {
   const HeadRecord& head = step.heads[h];
   if (std::ranges::find(head.attended, t) != head.attended.end()) return 0;
-  const int slot = slot_of(*lane.fates, step, static_cast<int>(h), t);
+  const int slot = slot_seen(lane, step.step, static_cast<int>(h), t);
   const double moved = std::isnan(head.local_rel_l2) ? 1 : std::min(1.0, head.local_rel_l2);
   const auto a = static_cast<double>(head.reference_attention[static_cast<std::size_t>(t)]);
   return slot < 0 ? a : slot == t ? 0 : a * moved;
@@ -200,6 +200,48 @@ TEST(FindingTest, SaysWhichHeadsHaveWhatAnotherMisses) {
   EXPECT_EQ(say(), alone + " " + missed + name(with[0]) + " and 2 more, which attend to it, have it.");
 }
 
+/// What a step's compression takes away its query has still seen, as after a token was given back by hand: the head has not missed it, and
+/// the share named is that of a head that has.
+TEST(FindingTest, DoesNotCountWhatAHeadLosesOnlyAfterTheQuery) {
+  Snapshot s = with_changed({});
+  LaneSnapshot& lane = s.lanes[3];
+  int found = 0;
+  for (std::size_t i = 1; i < lane.steps.size() && found < 3; ++i) {
+    const StepPtr before = lane.steps[i];
+    for (std::size_t h = 0; h < before->heads.size(); ++h) {
+      const auto evicts = [](const Event& e) { return e.kind == Event::Kind::evict; };
+      const auto event = std::ranges::find_if(before->heads[h].events, evicts);
+      if (event == before->heads[h].events.end()) continue;
+      const auto gone = [&](std::size_t other) {
+        return slot_of(*lane.fates, *lane.steps[i - 1], static_cast<int>(other), event->pos) < 0;
+      };
+      std::size_t without = 0;
+      while (without < before->heads.size() && !gone(without)) ++without;
+      if (without == before->heads.size()) continue;
+      ++found;
+      auto step = std::make_shared<StepRecord>(*before);
+      for (std::size_t other = 0; other < step->heads.size(); ++other)
+        step->heads[other].reference_attention[static_cast<std::size_t>(event->pos)] = other == h         ? 0.97f
+                                                                                       : other == without ? 0.57f
+                                                                                                          : 0.01f;
+      const auto name = [&](std::size_t of) { return fmt::format("L{} H{}", step->heads[of].layer, step->heads[of].kv_head); };
+      const std::string token = fmt::format("token {} {}", event->pos, viz::quoted(token_text(s, event->pos)));
+      lane.steps[i] = step;
+      EXPECT_EQ(agreement_at(s, lane, static_cast<int>(i)).misses,
+                fmt::format("{} evicted {}; {}, which attends to it, has it in this step, not after it.", name(without), token, name(h)));
+      auto changed = std::make_shared<StepRecord>(*step);
+      changed->top1 = 7, changed->top1_same = false;
+      lane.steps[i] = changed;
+      const CauseWords causes = cause_words(s, causes_of(s, {static_cast<int>(without), static_cast<int>(h)}));
+      const std::string words = finding_sentence(s, lane, finding_of(s, lane, static_cast<int>(i), causes), causes);
+      EXPECT_TRUE(words.ends_with(fmt::format("{} evicted {}, 57.0 % of its attention.", name(without), token))) << words;
+      lane.steps[i] = before;
+      break;
+    }
+  }
+  EXPECT_EQ(found, 3);
+}
+
 TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {
   const Snapshot s = with_changed({2});
   const int per = s.model.n_kv_heads, n = s.model.n_layers * per;
@@ -219,10 +261,8 @@ TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {
 
 int index_of(const Snapshot& s, const Loss& loss) { return loss.layer * s.model.n_kv_heads + loss.kv_head; }
 
-/// No slot of this head stands for the token at the step.
-bool lost_in(const LaneSnapshot& lane, int step, int head, int token) {
-  return slot_of(*lane.fates, *lane.steps[static_cast<std::size_t>(step)], head, token) < 0;
-}
+/// No slot of this head stood for the token when the step was answered.
+bool lost_in(const LaneSnapshot& lane, int step, int head, int token) { return slot_seen(lane, step, head, token) < 0; }
 
 /// Who misses most need not be who breaks the answer: once that is measured, the token named is one that a head of these lost, and it is
 /// the one to which "Why evicted?" goes.

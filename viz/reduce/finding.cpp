@@ -29,24 +29,28 @@ std::string short_name(const Snapshot& snapshot, int head) {
   return fmt::format("L{} H{}", head / snapshot.model.n_kv_heads, head % snapshot.model.n_kv_heads);
 }
 
-/// The heads to which the token means much, those first to which it means most, by what became of it there.
+double attention_of(const StepRecord& record, int head, int token) {
+  const auto& attention = record.heads[static_cast<std::size_t>(head)].reference_attention;
+  return static_cast<std::size_t>(token) < attention.size() ? static_cast<double>(attention[static_cast<std::size_t>(token)]) : 0.0;
+}
+
+/// The heads to which the token means much, those first to which it means most, by what the step's query found of it there.
 struct Holders {
   std::vector<int> own, merged, none;
+  bool leaves = false;  // all that have it evict or merge it after that query
 };
 
 Holders holders_of(const LaneSnapshot& lane, int step, int token) {
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
-  const auto of = [&](int h) {
-    const auto& attention = record.heads[static_cast<std::size_t>(h)].reference_attention;
-    return static_cast<std::size_t>(token) < attention.size() ? static_cast<double>(attention[static_cast<std::size_t>(token)]) : 0.0;
-  };
+  const auto of = [&](int h) { return attention_of(record, h, token); };
   Holders out;
   for (int h = 0; h < static_cast<int>(record.heads.size()); ++h) {
     if (of(h) < kMuch) continue;
-    const int slot = slot_of(*lane.fates, record, h, token);
+    const int slot = slot_seen(lane, step, h, token);
     (slot < 0 ? out.none : slot == token ? out.own : out.merged).push_back(h);
   }
   for (std::vector<int>* heads : {&out.own, &out.merged, &out.none}) std::ranges::stable_sort(*heads, std::greater<>{}, of);
+  out.leaves = std::ranges::none_of(out.own, [&](int h) { return slot_of(*lane.fates, record, h, token) == token; });
   return out;
 }
 
@@ -106,7 +110,7 @@ Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step,
   if (out.loss.step < 0 && !meant.empty()) out.loss = largest_change_at(snapshot, lane, step);
   if (out.loss.step < 0 || lane.fates == nullptr) return out;
   for (const int h : causes.heads) {
-    const int slot = slot_of(*lane.fates, record, h, out.loss.token);
+    const int slot = slot_seen(lane, step, h, out.loss.token);
     out.n_alike += out.loss.slot < 0 ? slot < 0 : slot >= 0 && slot != out.loss.token;
   }
   return out;
@@ -142,12 +146,14 @@ Agreement agreement_at(const Snapshot& snapshot, const LaneSnapshot& lane, int s
   // Others may have it, too, and pay it nothing: they do not explain the answer.
   const bool one = heads.own.size() == 1;
   if (!heads.own.empty())
-    misses += fmt::format("; {}, which {}", names_of(snapshot, heads.own), one ? "attends to it, has it" : "attend to it, have it");
+    misses += fmt::format("; {}, which {}{}", names_of(snapshot, heads.own), one ? "attends to it, has it" : "attend to it, have it",
+                          heads.leaves ? " in this step, not after it" : "");
   if (!heads.merged.empty())
     misses += fmt::format("{} {} {} it merged", heads.own.empty() ? ";" : ", and", names_of(snapshot, heads.merged),
                           heads.merged.size() == 1 ? "has" : "have");
   if (heads.own.empty() && heads.merged.empty())
-    misses += fmt::format(", {} of {} attention", format_percent(loss.attention),
+    misses += fmt::format(", {} of {} attention",
+                          format_percent(attention_of(*lane.steps[static_cast<std::size_t>(step)], heads.none[0], loss.token)),
                           heads.none.size() == 1 ? "its" : short_name(snapshot, heads.none[0]) + "'s");
   return {same, misses + "."};
 }

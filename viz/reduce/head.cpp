@@ -255,17 +255,22 @@ double effective_tokens(const HeadRecord& head) {
   return std::exp(entropy);
 }
 
+int slot_seen(const LaneSnapshot& lane, int step, int head, int token) {
+  const auto at = static_cast<std::size_t>(step);
+  const bool earlier = step > 0 && token <= lane.steps[at - 1]->position;
+  return slot_of(*lane.fates, *lane.steps[earlier ? at - 1 : at], head, token);
+}
+
 double stood_in_by_merges(const HeadPick& pick) {
   if (pick.values == nullptr || pick.values->reference_attention.empty() || pick.run->fates == nullptr ||
       pick.head >= static_cast<int>(pick.run->fates->heads.size()))
     return kNotAvailable;
   if (pick.step < 1) return 0;
-  // What this step's compression merges the query still saw.
-  const StepRecord& seen = *pick.run->steps[static_cast<std::size_t>(pick.step - 1)];
+  const int before = pick.run->steps[static_cast<std::size_t>(pick.step - 1)]->position;
   const auto& reference = pick.values->reference_attention;
   double sum = 0;
-  for (int t = 0; t < std::min(static_cast<int>(reference.size()), seen.position + 1); ++t)
-    if (const int slot = slot_of(*pick.run->fates, seen, pick.head, t); slot >= 0 && slot != t)
+  for (int t = 0; t < std::min(static_cast<int>(reference.size()), before + 1); ++t)
+    if (const int slot = slot_seen(*pick.run, pick.step, pick.head, t); slot >= 0 && slot != t)
       sum += static_cast<double>(reference[static_cast<std::size_t>(t)]);
   return sum;
 }

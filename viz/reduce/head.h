@@ -95,6 +95,10 @@ class HeadColumnsCache {
 /// exp of the entropy of the attention of this step's query, normalised; NaN where it was not captured.
 double effective_tokens(const HeadRecord& head);
 
+/// The slot that stood for a token when the query of the step read it; -1: none. What the step's compression does comes after that: a token
+/// that was given back by hand is there for one query at least.
+int slot_seen(const LaneSnapshot& lane, int step, int head, int token);
+
 /// Share of its attention, with every token in place, that this step's query would pay to tokens for which it saw another token's slot:
 /// they had been merged, and are not lost as what was evicted is. NaN where the reference attention was not captured.
 double stood_in_by_merges(const HeadPick& pick);

@@ -494,7 +494,7 @@ Loss largest_loss_of(const Snapshot& s, const LaneSnapshot& lane, const LossQues
         const bool first_changed = !step.top1_same && !best_changed;
         if (seen[t] || a < kMissed || (a <= most && !first_changed)) continue;
         if (asked.tokens != nullptr && (t >= asked.tokens->size() || !(*asked.tokens)[t])) continue;
-        const int token = static_cast<int>(t), slot = lane.fates != nullptr ? slot_of(*lane.fates, step, index, token) : -1;
+        const int token = static_cast<int>(t), slot = lane.fates != nullptr ? slot_seen(lane, static_cast<int>(i), index, token) : -1;
         const double counts = slot < 0 ? a : asked.merges && slot != token ? a * moved : 0;
         if (counts < kMissed || (counts <= most && !first_changed)) continue;
         best = {static_cast<int>(i), head.layer, head.kv_head, token, a, slot};
