@@ -18,6 +18,12 @@ std::string askedFor(const RunRequest& request) {
   return out;
 }
 
+/// A run was among those looked at last, with the same text.
+bool wasShown(std::string_view shown, const RunRequest& request, const std::string& run) {
+  const std::string text = textKey(request);
+  return shown.starts_with(text) && (std::string(shown.substr(text.size())) + '\n').find('\n' + run + '\n') != std::string::npos;
+}
+
 /// What was chosen in one text says nothing of another: less than half of the longer one is common to both, from the beginning and the end.
 bool anotherText(std::string_view a, std::string_view b) {
   const std::size_t shorter = std::min(a.size(), b.size());
@@ -62,19 +68,29 @@ void FirstDifference::keepStep() {
   m_chosen_in = m_controller.request().prompt;
 }
 
+void FirstDifference::takeBack(std::optional<int> step) {
+  m_shown = askedFor(m_controller.request());
+  if (m_chosen) return;
+  viz::Selection selection = m_workspace.selection();
+  selection.step = step;
+  m_placing = true;
+  m_workspace.setSelection(selection);
+  m_placing = false;
+}
+
 void FirstDifference::takeSnapshot() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
   if (snapshot.phase != RunPhase::idle || lane == nullptr || lane->steps.empty() || !m_controller.answersNewest(snapshot)) return;
   const std::string asked = askedFor(m_controller.request());
   if (asked == m_shown && !m_begins) return;
-  m_shown = asked;
+  const bool known = wasShown(std::exchange(m_shown, asked), m_controller.request(), lane->spec);
   const bool first = std::exchange(m_begins, false);
   m_anew = false;
   const bool other = anotherText(std::exchange(m_text, snapshot.prompt), snapshot.prompt) && !first;
   // The latest step is one of any text.
   if (m_chosen && m_workspace.selection().step && anotherText(m_chosen_in, snapshot.prompt)) m_chosen = false;
-  if (m_chosen || lane->fork_of >= 0 || m_controller.viewOnly()) return;
+  if (m_chosen || (known && !first) || lane->fork_of >= 0 || m_controller.viewOnly()) return;
   const int step = viz::next_changed_step(snapshot, *lane, -1);
   if (step >= 0) show(step, (first && !m_workspace.selection().layer) || (other && m_head && !m_head_chosen));
   if (first) Q_EMIT begun();

@@ -16,7 +16,7 @@ class Workspace;
 
 /// Where a run first answers differently from the full cache. After every run the view goes there, unless the user has chosen a step of
 /// this text; a head that nobody chose goes with it to another text. What is only generated further, measured or forked by hand moves
-/// nothing.
+/// nothing, nor does a run that was there already.
 class FirstDifference : public QObject {
   Q_OBJECT
 
@@ -27,6 +27,10 @@ class FirstDifference : public QObject {
   void beginAnew() { m_begins = m_anew = true, m_chosen = false; }
   /// The step that is shown was asked for.
   void keepStep();
+  /// What is taken back or done again is no new run: it is shown at the step at which it was shown, unless another one was chosen.
+  void takeBack(std::optional<int> step);
+  /// Of the selection; nullopt: the latest.
+  std::optional<int> step() const { return m_step; }
   void takeSnapshot();
 
  public Q_SLOTS:

@@ -3,6 +3,7 @@
 #include <QTextCursor>
 #include <QToolButton>
 
+#include "app/window/canvas/canvas_widget.h"
 #include "app/window/help/welcome_page.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/rows/rows.h"
@@ -194,6 +195,56 @@ TEST_F(FreshStart, StaysAtTheLatestStepWhereThatWasChosen) {
   window->controller().setPrompt("A shorter text.");
   ASSERT_TRUE(settle());
   EXPECT_TRUE(window->workspace().atLatestStep());
+}
+
+/// A run that was there already is no new answer, and what is taken back is seen where it was seen: the next edit is of that step.
+TEST_F(FreshStart, StaysAtItsStepWhenARunIsTakenBackOrGoes) {
+  const int step = window->workspace().step();
+  window->controller().addLane("snapkv:ratio=0.2");
+  ASSERT_TRUE(settle());
+  const auto look = [this](int lane) {
+    viz::Selection selection = window->workspace().selection();
+    selection.lane = lane;
+    selection.layer = 4, selection.kv_head = 3;
+    selection.select({88, 88});
+    window->workspace().setSelection(selection);
+  };
+  const int added = static_cast<int>(snapshot().lanes.size()) - 1;
+  look(added);
+  ASSERT_EQ(shown().policy, "snapkv");
+  const int first = viz::next_changed_step(snapshot(), shown(), -1);
+  ASSERT_GT(first, step) << "it breaks elsewhere";
+  ASSERT_EQ(window->workspace().step(), step);
+  CanvasWidget* const atlas = window->canvas("atlas");
+  atlas->setFocus();
+  const auto key = [&](int of, Qt::KeyboardModifiers modifiers) {
+    QTest::keyClick(atlas, Qt::Key(of), modifiers);
+    ASSERT_TRUE(settle());
+  };
+  key(Qt::Key_E, {});
+  ASSERT_EQ(static_cast<int>(snapshot().lanes.size()), added + 2);
+  EXPECT_EQ(window->workspace().step(), step);
+  key(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_EQ(selection().lane, added);
+  EXPECT_EQ(window->workspace().step(), step) << "taken back";
+  key(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_EQ(window->workspace().step(), step) << "done again";
+  key(Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(window->workspace().step(), step);
+
+  window->controller().setLaneSpec(added, "snapkv:ratio=0.12");
+  ASSERT_TRUE(settle());
+  const int moved = window->workspace().step();
+  ASSERT_EQ(moved, viz::next_changed_step(snapshot(), shown(), -1));
+  ASSERT_NE(moved, step) << "a new answer is shown where it breaks";
+  key(Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(window->workspace().step(), step) << "the step of before, not where the run of before breaks";
+  key(Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_EQ(window->workspace().step(), moved);
+  window->controller().removeLane(added);
+  ASSERT_TRUE(settle());
+  ASSERT_NE(viz::next_changed_step(snapshot(), shown(), -1), moved) << "what is looked at now breaks elsewhere";
+  EXPECT_EQ(window->workspace().step(), moved) << "a run that goes moves nothing";
 }
 
 TEST_F(FreshStart, StaysWhereItIsWhenMoreIsGeneratedOrNothingDiffers) {

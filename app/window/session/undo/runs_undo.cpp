@@ -35,13 +35,13 @@ void RunsUndo::requestChanged() {
   const bool text = now.prompt != before.prompt || now.prompt_text != before.prompt_text || now.prompt_ids != before.prompt_ids;
   if (m_undoing || (!text && now.lanes == before.lanes)) return;
   m_place.reset();
-  const int looked_at = m_model.workspace.selection().lane;
+  const viz::Selection& looked_at = m_model.workspace.selection();
   if (text || m_model.hand.followingText())
     m_model.undo.now().push(new TextEdit(m_model.controller, m_undoing, before, now));
   else
-    m_model.undo.now().push(
-        named(new LanesEdit(m_model.controller, m_undoing, {before.lanes, before.n_generate}, {now.lanes, now.n_generate},
-                            {m_model.runs.adoptingBatch(), controller.drag(), m_model.workspace.stale(), looked_at})));
+    m_model.undo.now().push(named(
+        new LanesEdit(m_model.controller, m_model.difference, m_undoing, {before.lanes, before.n_generate}, {now.lanes, now.n_generate},
+                      {m_model.runs.adoptingBatch(), controller.drag(), m_model.workspace.stale(), looked_at.lane, looked_at.step})));
 }
 
 void RunsUndo::undo() { travel(true); }

@@ -10,6 +10,7 @@
 #include <QElapsedTimer>
 #include <QUndoCommand>
 
+#include "app/window/session/first_difference.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/undo/step_words.h"
 #include "viz/reduce/compare.h"
@@ -33,14 +34,16 @@ class LanesEdit : public RunsStep {
     int drag = 0;             // SessionController::drag()
     bool unanswered = false;  // the effect of the edit before it was not shown yet
     int looked_at = 0;        // run
+    std::optional<int> step;  // at which it was looked at
   };
   struct Runs {
     std::vector<LaneSpec> lanes;
     int n_generate = 0;
   };
   /// takingBack: true while this changes the request itself.
-  LanesEdit(SessionController& controller, bool& takingBack, Runs before, Runs after, Occasion occasion)
+  LanesEdit(SessionController& controller, FirstDifference& difference, bool& takingBack, Runs before, Runs after, Occasion occasion)
       : m_controller(controller),
+        m_difference(difference),
         m_taking_back(takingBack),
         m_before(std::move(before.lanes)),
         m_after(std::move(after.lanes)),
@@ -52,9 +55,12 @@ class LanesEdit : public RunsStep {
   }
   /// Of tokens, in a run that it adds or changes.
   bool byHand() const { return m_after.size() > m_before.size() ? handEditOf(m_after.back()) != nullptr : changesHand(); }
-  void undo() override { apply(m_before, m_generate_after, m_generate_before); }
+  void undo() override {
+    m_step_after = m_difference.step();
+    apply(m_before, m_generate_after, m_generate_before, m_occasion.step);
+  }
   void redo() override {
-    if (m_applied) apply(m_after, m_generate_before, m_generate_after);  // the first time it has been done already
+    if (m_applied) apply(m_after, m_generate_before, m_generate_after, m_step_after);  // the first time it has been done already
     m_applied = true;
   }
   QString words(const Snapshot& snapshot, bool back) const override {
@@ -97,13 +103,14 @@ class LanesEdit : public RunsStep {
     m_generate_after = next.m_generate_after;
   }
   /// The step that an edit asked for, to show its effect, goes with it; what was generated since then stays.
-  void apply(const std::vector<LaneSpec>& lanes, int generate_from, int generate_to) {
+  void apply(const std::vector<LaneSpec>& lanes, int generate_from, int generate_to, std::optional<int> step) {
     RunRequest request = m_controller.request();
     request.lanes = lanes;
     if (request.n_generate == generate_from) request.n_generate = generate_to;
     const bool outer = std::exchange(m_taking_back, true);
     m_controller.replaceRequest(request);
     m_taking_back = outer;
+    m_difference.takeBack(step);
   }
   /// The only lane that differs; -1 if there are none or several.
   static int editedLane(const std::vector<LaneSpec>& a, const std::vector<LaneSpec>& b) {
@@ -127,10 +134,12 @@ class LanesEdit : public RunsStep {
   }
 
   SessionController& m_controller;
+  FirstDifference& m_difference;
   bool& m_taking_back;
   std::vector<LaneSpec> m_before, m_after;
   int m_generate_before, m_generate_after;
   Occasion m_occasion;
+  std::optional<int> m_step_after;  // at which it was looked at when it was taken back
   bool m_applied = false;
   QElapsedTimer m_age;
 };
