@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "snapshot/fates.h"
 #include "snapshot/held_bytes.h"
 #include "viz/reduce/slot.h"
 #include "viz/reduce/text.h"
@@ -104,6 +105,67 @@ TEST_F(CutOnce, TheSelectionOfAnEarlierStepStillExplains) {
   EXPECT_EQ(steps[1].lines[0], "its score: 0.300  ·  highest that went, slot 4 «t4»: 0.300");
   EXPECT_EQ(steps[1].lines[1], "of equal scores the lower position stays");
   EXPECT_EQ(steps[1].lines[2], "tokens 3 to 4 have this very score: a maximum over neighbours");
+}
+
+/// A merger that joins neighbours by their keys does not ask who ranks where: a score above others that stayed explains nothing.
+TEST_F(CutOnce, WhatWasJoinedToNeighboursSaysWhichAndNotItsRank) {
+  for (int t = 7; t < 9; ++t) snapshot_.tokens.push_back({t, "t" + std::to_string(t)});
+  auto prompt = std::make_shared<StepRecord>(*lane_.steps[0]);
+  auto next = std::make_shared<StepRecord>(*lane_.steps[1]);
+  prompt->position = 7, next->position = 8;
+  HeadRecord& head = prompt->heads[0];
+  head.pos = {0, 1, 3, 5, 7};
+  head.n_slots = 5;
+  head.score = {kNotAvailable, 0.9, 0.5, 0.2, kNotAvailable};
+  head.cutoff = 0.2;
+  head.merge_theta = 0.625;
+  const auto merged = [](int pos, double score) {
+    Event event = gone(pos, score);
+    event.kind = Event::Kind::merge;
+    event.into = 3;
+    return event;
+  };
+  head.events = {merged(2, 0.4), merged(4, 0.3), merged(6, 0.25)};
+  next->heads[0].pos = {0, 1, 3, 5, 7, 8};
+  next->heads[0].n_slots = 6;
+  lane_.steps = {prompt, next};
+  lane_.fates = std::make_shared<const LaneFates>(derive_fates(lane_.steps, 1));
+  pick_.record = lane_.steps[1].get();
+  pick_.values = &pick_.record->heads[0];
+  const auto all = [](const std::vector<WhyStep>& steps) {
+    std::string out;
+    for (const WhyStep& step : steps) {
+      out += step.title + "\n";
+      for (const std::string& line : step.lines) out += line + "\n";
+    }
+    return out;
+  };
+  const std::string went = all(why_steps(snapshot_, pick_, why_of(pick_, 4)));
+  EXPECT_NE(went.find("score 0.300, rank 4 of 6: not kept by rank, so its key decides where it goes\n"), std::string::npos) << went;
+  EXPECT_NE(went.find("It is one of 4 neighbours joined by their keys, from 2 to 6: they become slot 3 «t3»\n"
+                      "each key's cosine to that of slot 6, the last of them, is above 0.625\n"
+                      "slot 3 «t3» got most attention of them and stands for all: score 0.500\n"),
+            std::string::npos)
+      << went;
+  EXPECT_EQ(went.find("place"), std::string::npos) << went;
+  EXPECT_EQ(went.find("lowest kept"), std::string::npos) << went;
+  EXPECT_EQ(verdict_text(pick_, 4), "merged into slot 3 in step 0, of a set of 4 neighbours, cosine of keys > 0.625");
+  EXPECT_EQ(verdict_text(pick_, 3), "stays: the most attended of a set of 4 neighbours, cosine of keys > 0.625");
+  EXPECT_EQ(verdict_text(pick_, 1), "stays: rank 1 of 6");
+  EXPECT_EQ(verdict_text(pick_, 5), "stays: no neighbour's key is alike, cosine > 0.625; rank 6 of 6");
+  const std::string kept = all(why_kept_steps(snapshot_, pick_, 5));
+  EXPECT_NE(kept.find("It stays: no neighbour's key is alike"), std::string::npos) << kept;
+  EXPECT_EQ(kept.find("highest that went"), std::string::npos) << kept;
+  EXPECT_EQ(
+      why_sentence(snapshot_, pick_, 4).answer,
+      "It was merged into «t3» in step 0 of layer 0, head 0: it is one of 4 neighbours that were joined by their keys, and «t3» got most attention "
+      "of them.");
+  EXPECT_EQ(why_sentence(snapshot_, pick_, 5).answer, "In layer 0, head 0 no neighbour's key was alike enough to join it.");
+
+  auto by_distance = std::make_shared<StepRecord>(*prompt);  // each went to its own nearest key
+  for (Event& event : by_distance->heads[0].events) event.cos = 0.75;
+  lane_.steps[0] = by_distance;
+  EXPECT_NE(all(why_steps(snapshot_, pick_, why_of(pick_, 4))).find("rank 4 of 6 for 3 places"), std::string::npos);
 }
 
 TEST_F(CutOnce, WhatWasProtectedHasNoRank) {

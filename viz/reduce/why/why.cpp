@@ -9,6 +9,7 @@
 #include "viz/draw/format.h"
 #include "viz/reduce/text.h"
 #include "viz/reduce/why/why_kept.h"
+#include "viz/reduce/why/why_sets.h"
 
 namespace kvscope::viz {
 
@@ -45,14 +46,17 @@ std::string sum_text(const std::vector<std::size_t>& order, Term term) {
   return out;
 }
 
-WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
+WhyStep had_to_go(const Snapshot& snapshot, const Why& why, const KeySet& set) {
   WhyStep step;
   step.title = why.event.by_hand ? fmt::format("Removed by hand: {} slots before, budget {}", format_count(why.slots_before),
                                                why.budget >= 0 ? format_count(why.budget) : std::string("none"))
                : why.budget >= 0
                    ? fmt::format("Over budget: {} slots, {} allowed", format_count(why.slots_before), format_count(why.budget))
                    : fmt::format("Removed: {} slots before this step's compression", format_count(why.slots_before));
-  if (std::isfinite(why.event.score)) {
+  if (set.n > 0 && why.rank > 0) {
+    step.lines.push_back(fmt::format("score {}, rank {} of {}: not kept by rank, so its key decides where it goes",
+                                     format_number(why.event.score), format_count(why.rank), format_count(why.n_ranked)));
+  } else if (std::isfinite(why.event.score)) {
     const auto [score, next] = told_apart(why.event.score, why.next_score);
     std::string line = why.rank == why.n_ranked ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), score)
                                                 : fmt::format("score {}, {}", score, rank_of_places(why.rank, why.n_ranked, why.places));
@@ -79,7 +83,8 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why) {
   return step;
 }
 
-WhyStep where_to(const Snapshot& snapshot, const Why& why) {
+WhyStep where_to(const Snapshot& snapshot, const Why& why, const KeySet& set) {
+  if (set.n > 0) return key_set_step(snapshot, set);
   WhyStep step;
   const bool merged = why.event.kind == Event::Kind::merge;
   const std::string cos = fixed(why.event.cos, 3);
@@ -200,9 +205,10 @@ WhyStep state_step(const HeadPick& pick) {
 
 std::vector<WhyStep> what_happened(const Snapshot& snapshot, const HeadPick& pick, const Why& why) {
   std::vector<WhyStep> out;
-  out.push_back(had_to_go(snapshot, why));
+  const KeySet set = key_set_of(pick, why);
+  out.push_back(had_to_go(snapshot, why, set));
   if (const std::string share = share_text(*pick.run, why.budget); !share.empty() && !why.event.by_hand) out.back().lines.push_back(share);
-  out.push_back(where_to(snapshot, why));
+  out.push_back(where_to(snapshot, why, set));
   if (why.event.kind == Event::Kind::evict) {
     if (!why.event.spread.empty()) {
       WhyStep spread;

@@ -10,6 +10,7 @@
 #include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
+#include "viz/reduce/why/why_sets.h"
 
 namespace kvscope::viz {
 
@@ -49,7 +50,14 @@ HeadPick counterpart(const Snapshot& snapshot, const HeadPick& pick, int lane) {
   return out;
 }
 
-std::string place_text(const WhyKept& kept) {
+std::string place_text(const HeadPick& pick, const WhyKept& kept, int pos) {
+  const HeadRecord& head = pick.run->steps[static_cast<std::size_t>(kept.step)]->heads[static_cast<std::size_t>(pick.head)];
+  if (joins_key_sets(head)) {
+    const KeptOfSets of = kept_of_sets(head, pos);
+    if (of.set.n > 0) return "the most attended " + key_set_text(of.set);
+    const std::string rank = fmt::format("rank {} of {}", format_count(kept.rank), format_count(kept.n_ranked));
+    return of.by_rank ? rank : fmt::format("no neighbour's key is alike, cosine > {}; {}", format_number(head.merge_theta), rank);
+  }
   return fmt::format("{}, cut-off {}", rank_of_places(kept.rank, kept.n_ranked, kept.places), format_number(kept.cutoff));
 }
 
@@ -64,7 +72,7 @@ WhyStep selection_step(const LaneSnapshot& run, const WhyKept& kept) {
   return step;
 }
 
-WhyStep rank_step(const Snapshot& snapshot, const WhyKept& kept) {
+WhyStep rank_step(const Snapshot& snapshot, const HeadPick& pick, const WhyKept& kept, int pos) {
   WhyStep step;
   if (!std::isfinite(kept.score)) {
     step.title = kept.figures ? fmt::format("It stays: of step {} only figures are kept, its rank is not among them", kept.step)
@@ -72,9 +80,13 @@ WhyStep rank_step(const Snapshot& snapshot, const WhyKept& kept) {
                                            : fmt::format("It was protected ({}) and not ranked", kept.protection);
     return step;
   }
-  step.title = fmt::format("It stays: {}", place_text(kept));
+  step.title = fmt::format("It stays: {}", place_text(pick, kept, pos));
   const auto [own, gone] = told_apart(kept.score, kept.gone_score);
   std::string line = fmt::format("its score: {}", own);
+  if (joins_key_sets(pick.run->steps[static_cast<std::size_t>(kept.step)]->heads[static_cast<std::size_t>(pick.head)])) {
+    step.lines.push_back(std::move(line));  // who went did not go by rank
+    return step;
+  }
   if (kept.gone >= 0) line += fmt::format("  ·  highest that went, {}: {}", slot_name(snapshot, kept.gone), gone);
   step.lines.push_back(std::move(line));
   if (kept.gone >= 0 && kept.gone_score == kept.score) step.lines.emplace_back(kEqualScores);
@@ -168,6 +180,7 @@ std::string verdict_text(const HeadPick& pick, int token) {
     const std::string how =
         why.event.kind == Event::Kind::merge ? fmt::format("merged into slot {}", why.event.into) : std::string("evicted");
     if (why.event.by_hand) return fmt::format("{} by hand in step {}", how, why.step);
+    if (const KeySet set = key_set_of(pick, why); set.n > 0) return fmt::format("{} in step {}, {}", how, why.step, key_set_text(set));
     if (why.rank < 0) return fmt::format("{} in step {}, without a score", how, why.step);
     return fmt::format("{} in step {}: {}, cut-off {}", how, why.step, rank_of_places(why.rank, why.n_ranked, why.places),
                        format_number(why.next_score));
@@ -176,7 +189,7 @@ std::string verdict_text(const HeadPick& pick, int token) {
   const WhyKept kept = why_kept(pick, slot.pos);
   if (kept.step < 0) return "stays: nothing had to go";
   if (kept.newer) return fmt::format("stays: newer than the last selection, in step {}", kept.step);
-  if (std::isfinite(kept.score)) return "stays: " + place_text(kept);
+  if (std::isfinite(kept.score)) return "stays: " + place_text(pick, kept, slot.pos);
   return kept.protection.empty() ? std::string("stays") : fmt::format("stays: protected ({})", kept.protection);
 }
 
@@ -208,7 +221,7 @@ std::vector<WhyStep> why_kept_steps(const Snapshot& snapshot, const HeadPick& pi
     step.title = fmt::format("It came in after that: new slots stay until the next selection");
     out.push_back(std::move(step));
   } else {
-    out.push_back(rank_step(snapshot, kept));
+    out.push_back(rank_step(snapshot, pick, kept, pos));
     if (std::isfinite(kept.score))
       for (std::string& line : score_lines(*pick.run, kept.step, pick.head, pos)) out.back().lines.push_back(std::move(line));
   }

@@ -5,6 +5,7 @@
 
 #include "viz/draw/format.h"
 #include "viz/reduce/why/why_kept.h"
+#include "viz/reduce/why/why_sets.h"
 
 namespace kvscope::viz {
 
@@ -15,8 +16,15 @@ std::string place_of_score(int rank, int n_ranked, int places) {
                      format_count(places));
 }
 
-std::string gone_because(const Why& why) {
+std::string stands_for(const KeySet& set) {
+  return fmt::format("it got most attention of {} neighbours that were joined by their keys, and stands for all", format_count(set.n));
+}
+
+std::string gone_because(const Snapshot& snapshot, const HeadPick& pick, const Why& why) {
   if (why.event.by_hand) return "that was done by hand";
+  if (const KeySet set = key_set_of(pick, why); set.n > 0)
+    return fmt::format("it is one of {} neighbours that were joined by their keys, and {} got most attention of them", format_count(set.n),
+                       quoted(token_text(snapshot, set.into)));
   if (why.rank >= 0) return place_of_score(why.rank, why.n_ranked, why.places);
   if (why.protected_sinks > 0 || why.protected_recent > 0)
     return fmt::format("it was none of the first {} and none of the newest {}", format_count(why.protected_sinks),
@@ -32,6 +40,13 @@ std::string kept_because(const HeadPick& pick, int token) {
   if (kept.step < 0) return "nothing had to go yet";
   if (kept.newer) return fmt::format("it came after the last selection, that of step {}", kept.step);
   if (!kept.protection.empty()) return fmt::format("the policy may not remove it ({})", kept.protection);
+  const HeadRecord& head = pick.run->steps[static_cast<std::size_t>(kept.step)]->heads[static_cast<std::size_t>(pick.head)];
+  if (joins_key_sets(head) && std::isfinite(kept.score)) {
+    const KeptOfSets of = kept_of_sets(head, token);
+    if (of.set.n > 0) return stands_for(of.set);
+    if (!of.by_rank) return "no neighbour's key was alike enough to join it";
+    return fmt::format("by its score it was number {} of {}", format_count(kept.rank), format_count(kept.n_ranked));
+  }
   if (std::isfinite(kept.score)) return fmt::format("in step {} {}", kept.step, place_of_score(kept.rank, kept.n_ranked, kept.places));
   return "the policy chose without a score";
 }
@@ -52,7 +67,7 @@ Reason why_sentence(const Snapshot& snapshot, const HeadPick& pick, int token, c
   const std::string how = why.event.kind == Event::Kind::merge ? fmt::format("It was merged into {} in step {} of {}",
                                                                              quoted(token_text(snapshot, why.event.into)), why.step, where)
                                                                : fmt::format("It left {} in step {}", where, why.step);
-  return {gone, fmt::format("{}: {}.", how, gone_because(why))};
+  return {gone, fmt::format("{}: {}.", how, gone_because(snapshot, pick, why))};
 }
 
 }  // namespace kvscope::viz
