@@ -184,8 +184,8 @@ void add_heads(CLI::App& app, Arguments& a) {
 
 void add_tokens(CLI::App& app, Arguments& a) {
   app.add_option("--model", a.model, "folder with tokenizer.json or tokenizer.model; default: the embedded model")->type_name("FOLDER");
-  app.add_option("--text", a.prompt, "the text")->type_name("TEXT");
-  app.add_option("--text-file", a.prompt_file, "file with the text")->type_name("FILE");
+  app.add_option("--prompt,--text", a.prompt, "the text")->type_name("TEXT");
+  app.add_option("--prompt-file,--text-file", a.prompt_file, "file with the text")->type_name("FILE");
   add_chat(app, a, "text");
   app.add_flag("--special-tokens", a.special_names,
                "names of special tokens (<|end|>) in the text are those tokens; default: text like any other");
@@ -276,7 +276,7 @@ void resolve(const CLI::App& command, Arguments& a, const Words& w) {
     a.lanes = parse_lane_specs(a.lane_texts);
   }
   if (a.command == Command::tokens && a.prompt.has_value() == a.prompt_file.has_value())
-    throw UsageError(fmt::format("tokens: expected exactly one of --text, --text-file, got {}", a.prompt ? "both" : "none"));
+    throw UsageError(fmt::format("tokens: expected exactly one of --prompt, --prompt-file, got {}", a.prompt ? "both" : "none"));
   if (a.command == Command::serve && !a.stdio)
     throw UsageError("serve: expected --stdio, got nothing; there is no other way to talk to it");
   a.prompt_mode = w.prompt_mode == "stream" ? PromptMode::stream : PromptMode::prefill;

@@ -93,7 +93,7 @@ int tokens(const Arguments& a) {
   const std::string folder = a.model.empty() ? embedded_model() : a.model;
   const TokenizerFile file = open_tokenizer_file(folder);
   if (!file.tokenizer) throw UsageError(fmt::format("tokens: {} has no tokenizer.json or tokenizer.model", folder));
-  const std::string where = a.prompt ? "--text" : *a.prompt_file;
+  const std::string where = a.prompt ? "--prompt" : *a.prompt_file;
   std::string text = a.prompt ? *a.prompt : read_text(*a.prompt_file, kMaxTokensBytes);
   if (file.tokenizer->takes_whole_texts() && text.size() > kMaxWholeBytes)
     throw Error(

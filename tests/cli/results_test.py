@@ -375,7 +375,7 @@ class Run(CliTest):
             for command in (["run", "--prompt-file", path], ["run", "--prompt", "Tom", "--follow", path], ["tokens", "--text-file", path], ["needle", "--text", path],
                             ["ppl", "--text", path], ["heads", "--text", path]):
                 self.refuses(1, command, f"{path}: expected text in UTF-8, got", where)
-        self.refuses(1, ["tokens", "--text", b"caf\xe9"], "--text: expected text in UTF-8, got the byte 0xe9 at byte 3")
+        self.refuses(1, ["tokens", "--prompt", b"caf\xe9"], "--prompt: expected text in UTF-8, got the byte 0xe9 at byte 3")
 
     def test_an_empty_text_to_follow_is_refused(self):
         self.refuses(2, ["run", "--prompt", "Tom", "--follow", self.write("empty.txt", "")], "--follow: ", "empty.txt: expected at least one token, got none")

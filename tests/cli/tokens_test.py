@@ -28,6 +28,15 @@ class Tokens(CliTest):
         self.assertEqual("".join(case["text"][t["begin"]:t["end"]] for t in result["tokens"]), case["text"])
         self.assertEqual((result["first_id"], result["bytes"]), (0, len(case["text"])))
 
+    def test_a_text_is_named_as_other_commands_name_it(self):
+        self.vocabulary("byte_words")
+        expected = self.tokens("--text", "don't")
+        self.assertEqual(self.tokens("--prompt", "don't"), expected)
+        for option in ("--prompt-file", "--text-file"):
+            self.assertEqual(self.tokens(option, self.write("text.txt", "don't")), expected)
+        listed = self.succeeds("tokens", "--help")
+        self.assertLess(listed.index("--prompt-file"), listed.index("--text-file"))
+
     def test_names_of_special_tokens_are_text_unless_asked(self):
         self.vocabulary("byte_words")
         self.assertNotIn(1, [t["id"] for t in self.tokens("--text", "<|end|>")["tokens"]])
@@ -126,7 +135,7 @@ class Tokens(CliTest):
         self.assertEqual([r["kl"] for r in got["lanes"]], [r["kl"] for r in given["lanes"]])
 
     def test_needs_one_text_and_a_tokenizer(self):
-        self.refuses(2, ["tokens"], "expected exactly one of --text, --text-file, got none")
+        self.refuses(2, ["tokens"], "expected exactly one of --prompt, --prompt-file, got none")
         self.refuses(2, ["tokens", "--model", TINY, "--text", "x"], "no tokenizer.json or tokenizer.model")
 
 
