@@ -74,6 +74,7 @@ class SweepTexts(CliTest):
                 self.assertEqual(float(row[column]), band["kl"][key])
             self.assertEqual(row["better"], "" if band["better"] is None else str(band["better"]))
         table = self.succeeds("sweep", "--texts", self.path("texts.jsonl"), *RUNS, "--seeds", "2", "--table").splitlines()
+        self.assertRegex(table[0], r"^run +n +slots +KL +NLL +top-1 same ", "as run and the window name it")
         self.assertEqual(len(table), 1 + len(specs))
         band = got["bands"][-1]
         self.assertIn(f"better on {band['better']} of 6, worse on {band['worse']}", table[-1])

@@ -126,7 +126,7 @@ std::string sweep_table(const SweepPlan& plan, const std::vector<SweepResult>& r
   const std::vector<SweepBand> bands = bands_of(plan, results);
   const std::vector<SweepHeads> heads = heads_of(plan, results);
   const bool scored = !plan.texts()[0].answers.empty();
-  std::vector<std::vector<std::string>> rows = {{"run", "n", "slots", "KL", "NLL", "same choice"}};
+  std::vector<std::vector<std::string>> rows = {{"run", "n", "slots", "KL", "NLL", "top-1 same"}};
   if (scored) rows[0].insert(rows[0].end(), {"answers", "kept in heads"});
   rows[0].emplace_back("beside the first policy");
   const auto ranged = [](const Statistics& s, std::string (*text)(double)) {
