@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <unistd.h>
 
@@ -136,6 +137,7 @@ std::string steps_that_count(const Snapshot& snapshot) {
 
 std::string summary_table(const Snapshot& snapshot) {
   std::vector<std::vector<std::string>> rows = {{"policy", "run", "slots", "KV bytes", "mean KL", "top-1 same", "nll", "tokens/s"}};
+  std::set<std::string> speeds;
   bool parted = false;
   std::string read;
   for (const LaneSnapshot& lane : snapshot.lanes) {
@@ -145,11 +147,19 @@ std::string summary_table(const Snapshot& snapshot) {
       read += fmt::format("{}: a step reads {} of its keys and values, bounds of pages included\n", lane.spec, format_bytes(f.read.mean()));
     rows.push_back({lane.policy, lane.spec, format_mean(f.slots), format_bytes(f.bytes), format_number(f.kl.mean()),
                     format_percent(f.top1_share()), format_number(f.nll.mean()), format_number(f.tokens_per_s())});
+    speeds.insert(rows.back().back());
+  }
+  std::string head;
+  if (speeds.size() == 1) {  // the time of a step is that of all runs in it: of the computation, not of a policy
+    for (std::vector<std::string>& row : rows) row.pop_back();
+    if (*speeds.begin() != kNotAvailableText)
+      head = fmt::format("{} tokens/s{}\n", *speeds.begin(),
+                         snapshot.lanes.size() > 1 ? " in each run: all of them take a step together" : "");
   }
   std::string warnings;
   for (const LaneSnapshot& lane : snapshot.lanes)
     for (const LaneWarning& w : lane.warnings) warnings += fmt::format("{}: {}\n", lane.spec, text_of(w));
-  return aligned(rows, 2) + read + warnings +
+  return head + aligned(rows, 2) + read + warnings +
          fmt::format("{}{}\n", steps_that_count(snapshot),
                      parted ? "; KL and top-1 same: only before a run's text parts from the full cache's" : "");
 }

@@ -291,8 +291,9 @@ class Run(CliTest):
         self.assertIn("--- full\nOnce upon a time", text)
         self.assertIn("--- local:slots=4\nOnce upon a time", text)
         self.assertEqual(text.splitlines()[-1], "means over the steps after the prompt")
+        self.assertRegex(text.splitlines()[-5], r"^[0-9.]+ tokens/s in each run: all of them take a step together$", "once, it is not a policy's")
         rows = [x.split() for x in text.splitlines()[-4:-1]]
-        self.assertEqual(rows[0], "policy run slots KV bytes mean KL top-1 same nll tokens/s".split())
+        self.assertEqual(rows[0], "policy run slots KV bytes mean KL top-1 same nll".split())
         self.assertEqual([r[0] for r in rows[1:]], ["full", "local"])
         self.assertEqual(rows[2][2], "4", "slots of the local lane")
 
@@ -335,6 +336,7 @@ class Run(CliTest):
                 del lane["tokens_per_s"]
         self.assertEqual(stored, computed)
         self.assertIn("--- local:slots=4\nOnce upon a time", self.succeeds("run", self.path("t.json")))
+        self.assertNotIn("tokens/s", self.succeeds("run", self.path("t.json")), "n/a of every run says nothing")
         stored = self.path("t.json")
         for option in (["--prompt", "x"], ["--lane", "h2o:slots=3"], ["--model", TINY], ["--seed", "5"], ["--temperature", "3"], ["--chat"], ["--precision", "f64"],
                        ["--generate", "2"], ["--follow", "self"], ["--prompt-mode", "stream"], ["--what-if", "evict=1,step=0"], ["--budget", "slots=3"],
