@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
 #include "arch/chat_files.h"
@@ -91,6 +92,12 @@ std::string chat_arguments(const std::vector<std::string>& given) {
     out[name] = parsed.is_discarded() ? nlohmann::ordered_json(value) : parsed;
   }
   return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+void say_merges_are_not_repeated(const std::string& path, const std::vector<std::string>& merging) {
+  if (!merging.empty())
+    note(fmt::format("{}: {} merged tokens; a file of kept tokens does not have how, so what repeats it evicts them and has other figures",
+                     path, fmt::join(merging, ", ")));
 }
 
 ChatInput as_chat(const Arguments& a, const std::string& folder, const std::string& text) {
@@ -205,7 +212,14 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model, int* n_ques
   }
   if ((a.prompt || a.prompt_file) && request.prompt.empty())
     throw UsageError(fmt::format("{}: expected a text, got an empty one", a.prompt ? "--prompt" : *a.prompt_file));
-  if (a.kept) take_kept(request, read_kept_file(*a.kept), model.config.vocab_size);
+  if (a.kept) {
+    const KeptFile kept = read_kept_file(*a.kept);
+    std::vector<std::string> merging;
+    for (const KeptFile::Run& run : kept.runs)
+      if (run.n_merges > 0) merging.push_back(run.name);
+    say_merges_are_not_repeated(*a.kept, merging);
+    take_kept(request, kept, model.config.vocab_size);
+  }
   request.mode = a.prompt_mode;
   request.follow = a.follow;
   if (a.follow == Follow::file) {

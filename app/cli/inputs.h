@@ -56,6 +56,9 @@ std::vector<int> parse_ids(const std::string& text, int vocab_size);
 /// Token ids of a JSON file: a list, or an object with the list under "tokens". Throws UsageError, or Error if it cannot be read.
 std::vector<int> read_ids(const std::string& path, int vocab_size);
 
+/// A line on stderr where runs of a file of kept tokens merged some.
+void say_merges_are_not_repeated(const std::string& path, const std::vector<std::string>& merging);
+
 /// What the session is asked for. n_question: tokens of --question at the end of the prompt. Throws Error or UsageError.
 RunRequest make_request(const Arguments& arguments, const ModelFiles& model, int* n_question = nullptr);
 

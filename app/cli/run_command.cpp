@@ -225,6 +225,7 @@ int trace(const Arguments& a) {
   if (!a.out_kept.empty()) {
     const Interrupt::Critical writing;
     write_atomically(a.out_kept, kept.text(result.snapshot));
+    say_merges_are_not_repeated(a.out_kept, kept.merging(result.snapshot));
   }
   if (to_stdout) {
     stream->finish(result.snapshot, [](std::string_view piece) { print(piece); });

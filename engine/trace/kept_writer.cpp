@@ -113,6 +113,14 @@ std::string KeptWriter::text(const Snapshot& s) const {
   return json.end_array().end_object().take() + '\n';
 }
 
+std::vector<std::string> KeptWriter::merging(const Snapshot& s) const {
+  std::vector<std::string> out;
+  const auto merges = [](const Step& step) { return std::ranges::any_of(step.heads, [](const Head& h) { return !h.merged.empty(); }); };
+  for (std::size_t l = 1; l < std::min(s.lanes.size(), lanes_.size()); ++l)
+    if (std::ranges::any_of(lanes_[l], merges)) out.push_back(name_of(s.lanes[l]));
+  return out;
+}
+
 std::string KeptWriter::text_of(const Snapshot& snapshot) {
   KeptWriter writer;
   for (std::size_t l = 0; l < snapshot.lanes.size(); ++l)

@@ -18,6 +18,8 @@ class KeptWriter final : public RecordSink {
   void take(int lane, const StepRecord& step) override;
   /// Of the run whose records were all taken. The full cache is not in it.
   std::string text(const Snapshot& snapshot) const;
+  /// Names of the runs in it that merged tokens, which whoever reads the file does not repeat.
+  std::vector<std::string> merging(const Snapshot& snapshot) const;
   /// Of a snapshot that has its records.
   static std::string text_of(const Snapshot& snapshot);
 

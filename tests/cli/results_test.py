@@ -422,6 +422,18 @@ class Kept(CliTest):
             for a, b in zip(ours["steps"], given["steps"]):
                 self.assertEqual([[slot[0] for slot in h["slots"]] for h in a["heads"]], [[slot[0] for slot in h["slots"]] for h in b["heads"]])
 
+    def test_that_merges_are_not_repeated_is_said_where_it_is_written_and_where_it_is_read(self):
+        model = TRACE[TRACE.index("--model"):TRACE.index("--model") + 2]
+        told = "does not have how, so what repeats it evicts them and has other figures"
+        kept = self.path("k.json")
+        write = [*TRACE, "--lane", "h2o:slots=5", "--generate", "3", "--out", self.path("t.json"), "--out-kept", kept, "--quiet"]
+        for merging in (["--lane", "zeromerge:slots=6"], []):
+            for command in ([*write, *merging], ["run", *model, "--kept", kept, "--quiet"]):
+                lines = [line for line in cli(*command).stderr.splitlines() if told in line]
+                self.assertEqual(len(lines), 1 if merging else 0, command)
+                if merging:
+                    self.assertIn(f"{kept}: zeromerge:slots=6 merged tokens", lines[0])
+
     def test_what_does_not_fit_is_refused_in_a_sentence(self):
         kept = self.written()
         model = TRACE[TRACE.index("--model"):TRACE.index("--model") + 2]
