@@ -328,9 +328,11 @@ TEST_F(CompareTest, PointingAtATokenListsItsFateInEveryRunHoweverManyThereAre) {
 }
 
 TEST_F(CompareTest, AListOfRunsThatIsCutSaysHowManyAreLeftOut) {
-  while (snapshot.lanes.size() < 8) snapshot.lanes.push_back(snapshot.lanes[1 + snapshot.lanes.size() % 3]);
+  constexpr int kRuns = 8;
+  while (std::ssize(snapshot.lanes) < kRuns) snapshot.lanes.push_back(snapshot.lanes[1 + snapshot.lanes.size() % 3]);
   canvas.frame.selection.tokens = TokenRange{40, 40};
-  canvas.frame.selection.lane = 7;
+  canvas.frame.selection.lane = kRuns - 1;
+  canvas.frame.size.x = 1000;  // one column
   int cut = 0;
   for (float height = 600; height < 1100; height += 10) {
     canvas.frame.size.y = height;
@@ -338,14 +340,39 @@ TEST_F(CompareTest, AListOfRunsThatIsCutSaysHowManyAreLeftOut) {
     if (find_mark(*view, "difference.strip", "D KeepKV | C H2O") == nullptr && count_marks(*view, "token.count") == 0) continue;
     const int listed = count_marks(*view, "token.count");
     const Mark* more = find_mark(*view, "token.more", "runs");
-    EXPECT_EQ(more != nullptr, listed < 8) << height;
+    EXPECT_EQ(more != nullptr, listed < kRuns) << height;
     if (more == nullptr) continue;
     ++cut;
-    EXPECT_EQ(find_mark(*view, "token.count", "lane 7") != nullptr, listed > 0) << "one of the two that are compared";
-    EXPECT_EQ(more->value, fmt::format("+ {} more: point at a run", 8 - listed));
+    EXPECT_EQ(find_mark(*view, "token.count", fmt::format("lane {}", kRuns - 1)) != nullptr, listed > 0)
+        << "one of the two that are compared";
+    EXPECT_EQ(more->value, fmt::format("+ {} more: point at a run", kRuns - listed));
     EXPECT_LE(more->max.y, height);
   }
   EXPECT_GT(cut, 0) << "else the test has not seen the case";
+}
+
+TEST_F(CompareTest, AListOfRunsTakesAColumnMoreBeforeItIsCut) {
+  while (snapshot.lanes.size() < 8) snapshot.lanes.push_back(snapshot.lanes[1 + snapshot.lanes.size() % 3]);
+  canvas.frame.selection.tokens = TokenRange{40, 40};
+  int n_beside = 0;
+  for (float height = 700; height < 1100; height += 10) {
+    canvas.frame.size = {1600, height};
+    canvas.draw(*view);
+    if (count_marks(*view, "token.count") == 0) continue;
+    EXPECT_EQ(count_marks(*view, "token.count"), 8) << height;
+    EXPECT_EQ(count_marks(*view, "token.more"), 0) << height;
+    std::vector<const Mark*> all;
+    for (const Mark& m : view->marks())
+      if (m.kind == "token.count") all.push_back(&m);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_LE(all[i]->max.y, height);
+      EXPECT_LE(all[i]->max.x, 1600);
+      for (std::size_t k = 0; k < i; ++k)
+        EXPECT_TRUE(all[k]->max.y <= all[i]->min.y + 0.5f || all[k]->max.x <= all[i]->min.x) << height << ": " << all[i]->label;
+    }
+    n_beside += all.back()->min.x > all.front()->min.x;
+  }
+  EXPECT_GT(n_beside, 0) << "else the test has not seen the case";
 }
 
 TEST_F(CompareTest, APictureOffersNoRunToBeRemoved) {

@@ -14,6 +14,7 @@ namespace kvscope::viz {
 namespace {
 
 constexpr float kCountsWidth = 150, kTokenWidth = 400;
+constexpr float kCountsOfRun = 250;  // from which a run's line says when, too
 
 StripScale difference_scale(float token_px, int n_layers, int n_kv_heads, float height) {
   using Rows = StripScale::Rows;
@@ -73,9 +74,9 @@ void draw_counts(Painter& p, Rect area, const DifferenceScene& scene, bool share
   p.mark("legend", "balance", bar, "share of heads in a bin");
 }
 
-/// Which of n runs have a line in their order, the two that are compared before all others; less than all: one line more says so.
-std::vector<std::size_t> runs_listed(float height, float line, std::size_t n, const DifferenceScene& scene) {
-  const auto fit = static_cast<std::size_t>(std::max(0.0f, std::floor((height + 1) / line)));
+/// Which of n runs have one of `fit` lines in their order, the two that are compared before all others; less than all: one line more says
+/// so.
+std::vector<std::size_t> runs_listed(std::size_t fit, std::size_t n, const DifferenceScene& scene) {
   const std::size_t room = fit >= n ? n : fit > 0 ? fit - 1 : 0;
   std::vector<std::size_t> runs(n);
   std::iota(runs.begin(), runs.end(), std::size_t{0});
@@ -86,7 +87,31 @@ std::vector<std::size_t> runs_listed(float height, float line, std::size_t n, co
   return runs;
 }
 
-/// One token in every run: heads with its own slot, and those where it lives on merged.
+/// Heads of one run with the token's own slot, and those where it lives on merged.
+void draw_token_count(Painter& p, const Rect& r, std::size_t lane, const TokenCount& count) {
+  const Theme& t = p.theme();
+  const bool wide = r.width() >= p.px(kCountsOfRun);
+  const float numbers = wide ? r.x0 + p.px(150) : r.x1 - p.px(38);
+  const std::string kept = count.heads > 0 ? format_count(count.kept) : "–";
+  p.text_fit({r.x0, r.middle_y()}, lane_name(*p.frame().snapshot, static_cast<int>(lane)), Face::body, t.secondary,
+             numbers - r.x0 - p.px(34));
+  p.text({numbers, r.middle_y()}, kept, Face::body, t.text, Align::right);
+  if (wide && count.evicted > 0) {
+    const std::string steps = count.first_lost == count.last_lost ? fmt::format("at step {}", count.first_lost)
+                                                                  : fmt::format("at steps {}–{}", count.first_lost, count.last_lost);
+    const Rect place{numbers + p.px(44), r.y0, r.x1, r.y1};
+    const std::string evicted = p.elide(fmt::format("{} evicted {}", format_count(count.evicted), steps), Face::caption, place.width());
+    p.text({place.x0, r.middle_y()}, evicted, Face::caption, t.disabled);
+    p.mark("token.steps", fmt::format("lane {}", lane), place, evicted);
+  }
+  if (count.merged > 0)
+    p.text({numbers + p.px(6), r.middle_y()}, fmt::format("+ {}", format_count(count.merged)), Face::body,
+           t.category[static_cast<std::size_t>(Category::merged)]);
+  if (count.evicted > 0) p.mark("token.evicted", fmt::format("lane {}", lane), r, evicted_text(count));
+  p.mark("token.count", fmt::format("lane {}", lane), r, kept_text(count));
+}
+
+/// One token in every run; what has no line in one column has one beside it, as far as there is room.
 void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
@@ -94,40 +119,28 @@ void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
     p.text_fit({area.x0, area.y0 + p.px(7)}, "select a token: its fate in every run", Face::caption, t.disabled, area.width());
     return;
   }
-  const bool wide = area.width() >= p.px(250);
-  const float numbers = wide ? area.x0 + p.px(150) : area.x1 - p.px(38);
   const Rect title = area.cut_top(p.px(18));
   p.text_fit({title.x0, title.middle_y()}, fmt::format("token {} {}", scene.token, quoted(token_text(snapshot, scene.token))), Face::strong,
              t.text, title.width());
   const Rect unit = area.cut_top(p.px(20));
   p.text_fit({unit.x0, unit.y0 + p.px(7)}, fmt::format("kept + merged, of {} heads", format_count(n_heads_total(snapshot))), Face::caption,
              t.secondary, unit.width());
-  const auto n = static_cast<float>(snapshot.lanes.size());
-  const float line = std::clamp(area.height() / n, p.px(13), p.px(20));
-  const std::vector<std::size_t> listed = runs_listed(area.height(), line, snapshot.lanes.size(), scene);
-  for (const std::size_t lane : listed) {
-    const Rect r = area.cut_top(line);
-    const TokenCount& count = scene.token_counts[lane];
-    const std::string kept = count.heads > 0 ? format_count(count.kept) : "–";
-    p.text_fit({r.x0, r.middle_y()}, lane_name(snapshot, static_cast<int>(lane)), Face::body, t.secondary, numbers - r.x0 - p.px(34));
-    p.text({numbers, r.middle_y()}, kept, Face::body, t.text, Align::right);
-    if (wide && count.evicted > 0) {
-      const std::string steps = count.first_lost == count.last_lost ? fmt::format("at step {}", count.first_lost)
-                                                                    : fmt::format("at steps {}–{}", count.first_lost, count.last_lost);
-      const Rect place{numbers + p.px(44), r.y0, r.x1, r.y1};
-      const std::string evicted = p.elide(fmt::format("{} evicted {}", format_count(count.evicted), steps), Face::caption, place.width());
-      p.text({place.x0, r.middle_y()}, evicted, Face::caption, t.disabled);
-      p.mark("token.steps", fmt::format("lane {}", lane), place, evicted);
-    }
-    if (count.merged > 0)
-      p.text({numbers + p.px(6), r.middle_y()}, fmt::format("+ {}", format_count(count.merged)), Face::body,
-             t.category[static_cast<std::size_t>(Category::merged)]);
-    if (count.evicted > 0) p.mark("token.evicted", fmt::format("lane {}", lane), r, evicted_text(count));
-    p.mark("token.count", fmt::format("lane {}", lane), r, kept_text(count));
-  }
-  if (listed.size() == snapshot.lanes.size()) return;
-  const Rect r = area.cut_top(line);
-  const std::string text = fmt::format("+ {} more: point at a run", snapshot.lanes.size() - listed.size());
+  const std::size_t n = snapshot.lanes.size();
+  const auto lines = static_cast<std::size_t>(std::max(0.0f, std::floor((area.height() + 1) / p.px(13))));
+  const auto most = static_cast<std::size_t>(std::max(1.0f, std::floor(area.width() / p.px(kCountsOfRun))));
+  const std::size_t columns = lines == 0 ? 1 : std::clamp<std::size_t>((n + lines - 1) / lines, 1, most);
+  const std::size_t rows = (n + columns - 1) / columns, shown = std::min(rows, lines);
+  const float line = std::clamp(area.height() / static_cast<float>(rows), p.px(13), p.px(20)),
+              width = std::min(area.width() / static_cast<float>(columns), p.px(kTokenWidth));
+  const auto place = [&](std::size_t i) {
+    const float x = area.x0 + width * static_cast<float>(i / shown), y = area.y0 + line * static_cast<float>(i % shown);
+    return Rect{x, y, x + width, y + line};
+  };
+  const std::vector<std::size_t> listed = runs_listed(shown * columns, n, scene);
+  for (std::size_t i = 0; i < listed.size(); ++i) draw_token_count(p, place(i), listed[i], scene.token_counts[listed[i]]);
+  if (listed.size() == n) return;
+  const Rect r = shown > 0 ? place(listed.size()) : Rect{area.x0, area.y0, area.x0 + width, area.y0 + line};
+  const std::string text = fmt::format("+ {} more: point at a run", n - listed.size());
   p.text_fit({r.x0, r.middle_y()}, text, Face::caption, t.secondary, r.width());
   p.mark("token.more", "runs", r, text);
 }
@@ -199,7 +212,7 @@ DifferenceHits draw_difference(Painter& p, Rect area, const TokenAxis& axis, con
   const Rect counts = side.cut_left(p.px(kCountsWidth));
   if (counts.width() >= p.px(100)) draw_counts(p, counts, scene, hits.scale.shares());
   side.cut_left(p.px(24));
-  if (side.width() >= p.px(150)) draw_token_counts(p, side.cut_left(std::min(side.width(), p.px(kTokenWidth))), scene);
+  if (side.width() >= p.px(150)) draw_token_counts(p, side, scene);
   return hits;
 }
 
