@@ -193,7 +193,7 @@ TEST_P(RunFiguresEverywhere, TheCommandLinesJsonAndTableSayWhatTheTraceComesTo) 
     const auto line = std::ranges::find_if(table, of_run);
     ASSERT_NE(line, table.end()) << kSpecs[l];
     const QStringList cells = line->split(gap);
-    ASSERT_EQ(cells.size(), 8) << line->toStdString();
+    ASSERT_EQ(cells.size(), 7) << line->toStdString();
     EXPECT_EQ(cells[2].toStdString(), format_mean(want[l].slots));
     EXPECT_EQ(cells[3].toStdString(), format_bytes(want[l].used));
     EXPECT_EQ(cells[4].toStdString(), format_number(want[l].kl));
