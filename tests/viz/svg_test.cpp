@@ -166,12 +166,12 @@ TEST(XmlText, EscapesWhatIsReservedAndReplacesWhatCannotBe) {
   EXPECT_EQ(xml_text("\xEF\xBF\xBF"), "\uFFFD");
 }
 
-TEST(Csv, QuotesWhatNeedsItAndEndsWithTheNote) {
+TEST(Csv, QuotesWhatNeedsItAndHasOnlyRowsAsTheCommandLinesHave) {
   Table table;
   table.columns = {"a", "b,c"};
   table.rows = {{"1", "say \"x\""}, {"two\nlines", ""}};
   table.note = "first 2 of 9 rows";
-  EXPECT_EQ(to_csv(table), "a,\"b,c\"\r\n1,\"say \"\"x\"\"\"\r\n\"two\nlines\",\r\n# first 2 of 9 rows\r\n");
+  EXPECT_EQ(to_csv(table), "a,\"b,c\"\r\n1,\"say \"\"x\"\"\"\r\n\"two\nlines\",\r\n") << "a note would be a row to whoever reads it";
   EXPECT_EQ(to_csv(Table{}), "\r\n");
 }
 

@@ -333,7 +333,6 @@ std::string to_csv(const Table& table) {
   };
   line(table.columns);
   for (const auto& row : table.rows) line(row);
-  if (!table.note.empty()) line({"# " + table.note});
   return out;
 }
 

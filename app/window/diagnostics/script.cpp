@@ -160,7 +160,9 @@ int writePicture(MainWindow& window, const Options& options) {
       return failed(2);
     }
     if (Film::isOne(path)) return writeFilm(window, canvas, path, options.scale, &error) ? 0 : failed(1);
-    return exportCanvas(*canvas, window, window.workspace(), path, options.scale, &error) ? 0 : failed(1);
+    if (!exportCanvas(*canvas, window, window.workspace(), path, options.scale, &error)) return failed(1);
+    if (csv && !canvas->table().note.empty()) say(options.picture + ": " + canvas->table().note);
+    return 0;
   }
   if (Film::isOne(path)) return writeFilm(window, nullptr, path, 1, &error) ? 0 : failed(1);
   std::vector<CanvasWidget*> shown;

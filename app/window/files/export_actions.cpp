@@ -106,7 +106,9 @@ void ExportActions::savePicture() {
   else
     why = writeSweep(path, ending, scale);
   if (!why.isEmpty()) return m.rows.messages().show(why, why);
-  m.rows.say("Exported to " + path);
+  // Rows are all that a file of numbers holds: what was cut, and what signs mean, is said here.
+  const std::string note = ending != ".csv" ? "" : chosen ? chosen->table().note : m.sweep.table().note;
+  m.rows.say("Exported to " + path + (note.empty() ? "" : ": " + QString::fromStdString(note)));
 }
 
 QString ExportActions::writeSweep(const QString& path, const QString& ending, double scale) const {

@@ -80,7 +80,8 @@ TEST_F(TablePanelTest, WritesCsvWithExactlyTheShownStrings) {
   table.note = "first 4 of 9";
   panel.refresh();
   EXPECT_EQ(panel.csv().toStdString(),
-            "token,text,score\r\n0,\"«a,b»\",0.5\r\n1,\"«say \"\"hi\"\"»\",n/a\r\n2,«plain»,12 346\r\n10,«↵»,−1.5\r\n# first 4 of 9\r\n");
+            "token,text,score\r\n0,\"«a,b»\",0.5\r\n1,\"«say \"\"hi\"\"»\",n/a\r\n2,«plain»,12 346\r\n10,«↵»,−1.5\r\n")
+      << "the note stands below the table; a file has rows only, as everywhere";
   QTemporaryDir folder;
   QString error;
   ASSERT_TRUE(panel.writeCsv(folder.filePath("t.csv"), &error));

@@ -155,7 +155,6 @@ QString TablePanel::csv() const {
   };
   line([&](int c) { return m_sorted->headerData(c, Qt::Horizontal).toString(); });
   for (int r = 0; r < m_sorted->rowCount(); ++r) line([&](int c) { return m_sorted->index(r, c).data().toString(); });
-  if (!m_model->table().note.empty()) out += "# " + qs(m_model->table().note).replace('\n', ' ') + "\r\n";
   return out;
 }
 

@@ -32,7 +32,7 @@ class TablePanel : public QWidget {
   void setSource(const QString& title, Source source);
   /// For the panel's header: "Cache atlas · 4 056 rows".
   QString facts() const;
-  /// The rows as shown (filter, order), RFC 4180 with a header line; the note as a last line that starts with '#'.
+  /// The rows as shown (filter, order), RFC 4180 with a header line.
   QString csv() const;
   /// The selected rows, or all when none is selected, as tab-separated text with a header line.
   QString tsv() const;
