@@ -147,6 +147,41 @@ TEST_F(StoresTest, RunsThatHoldMoreSlotsThanTheOthersAreSaidToAndEveryRunShowsHo
   EXPECT_EQ(words.count("but not in the same memory: "), 1) << words.toStdString();
 }
 
+TEST_F(StoresTest, WhatSomebodyChoseToSeeStaysWhereTheSweepGoesOn) {
+  sweep({"--shard", "1/2"});
+  window->openFile(store());
+  panel().measureBox().setCurrentIndex(measure("kl"));
+  window->openFile(store());  // as Go on does
+  EXPECT_EQ(panel().chart().measure().figure, "kl");
+  const QString other = folder.filePath("other");
+  QDir().rename(store(), other);
+  window->openFile(other);
+  EXPECT_EQ(panel().chart().measure().figure, storeMeasures()[0].figure) << "another store is another question";
+}
+
+TEST_F(StoresTest, OfManyCurvesOnlyTheOnePointedAtHasItsBand) {
+  for (const char* const policies : {"local,h2o", "local,h2o,snapkv,tova"}) {
+    QDir(store()).removeRecursively();
+    sweep({}, policies, "0.2");
+    window->openFile(store());
+    QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == panel().data().nItems(), 10000);
+    const std::size_t n = panel().data().curves().size();
+    const bool few = n == 2;
+    const StoreChart& chart = panel().chart();
+    panel().measureBox().setCurrentIndex(measure("kl"));
+    for (std::size_t c = 0; c < n; ++c) EXPECT_EQ(chart.showsBand(c), few) << n;
+    QTableWidget& table = panel().table();
+    for (int row = 0; row < table.rowCount(); ++row)
+      if (table.item(row, 0)->data(Qt::UserRole).toUInt() == panel().data().curves()[1].marks[0].run) table.selectRow(row);
+    for (std::size_t c = 0; c < n; ++c) EXPECT_EQ(chart.showsBand(c), few || c == 1) << n;
+    const QImage with = panel().chart().picture({640, 480}, 1, window->workspace().theme());
+    panel().chart().point(-1);
+    EXPECT_NE(with, panel().chart().picture({640, 480}, 1, window->workspace().theme()));
+    panel().measureBox().setCurrentIndex(measure("score"));
+    EXPECT_FALSE(chart.showsBand(0)) << "an answer is found or not";
+  }
+}
+
 TEST_F(StoresTest, TheTitleSaysOverHowManyTheMeansAreThatAreThere) {
   sweep({"--shard", "1/2"});
   window->openFile(store());

@@ -19,7 +19,8 @@ namespace kvscope {
 
 namespace {
 
-constexpr double kReach = 11;  // pixels around a marker that count as it
+constexpr double kReach = 11;          // pixels around a marker that count as it
+constexpr std::size_t kMostBands = 3;  // that can be told apart
 
 }  // namespace
 
@@ -55,11 +56,29 @@ std::vector<CurveLook> StoreChart::looks() const {
   return looksOf(policies, m_workspace.snapshot());
 }
 
-QColor StoreChart::colourOf(std::size_t curve, const CurveLook& look) const {
-  const bool pointed =
-      std::ranges::any_of(m_data.curves()[curve].marks, [this](const StoreMark& m) { return static_cast<int>(m.run) == m_current; });
-  return look.colour(*m_theme, pointed);
+void StoreChart::point(int run) {
+  if (run == m_current) return;
+  m_current = run;
+  update();
 }
+
+bool StoreChart::isPointedAt(std::size_t curve) const {
+  return std::ranges::any_of(m_data.curves()[curve].marks, [this](const StoreMark& m) { return static_cast<int>(m.run) == m_current; });
+}
+
+bool StoreChart::showsAllBands() const { return m_measure->band && m_data.curves().size() <= kMostBands; }
+
+bool StoreChart::showsBand(std::size_t curve) const { return showsAllBands() || (m_measure->band && isPointedAt(curve)); }
+
+QString StoreChart::bandWords(bool on_screen) const {
+  if (!m_measure->band) return {};
+  if (showsAllBands()) return ", band from the lowest to the highest";
+  for (std::size_t c = 0; c < m_data.curves().size(); ++c)
+    if (isPointedAt(c)) return QString(", band of %1 from the lowest to the highest").arg(m_data.curves()[c].title);
+  return on_screen ? ", the curve pointed at has its band" : "";
+}
+
+QColor StoreChart::colourOf(std::size_t curve, const CurveLook& look) const { return look.colour(*m_theme, isPointedAt(curve)); }
 
 StoreChart::Layout StoreChart::layout(const QRect& area) const {
   Layout out;
@@ -162,7 +181,7 @@ QString StoreChart::words(const QPointF& at) const {
 void StoreChart::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   m_theme = &m_workspace.theme();
-  paintOn(painter, rect());
+  paintOn(painter, rect(), /*on_screen=*/true);
   if (!hasFocus()) return;
   painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(toColor(m_workspace.theme().accent), 1));

@@ -30,6 +30,10 @@ class StoreChart : public QWidget {
   void setDepths(bool on);
   bool depths() const { return m_depths; }
   void refresh();
+  /// A run that is looked at elsewhere; as if the mouse were on its marker.
+  void point(int run);
+  /// Bands of many curves cover each other: then only that of the curve pointed at is drawn.
+  bool showsBand(std::size_t curve) const;
   /// Where the marker of a run is; a null point: nowhere.
   QPointF markerOf(std::size_t run) const;
   /// The middle of a cell of the map; a null point: it has none.
@@ -72,10 +76,13 @@ class StoreChart : public QWidget {
   std::vector<Cell> cells(const QRect& area) const;
   const Place* under(const QPointF& at, const Layout& shown) const;
   std::vector<CurveLook> looks() const;
+  bool isPointedAt(std::size_t curve) const;
+  bool showsAllBands() const;
+  QString bandWords(bool on_screen) const;
   QColor colourOf(std::size_t curve, const CurveLook& look) const;
   double y(const Layout& shown, double value) const { return shown.plot.bottom() - shown.y.at(value) * shown.plot.height(); }
-  void paintOn(QPainter& painter, const QRect& area) const;
-  void paintAxes(QPainter& painter, const Layout& shown) const;
+  void paintOn(QPainter& painter, const QRect& area, bool on_screen) const;
+  void paintAxes(QPainter& painter, const Layout& shown, bool on_screen) const;
   void paintFull(QPainter& painter, const Layout& shown) const;
   void paintCurve(QPainter& painter, const Layout& shown, std::size_t curve) const;
   void paintLabels(QPainter& painter, const Layout& shown) const;

@@ -18,12 +18,12 @@ QImage StoreChart::picture(const QSize& size, double scale, const viz::Theme& th
   image.setDevicePixelRatio(scale);
   QPainter painter(&image);
   m_theme = &theme;
-  paintOn(painter, QRect(QPoint(0, 0), size));
+  paintOn(painter, QRect(QPoint(0, 0), size), /*on_screen=*/false);
   m_theme = &m_workspace.theme();
   return image;
 }
 
-void StoreChart::paintOn(QPainter& painter, const QRect& area) const {
+void StoreChart::paintOn(QPainter& painter, const QRect& area, bool on_screen) const {
   const viz::Theme& theme = *m_theme;
   painter.setRenderHint(QPainter::Antialiasing);
   painter.fillRect(area, toColor(theme.panel));
@@ -38,7 +38,7 @@ void StoreChart::paintOn(QPainter& painter, const QRect& area) const {
     return paintMap(painter, area);
   }
   const Layout shown = layout(area);
-  paintAxes(painter, shown);
+  paintAxes(painter, shown, on_screen);
   paintFull(painter, shown);
   for (std::size_t c = 0; c < m_data.curves().size(); ++c) paintCurve(painter, shown, c);
   paintLabels(painter, shown);
@@ -46,7 +46,7 @@ void StoreChart::paintOn(QPainter& painter, const QRect& area) const {
     say(m_data.nThere() == 0 ? QString("No item is there yet.") : QString("%1: n/a for all items that are there.").arg(m_measure->name));
 }
 
-void StoreChart::paintAxes(QPainter& painter, const Layout& shown) const {
+void StoreChart::paintAxes(QPainter& painter, const Layout& shown, bool on_screen) const {
   const viz::Theme& theme = *m_theme;
   const QRectF& plot = shown.plot;
   const QFont caption = uiFont(11), bold = uiFont(12, true);
@@ -57,8 +57,7 @@ void StoreChart::paintAxes(QPainter& painter, const Layout& shown) const {
   painter.setFont(caption);
   painter.setPen(secondary);
   const QString unit = QString("%1%2; mean over %3%4")
-                           .arg(m_measure->unit, shown.y.logarithmic() ? ", log scale" : "", m_data.overThere(),
-                                m_measure->band ? ", band from the lowest to the highest" : "");
+                           .arg(m_measure->unit, shown.y.logarithmic() ? ", log scale" : "", m_data.overThere(), bandWords(on_screen));
   const double begin = plot.left() - 52 + QFontMetricsF(bold).horizontalAdvance(m_measure->name) + 8;
   painter.drawText(QRectF(begin, plot.top() - 32, shown.right - 4 - begin, 18), Qt::AlignLeft | Qt::AlignVCenter,
                    QFontMetricsF(caption).elidedText(unit, Qt::ElideRight, shown.right - 4 - begin));
@@ -115,7 +114,7 @@ void StoreChart::paintCurve(QPainter& painter, const Layout& shown, std::size_t 
   }
   if (line.isEmpty()) return;
   const int run = shown.looks[curve].marker();
-  if (m_measure->band) paintBand(painter, top, bottom, colour, 0.13f);
+  if (showsBand(curve)) paintBand(painter, top, bottom, colour, 0.13f);
   paintCurveLine(painter, line, run, colour);
   for (const Place& p : shown.places) {
     if (p.curve != curve) continue;

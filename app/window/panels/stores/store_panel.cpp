@@ -66,6 +66,9 @@ StorePanel::StorePanel(Workspace& workspace, SweepProcess& process, QWidget* par
     fillTable();
   });
   connect(m_look, &QComboBox::currentIndexChanged, this, &StorePanel::setLook);
+  connect(m_table, &QTableWidget::itemSelectionChanged, this, [this] {
+    if (const auto chosen = m_table->selectedItems(); !chosen.isEmpty()) m_chart->point(chosen.front()->data(Qt::UserRole).toInt());
+  });
   connect(m_chart, &StoreChart::pointed, this, &StorePanel::selectRun);
   connect(m_heads, &StoreHeads::pointed, this, &StorePanel::selectRun);
   refresh();
@@ -124,6 +127,7 @@ void StorePanel::layOut() {
 
 void StorePanel::open(const QString& folder) {
   SweepReader reader(folder.toStdString());
+  const bool again = m_reader && QFileInfo(folder) == QFileInfo(m_folder);  // what somebody chose to see of it stays
   m_reader.emplace(std::move(reader));
   m_folder = folder;
   m_lost.clear();
@@ -131,8 +135,10 @@ void StorePanel::open(const QString& folder) {
   m_timer.start();
   m_counted.invalidate();
   take();
-  m_measure->setCurrentIndex(m_data.scored() ? 0 : 1);
-  m_look->setCurrentIndex(0);
+  if (!again) {
+    m_measure->setCurrentIndex(m_data.scored() ? 0 : 1);
+    m_look->setCurrentIndex(0);
+  }
   refresh();
 }
 
