@@ -19,8 +19,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr int kLookMs = 120, kScenesOnSheet = 2, kDots = 150;  // dots an inch
-constexpr double kPictureShare = 0.58;                         // of a scene's part of the sheet, at most
+constexpr int kLookMs = 120, kScenesOnSheet = 2;
 
 QString sceneText(const share::PageScene& scene, int number) {
   return QString("<p style='margin:0 0 4px 0;color:#666666'>%1 · %2</p><p style='margin:0 0 4px 0;color:#000000'><b>%3</b> %4</p>")
@@ -29,44 +28,46 @@ QString sceneText(const share::PageScene& scene, int number) {
 }
 
 void beginSheets(QPdfWriter& pdf) {
-  pdf.setResolution(kDots);
+  pdf.setResolution(kHandoutDots);
   pdf.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Portrait, QMarginsF(15, 15, 15, 15), QPageLayout::Millimeter));
 }
 
 }  // namespace
 
-bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& beside, const QString& path,
-                  QString* error) {
-  const QString notes = beside.isEmpty() ? QString() : "speaker notes: " + beside;
+void paintHandout(QPainter& painter, const QSizeF& sheet, const QString& lesson, const std::vector<HandoutScene>& scenes,
+                  const std::function<void()>& next) {
+  const double width = sheet.width(), title = 0.3 * kHandoutDots, part = (sheet.height() - title) / kScenesOnSheet,
+               gap = 0.1 * kHandoutDots;
+  for (std::size_t i = 0; i < scenes.size(); ++i) {
+    const auto row = i % kScenesOnSheet;
+    if (i > 0 && row == 0) next();
+    if (row == 0) {
+      painter.setFont(uiFont(kHandoutDots * 12 / 96));
+      painter.setPen(Qt::black);
+      painter.drawText(QRectF(0, 0, width, title), Qt::AlignLeft | Qt::AlignTop, lesson);
+    }
+    QTextDocument words;
+    words.setDefaultFont(uiFont(kHandoutDots * 13 / 96));
+    words.setDocumentMargin(0);
+    words.setHtml(sceneText(scenes[i].scene, static_cast<int>(i) + 1));
+    words.setTextWidth(width);
+    const double top = title + part * static_cast<double>(row), room = std::max(part / 4, part - words.size().height() - 3 * gap);
+    const QSizeF size = QSizeF(scenes[i].picture.size()).scaled(width, room, Qt::KeepAspectRatio);
+    painter.drawImage(QRectF(QPointF((width - size.width()) / 2, top), size), scenes[i].picture);
+    painter.save();
+    painter.translate(0, top + size.height() + gap);
+    words.drawContents(&painter, QRectF(0, 0, width, part - size.height() - 2 * gap));
+    painter.restore();
+  }
+}
+
+bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error) {
   const auto draw = [&](QPdfWriter& pdf) {
     beginSheets(pdf);
     QPainter painter(&pdf);
-    const double width = pdf.width(), title = 0.3 * kDots, part = (pdf.height() - title) / kScenesOnSheet;
-    for (std::size_t i = 0; i < scenes.size(); ++i) {
-      const auto row = i % kScenesOnSheet;
-      if (i > 0 && row == 0) pdf.newPage();
-      if (row == 0) {
-        painter.setFont(uiFont(kDots * 12 / 96));
-        painter.setPen(Qt::black);
-        painter.drawText(QRectF(0, 0, width, title), Qt::AlignLeft | Qt::AlignTop, lesson);
-        painter.drawText(QRectF(0, 0, width, title), Qt::AlignRight | Qt::AlignTop, notes);
-      }
-      const double top = title + part * static_cast<double>(row);
-      const QImage& picture = scenes[i].picture;
-      const QSizeF size = QSizeF(picture.size()).scaled(width, kPictureShare * part, Qt::KeepAspectRatio);
-      painter.drawImage(QRectF(QPointF((width - size.width()) / 2, top), size), picture);
-      QTextDocument words;
-      words.setDefaultFont(uiFont(kDots * 13 / 96));
-      words.setDocumentMargin(0);
-      words.setHtml(sceneText(scenes[i].scene, static_cast<int>(i) + 1));
-      words.setTextWidth(width);
-      painter.save();
-      painter.translate(0, top + size.height() + 0.1 * kDots);
-      words.drawContents(&painter, QRectF(0, 0, width, part - size.height() - 0.2 * kDots));
-      painter.restore();
-    }
+    paintHandout(painter, QSizeF(pdf.width(), pdf.height()), lesson, scenes, [&pdf] { pdf.newPage(); });
   };
-  return writePdf(path, notes.isEmpty() ? lesson : QString("%1 (%2)").arg(lesson, notes), draw, error);
+  return writePdf(path, lesson, draw, error);
 }
 
 bool writeNotes(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& beside, const QString& path,
@@ -157,7 +158,7 @@ void Handout::finish() {
     return void(Q_EMIT failed(why));
   }
   if (m_path.endsWith(".html", Qt::CaseInsensitive)) return writePage();
-  if (writeHandout(qs(m_guide.lesson().name), m_scenes, QFileInfo(m_notes).fileName(), m_path, &why))
+  if (writeHandout(qs(m_guide.lesson().name), m_scenes, m_path, &why))
     Q_EMIT written(m_path, static_cast<int>(m_scenes.size()), m_left_out);
   else
     Q_EMIT failed(why);

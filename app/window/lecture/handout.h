@@ -6,11 +6,14 @@
 
 #include <QImage>
 #include <QObject>
+#include <QSizeF>
 #include <QString>
 #include <QTimer>
 
 #include "app/share/page.h"
 #include "app/window/files/file_writer.h"
+
+class QPainter;
 
 namespace kvscope {
 
@@ -23,10 +26,12 @@ struct HandoutScene {
   QImage picture;
 };
 
-/// A4 sheets of a lesson, two scenes each: picture and caption. `beside`: the name of the file with the speaker's notes; empty: there is
-/// none. False: `error` says why and what to do.
-bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& beside, const QString& path,
-                  QString* error);
+constexpr int kHandoutDots = 150;  // an inch
+/// Two scenes a sheet, each as large as its caption leaves it. sheet: in dots; next: begins another sheet.
+void paintHandout(QPainter& painter, const QSizeF& sheet, const QString& lesson, const std::vector<HandoutScene>& scenes,
+                  const std::function<void()>& next);
+/// The same on A4. For students: nothing of it speaks of the speaker's notes. False: `error` says why and what to do.
+bool writeHandout(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& path, QString* error);
 /// What the speaker wants to say to each scene, which is for nobody else. `beside`: the name of the handout that they belong to.
 bool writeNotes(const QString& lesson, const std::vector<HandoutScene>& scenes, const QString& beside, const QString& path, QString* error);
 

@@ -12,11 +12,13 @@
 #include <QLabel>
 #include <QMenu>
 #include <QMenuBar>
+#include <QPainter>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QSlider>
 #include <QSpinBox>
 #include <QStyle>
+#include <QStyleOptionComboBox>
 #include <QToolButton>
 
 #include "app/window/look/restyle.h"
@@ -47,6 +49,11 @@ class RunBox : public QComboBox {
     setAccessibleDescription(shown());
     update();
   }
+  /// Paper has no list to open: the name alone.
+  void setOnPaper(bool on) {
+    m_on_paper = on;
+    update();
+  }
   /// What was changed by hand is still of its policy.
   QString shown() const { return m_name.startsWith(currentText()) ? currentText() : m_name; }
 
@@ -55,9 +62,18 @@ class RunBox : public QComboBox {
     QComboBox::initStyleOption(option);
     option->currentText = fontMetrics().elidedText(shown(), Qt::ElideRight, px(*this, kMostName));
   }
+  void paintEvent(QPaintEvent* event) override {
+    if (!m_on_paper) return QComboBox::paintEvent(event);
+    QStyleOptionComboBox option;
+    initStyleOption(&option);
+    QPainter painter(this);
+    painter.setPen(palette().color(QPalette::Active, QPalette::Text));
+    painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter, option.currentText);
+  }
 
  private:
   QString m_name;
+  bool m_on_paper = false;
 };
 
 LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools, QWidget* parent)
@@ -113,6 +129,7 @@ LectureRow::LectureRow(Workspace& workspace, Playback& playback, ToolRow& tools,
 }
 
 void LectureRow::setOnPaper(bool on) {
+  m_policy->setOnPaper(on);
   for (QWidget* w :
        {static_cast<QWidget*>(m_slider), static_cast<QWidget*>(m_back), static_cast<QWidget*>(m_play), static_cast<QWidget*>(m_forward),
         static_cast<QWidget*>(m_ghosts), static_cast<QWidget*>(m_menu), static_cast<QWidget*>(m_leave)})

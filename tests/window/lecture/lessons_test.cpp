@@ -807,13 +807,46 @@ TEST_F(LessonTest, AHandoutHasEveryScene) {
   ASSERT_TRUE(file.open(QIODevice::ReadOnly));
   const QByteArray pdf = file.readAll();
   EXPECT_TRUE(pdf.startsWith("%PDF"));
-  EXPECT_TRUE(pdf.contains(titleInPdf("Prefill and stream (speaker notes: h-notes.pdf)")));
+  EXPECT_TRUE(pdf.contains(titleInPdf("Prefill and stream")));
+  EXPECT_FALSE(pdf.contains(titleInPdf("speaker notes"))) << "it is for students";
   EXPECT_EQ(pdf.count("/Type /Page\n"), (n_scenes + 1) / 2) << "two scenes a sheet";
   QString why;
   QObject::connect(&mode().handout(), &Handout::failed, [&](const QString& words) { why = words; });
   mode().handout().write(folder.filePath("nowhere/h.pdf"));
   ASSERT_TRUE(waitFor([&] { return !why.isEmpty(); }, 60000));
   EXPECT_TRUE(why.contains("nowhere")) << why.toStdString();
+}
+
+TEST(HandoutSheets, ASceneIsAsLargeAsItsWordsLeaveIt) {
+  QImage picture(1280, 650, QImage::Format_RGB32);
+  picture.fill(Qt::red);
+  for (const int n_words : {10, 60}) {
+    share::PageScene scene;
+    scene.name = "One";
+    for (int i = 0; i < n_words; ++i) scene.text += "a word ";
+    QImage sheet(1063, 1577, QImage::Format_RGB32);
+    sheet.fill(Qt::white);
+    QPainter painter(&sheet);
+    paintHandout(painter, sheet.size(), "Lesson", {{scene, picture}, {scene, picture}}, [] { FAIL() << "both are on one sheet"; });
+    painter.end();
+    const auto row_has = [&](int y, auto what) {
+      for (int x = 0; x < sheet.width(); ++x)
+        if (what(sheet.pixelColor(x, y))) return true;
+      return false;
+    };
+    int n_red = 0, n_ink = 0, blank = 0, longest_blank = 0;
+    for (int y = 0; y < sheet.height(); ++y) {
+      const bool red = row_has(y, [](const QColor& c) { return c == QColor(Qt::red); });
+      const bool ink = row_has(y, [](const QColor& c) { return c.lightness() < 100 && c != QColor(Qt::red); });
+      EXPECT_FALSE(red && ink) << "words on the picture, " << n_words << " of them";
+      n_red += red, n_ink += ink;
+      blank = red || ink ? 0 : blank + 1;
+      longest_blank = std::max(longest_blank, blank);
+    }
+    EXPECT_GT(n_red, sheet.height() * (n_words < 20 ? 6 : 5) / 10) << n_words << " words";
+    EXPECT_GT(n_ink, 40);
+    EXPECT_LT(longest_blank, sheet.height() / 8) << n_words << " words";
+  }
 }
 
 TEST_F(LessonTest, AHandoutThatIsGivenUpIsNotWritten) {
