@@ -29,6 +29,8 @@ constexpr int kPromptShown = 6000;  // characters
 constexpr int kTextTokens = 40;
 constexpr std::size_t kShort = 20;      // characters of a cell in one line
 constexpr std::size_t kColumns = 12;    // of numbers beside each other on a page
+constexpr std::size_t kAnswer = 2;      // column of the runs' answers, behind name and specification
+constexpr qsizetype kAnswerLine = 22;   // characters of one of its two lines
 constexpr int kPageWidth = 1000;        // points of the widest picture
 constexpr double kPictureHeight = 600;  // of the highest: title and caption fit on the page too
 constexpr double kMargin = 32;          // of the single page
@@ -44,7 +46,8 @@ table { border-collapse: collapse; } th { color: #4a5361; font-size: 10px; font-
 td { padding: 3px 8px; text-align: right; border-top: 1px solid #d5dbe2; font-size: 12px; } .left { text-align: left; }
 .mono { font-family: "Noto Sans Mono", "DejaVu Sans Mono", monospace; font-size: 11px; }
 )";
-const char* const kWebStyle = "body { max-width: 1040px; margin: 24px auto; }\n";  // a document has its page's margins
+// A document has its page's margins, and rows that keepTogether() does not part.
+const char* const kWebStyle = "body { max-width: 1040px; margin: 24px auto; } tr { break-inside: avoid; }\n";
 
 enum class Target { web, one_page, sheets };
 
@@ -61,6 +64,7 @@ QString cell(const QString& html, bool left, bool head = false, const QString& a
 QStringList linesOf(const std::string& text) {
   constexpr qsizetype kLine = 34;
   const QString whole = qs(text);
+  if (whole.contains('\n')) return whole.split('\n');
   if (whole.size() <= kLine || whole.contains(' ')) return {whole};
   QStringList lines{QString()};
   for (qsizetype from = 0; from < whole.size();) {
@@ -71,6 +75,29 @@ QStringList linesOf(const std::string& text) {
     from = to;
   }
   return lines;
+}
+
+/// `needed`: tokens by which it differs from others; a second line only for these.
+QString answerInLines(const QStringList& tokens, qsizetype needed) {
+  QStringList lines;
+  qsizetype at = 0;
+  while (at < tokens.size() && lines.size() < 2 && (lines.empty() || at < needed)) {
+    QString line = tokens[at++];
+    while (at < tokens.size() && line.size() + 1 + tokens[at].size() <= kAnswerLine) line += ' ' + tokens[at++];
+    lines << line;
+  }
+  return lines.join('\n') + (at < tokens.size() ? " …" : "");
+}
+
+/// Answers as far as they tell runs apart, in two lines at most; whole they stand under "Texts".
+void shortenAnswers(viz::Table& runs) {
+  std::vector<QStringList> answers;
+  for (const auto& row : runs.rows) answers.push_back(qs(row[kAnswer]).split(' '));
+  qsizetype needed = 0;
+  for (const QStringList& tokens : answers)
+    for (qsizetype i = 0; i < tokens.size(); ++i)
+      if (i >= answers[0].size() || tokens[i] != answers[0][i]) needed = std::max(needed, i + 1);
+  for (std::size_t r = 0; r < answers.size(); ++r) runs.rows[r][kAnswer] = answerInLines(answers[r], needed).toStdString();
 }
 
 /// Room for the longest text of a column, in per cent of a page: words are not broken where they need not be.
@@ -119,7 +146,7 @@ QString tablePart(const viz::Table& table, std::size_t n_left, std::size_t first
     for (const std::size_t c : shown) {
       const bool left = c < n_left;
       const QString text = esc(linesOf(left ? row[c] : printed(row[c])).join('\n')).replace('\n', "<br/>");
-      const bool whole = !left || row[c].size() <= kShort;  // a number stays with its unit, a letter with its name
+      const bool whole = !left || c == kAnswer || row[c].size() <= kShort;  // a number stays with its unit, a letter with its name
       out += cell(whole ? unbroken(text, left) : text, left);
     }
     out += "</tr>";
@@ -200,7 +227,9 @@ QString page(const Report& r, Source source, Target target) {
     out += QString("<p class=\"note\">first %1 of %2 characters</p>")
                .arg(qs(viz::format_count(kPromptShown)), qs(viz::format_count(prompt.size())));
   out += "<h2>Settings</h2>" + pairsHtml(settings(r), false);
-  out += "<h2>Runs</h2>" + tableHtml(r.runs, 3);
+  viz::Table runs = r.runs;
+  if (runs.columns.size() > kAnswer) shortenAnswers(runs);
+  out += "<h2>Runs</h2>" + tableHtml(runs, kAnswer + 1);
   out += "<h2>Texts</h2>" + texts(s);
   for (std::size_t i = 0; i < r.pictures.size(); ++i) {
     const ReportPicture& p = r.pictures[i];
@@ -227,28 +256,73 @@ QString page(const Report& r, Source source, Target target) {
   return out;
 }
 
-/// Where the line is by which a reader knows what follows a heading: the first one, of a table that of the row below its names.
-double endOfFirstLine(const QTextBlock& first) {
+/// Of a row's cells: where their first line begins and their last one ends.
+std::pair<double, double> extentOf(const QTextTable& table, int row) {
+  const auto* layout = table.document()->documentLayout();
+  double top = INFINITY, bottom = 0;
+  for (int c = 0; c < table.columns(); ++c) {
+    const QTextTableCell cell = table.cellAt(row, c);
+    top = std::min(top, layout->blockBoundingRect(cell.firstCursorPosition().block()).top());
+    bottom = std::max(bottom, layout->blockBoundingRect(cell.lastCursorPosition().block()).bottom());
+  }
+  return {top, bottom};
+}
+
+/// Where that ends by which a reader knows what follows a heading: the first line, of a table the row below its names.
+double endOfBeginning(const QTextBlock& first) {
   QTextBlock block = first;
-  if (const QTextTable* table = QTextCursor(first).currentTable())
-    block = table->cellAt(std::min(1, table->rows() - 1), 0).firstCursorPosition().block();
+  if (const QTextTable* table = QTextCursor(first).currentTable()) {
+    const int row = std::min(1, table->rows() - 1);
+    const auto [top, bottom] = extentOf(*table, row);
+    if (row > 0 && bottom - top < first.document()->pageSize().height() / 2) return bottom;
+    block = table->cellAt(row, 0).firstCursorPosition().block();
+  }
   const QRectF all = block.document()->documentLayout()->blockBoundingRect(block);
   const QTextLine line = block.layout()->lineCount() > 0 ? block.layout()->lineAt(0) : QTextLine();
   return line.isValid() ? all.top() + line.y() + line.height() : all.bottom();
 }
 
-/// A heading stands on the page of what it heads. From the first one on: a heading that goes to the next page moves all that follows.
-void keepHeadings(QTextDocument& document) {
+/// After a change here and there the layout loses blocks and heights of pictures: all is laid out anew.
+void layOutAnew(QTextDocument& document) { document.markContentsDirty(0, document.characterCount()); }
+
+/// A heading stands on the page of what it heads.
+void keepHeading(QTextDocument& document, const QTextBlock& block) {
+  if (block.blockFormat().headingLevel() == 0 || !block.next().isValid()) return;
   const double height = document.pageSize().height();
+  const double top = document.documentLayout()->blockBoundingRect(block).top(), end = endOfBeginning(block.next());
+  if (std::floor((end - 1) / height) <= std::floor(top / height)) return;
+  QTextBlockFormat format = block.blockFormat();
+  format.setPageBreakPolicy(QTextFormat::PageBreak_AlwaysBefore);
+  QTextCursor(block).setBlockFormat(format);
+  layOutAnew(document);
+}
+
+/// A row is on one page: where it would be split, the row above it reaches down to the foot of its page.
+void keepRows(QTextDocument& document, const QTextTable& table) {
+  const double height = document.pageSize().height();
+  for (int row = 2; row < table.rows(); ++row) {
+    const auto [top, bottom] = extentOf(table, row);
+    const double foot = (std::floor(top / height) + 1) * height;
+    if (bottom <= foot || bottom - top > height / 2) continue;
+    const double room = foot - extentOf(table, row - 1).second - 1;
+    for (int c = 0; c < table.columns(); ++c) {
+      QTextTableCell cell = table.cellAt(row - 1, c);
+      QTextTableCellFormat format = cell.format().toTableCellFormat();
+      format.setBottomPadding(std::max(format.bottomPadding(), room));
+      cell.setFormat(format);
+    }
+    layOutAnew(document);
+  }
+}
+
+/// From the first block on: what goes to the next page moves all that follows.
+void keepTogether(QTextDocument& document) {
+  const QTextTable* last = nullptr;
   for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
-    if (block.blockFormat().headingLevel() == 0 || !block.next().isValid()) continue;
-    const double top = document.documentLayout()->blockBoundingRect(block).top(), end = endOfFirstLine(block.next());
-    if (std::floor((end - 1) / height) <= std::floor(top / height)) continue;
-    QTextBlockFormat format = block.blockFormat();
-    format.setPageBreakPolicy(QTextFormat::PageBreak_AlwaysBefore);
-    QTextCursor(block).setBlockFormat(format);
-    // All is laid out anew: after a change here and there the layout loses blocks and heights of pictures.
-    document.markContentsDirty(0, document.characterCount());
+    keepHeading(document, block);
+    const QTextTable* table = QTextCursor(block).currentTable();
+    if (table && table != last) keepRows(document, *table);
+    if (table) last = table;
   }
 }
 
@@ -299,7 +373,7 @@ std::unique_ptr<QTextDocument> reportOnOnePage(const Report& report) {
 std::unique_ptr<QTextDocument> reportOnPaper(const Report& report, const QSizeF& paper) {
   auto document = documentOf(report, 0, Target::sheets);
   document->setPageSize(paper);
-  keepHeadings(*document);
+  keepTogether(*document);
   return document;
 }
 

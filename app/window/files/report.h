@@ -44,7 +44,8 @@ struct Report {
 QString reportHtml(const Report& report);
 /// The same as a document whose page is as tall as it has to be.
 std::unique_ptr<QTextDocument> reportOnOnePage(const Report& report);
-/// The same laid on sheets of paper of this size (points); no heading is parted from what follows it.
+/// The same laid on sheets of paper of this size (points); no heading is parted from what follows it, and no row
+/// of a table is split.
 std::unique_ptr<QTextDocument> reportOnPaper(const Report& report, const QSizeF& paper);
 /// Of a .pdf: one page for the screen, or A4 sheets for a printer.
 enum class ReportPaper { one_page, a4_sheets };

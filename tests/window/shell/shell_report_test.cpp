@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A report on paper.
+#include <set>
+
 #include <QAbstractTextDocumentLayout>
 #include <QFile>
 #include <QTemporaryDir>
@@ -108,6 +110,66 @@ TEST_F(ReportOnPaperTest, ALongTableHasItsNamesOnEveryPageAndNoNumberInTwoLines)
     EXPECT_EQ(block.layout()->lineCount(), 1) << block.text().toStdString();
   }
   EXPECT_EQ(n_numbers, 40 * 12);
+}
+
+TEST_F(ReportOnPaperTest, NoRowIsSplitAndAnswersAreAsLongAsTheyTellRunsApart) {
+  Report report = window->exports().report();
+  const auto& rows = report.runs.rows;
+  while (report.runs.rows.size() < 9) report.runs.rows.push_back(rows[1 + report.runs.rows.size() % 4]);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    report.runs.rows[i][1] =
+        "custom:slots=33,stat=score,score=mean * vnorm * exp(-age/64),sinks=4,recent=16,group=mean " + std::to_string(i);
+    report.runs.rows[i][2] = std::string(i == 3 ? "4 7* 7* . ↵ What*" : "4 8 2 . ↵ ⟨s⟩") + " ·One ·of ·the ·special ·magic ·numbers";
+  }
+  int n_moved = 0;
+  for (int n = 0; n < 40; n += 3) {
+    Report pushed = report;
+    pushed.snapshot = withLines(n).snapshot;
+    const auto document = reportOnPaper(pushed, {kWidth, kHeight});
+    const auto* layout = document->documentLayout();
+    const QTextTable* before = nullptr;
+    for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {
+      const QTextTable* table = QTextCursor(block).currentTable();
+      if (!table || table == before) continue;
+      before = table;
+      double last = 0;
+      for (int row = 1; row < table->rows(); ++row) {
+        std::set<int> pages;
+        for (int c = 0; c < table->columns(); ++c)
+          for (QTextBlock b = table->cellAt(row, c).firstCursorPosition().block();; b = b.next()) {
+            const QRectF at = layout->blockBoundingRect(b);
+            pages.insert(static_cast<int>(at.top() / kHeight));
+            pages.insert(static_cast<int>((at.bottom() - 1) / kHeight));
+            if (b == table->cellAt(row, c).lastCursorPosition().block()) break;
+          }
+        EXPECT_EQ(pages.size(), 1u) << "row " << row << " of a table of " << table->rows() << ", " << n << " lines";
+        n_moved += row > 1 && *pages.begin() > last;
+        last = *pages.begin();
+      }
+    }
+    if (n > 0) continue;
+    const QString text = document->toPlainText();
+    EXPECT_TRUE(text.contains("4 7* 7* . ↵ What* ·One …")) << text.toStdString();
+    EXPECT_TRUE(text.contains("4 8 2 . ↵ ⟨s⟩ ·One ·of …"));
+    EXPECT_FALSE(text.contains(" ·numbers")) << "all runs end so";
+  }
+  EXPECT_GT(n_moved, 3) << "else the test has not seen the case";
+}
+
+TEST_F(ReportOnPaperTest, AnAnswerHasTwoLinesAtMost) {
+  Report report = window->exports().report();
+  for (std::size_t i = 0; i < report.runs.rows.size(); ++i) {
+    std::string& answer = report.runs.rows[i][2];
+    answer = "first";
+    for (int k = 0; k < 40; ++k) answer += " ·token" + std::to_string(k);
+    answer += i == 1 ? " ·this" : " ·that";
+  }
+  QString html = reportHtml(report);
+  html = html.left(html.indexOf("<h2>Texts"));
+  EXPECT_TRUE(html.contains("first&nbsp;·token0&nbsp;·token1<br/>·token2&nbsp;·token3&nbsp;…<"))
+      << html.mid(html.indexOf("first"), 200).toStdString();
+  for (auto& row : report.runs.rows) row[2] = "4 8 2";
+  EXPECT_TRUE(reportHtml(report).contains("nowrap\">4&nbsp;8&nbsp;2<")) << "what fits is there, though all say so";
 }
 
 int pagesOf(const QString& path) {
