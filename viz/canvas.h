@@ -175,6 +175,8 @@ class View {
   virtual const std::vector<Mark>& marks() const = 0;
   /// Height the view would like for this frame, in logical pixels; 0: any.
   virtual float preferred_height(const Frame&) const { return 0; }
+  /// Of the last draw() for a file: so much higher (logical pixels) the picture must be to have all of what is scrolled to on screen.
+  virtual float lacking_height() const { return 0; }
   /// Choices for the panel's header, and what the user chose there: index into `choices` of options()[option].
   virtual std::vector<Option> options() const { return {}; }
   virtual void choose(std::size_t option, int choice) { (void)option, (void)choice; }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inspector where there is little room, much to show, nothing, or something broken.
+#include <cmath>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +14,7 @@ namespace {
 
 using namespace testing;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(InspectorTest, WithoutSelectionItTakesTheTokenThatIsMissedMost) {
   canvas.frame.selection.slot.reset();
@@ -133,18 +137,69 @@ TEST_F(InspectorTest, ReasonsWithoutRoomAreScrolledTo) {
   canvas.draw(*view);
   EXPECT_NE(find_mark(*view, "why", "1"), nullptr);
 
-  // A picture has no wheel.
-  canvas.frame.alone = true;
-  canvas.draw(*view);
-  EXPECT_NE(find_mark(*view, "why.hidden", "reason 3 is cut"), nullptr);
-  canvas.frame.alone = false;
-
   // Where there is room for all, nothing scrolls.
   canvas.frame.size.y = 900;
   canvas.draw(*view);
   EXPECT_EQ(count_marks(*view, "why"), 4);
   EXPECT_EQ(count_marks(*view, "why.hidden") + count_marks(*view, "why.scroll"), 0);
   EXPECT_FALSE(view->key(canvas.frame, "PageDown", canvas.intents));
+}
+
+TEST_F(InspectorTest, APictureForAFileIsAsHighAsItsReasonsNeed) {
+  canvas.frame.selection.slot = 5;  // merged
+  canvas.frame.alone = true;
+  for (const char* const beside : {"lineage, else why", "why"})
+    for (const float width : {1000.0f, 1260.0f})
+      for (const float height : {200.0f, 420.0f, 574.0f, 620.0f}) {
+        view->choose(0, beside == std::string_view("why") ? 2 : 0);
+        canvas.frame.size = {width, height};
+        canvas.draw(*view);
+        const float lacking = view->lacking_height();
+        canvas.frame.size.y += std::ceil(lacking);
+        canvas.draw(*view);
+        const std::string where = fmt::format("{} at {} x {}, {} more", beside, width, height, lacking);
+        EXPECT_EQ(view->lacking_height(), 0) << where;
+        EXPECT_EQ(count_marks(*view, "why.hidden") + count_marks(*view, "why.scroll"), 0) << where;
+        EXPECT_GT(count_marks(*view, "fate"), 0) << where << ": and nothing else gives way";
+        const bool has_reasons = width > 1040 || beside == std::string_view("why");
+        EXPECT_EQ(find_mark(*view, "why", "4") != nullptr, has_reasons) << where;
+        EXPECT_EQ(lacking > 0, height < 590 || has_reasons) << where;
+      }
+  canvas.frame.size = {1260, 1000};
+  canvas.draw(*view);
+  EXPECT_EQ(view->lacking_height(), 0) << "what has room stays as it is";
+  canvas.frame.alone = false;
+  canvas.frame.size = {1260, 574};
+  canvas.draw(*view);
+  EXPECT_EQ(view->lacking_height(), 0) << "on screen it is scrolled";
+}
+
+TEST_F(InspectorTest, APictureForAFileLeavesTheReasonsWhereTheyAreScrolledTo) {
+  canvas.frame.selection.slot = 5;
+  canvas.frame.size = {1260, 574};
+  canvas.draw(*view);
+  EXPECT_TRUE(view->key(canvas.frame, "PageDown", canvas.intents));
+  canvas.draw(*view);
+  const float thumb = mark("why.scroll", "reasons").min.y;
+  canvas.frame.alone = true;
+  canvas.frame.size.y = 900;
+  canvas.draw(*view);
+  canvas.frame.alone = false;
+  canvas.frame.size.y = 574;
+  canvas.draw(*view);
+  EXPECT_EQ(mark("why.scroll", "reasons").min.y, thumb);
+}
+
+TEST_F(InspectorTest, EveryOtherRunSaysWhatBecameOfTheToken) {
+  while (snapshot.lanes.size() < 9) snapshot.lanes.push_back(snapshot.lanes[1]);
+  ++snapshot.sequence;
+  canvas.frame.size = {1260, 2000};
+  canvas.draw(*view);
+  std::string all;
+  for (const Mark& m : view->marks())
+    if (m.kind == "why.line") all += m.value + "\n";
+  for (const char* const letter : {"C ", "D ", "E ", "F ", "G ", "H ", "I "}) EXPECT_THAT(all, HasSubstr(std::string("\n") + letter));
+  EXPECT_THAT(all, Not(HasSubstr(" more\n")));
 }
 
 TEST_F(InspectorTest, AnEquationIsReadToItsEndHoweverNarrowTheCard) {

@@ -2,6 +2,7 @@
 #include "app/window/canvas/canvas_widget.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <QContextMenuEvent>
@@ -164,6 +165,14 @@ void CanvasWidget::draw() {
 }
 
 QImage CanvasWidget::still(qreal scale, viz::Scene* scene, const QSize& size, const viz::Theme& theme, bool alone) {
+  const QImage picture = rendered(scale, scene, size, theme, alone);
+  const int lacking = alone && m_surface ? static_cast<int>(std::ceil(m_view.lacking_height())) : 0;
+  if (lacking <= 0) return picture;
+  if (scene) *scene = {};
+  return rendered(scale, scene, size + QSize(0, lacking), theme, alone);
+}
+
+QImage CanvasWidget::rendered(qreal scale, viz::Scene* scene, const QSize& size, const viz::Theme& theme, bool alone) {
   if (!m_surface) return {};
   bool more = false;
   CanvasInput nobody;

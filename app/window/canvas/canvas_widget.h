@@ -44,7 +44,7 @@ class CanvasWidget : public QWidget {
   /// True when nothing waits to be drawn.
   bool settled() const { return m_to_draw == 0 || !m_surface; }
   /// The canvas as it is now, without mouse, focus and dimming: as drawing commands, and with `scale` pixels per logical one.
-  /// `alone`: to leave the page, with what is explained beside the canvas there.
+  /// `alone`: to leave the page, with what is explained beside the canvas there, and higher where it needs that to say all.
   viz::Scene scene(bool alone = false);
   QImage picture(qreal scale, bool alone = false) { return still(scale, nullptr, size(), frameTheme(), alone); }
   /// The same at another size (of a canvas that is not on screen) and in another theme.
@@ -94,6 +94,7 @@ class CanvasWidget : public QWidget {
   viz::Frame frame() const;
   const viz::Theme& frameTheme() const;
   QImage still(qreal scale, viz::Scene* scene, const QSize& size, const viz::Theme& theme, bool alone);
+  QImage rendered(qreal scale, viz::Scene* scene, const QSize& size, const viz::Theme& theme, bool alone);
   void draw();
   void drawFrames(int frames);
   void handle(const std::vector<viz::Intent>& intents);

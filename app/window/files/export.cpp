@@ -64,7 +64,8 @@ QImage canvasAsImage(CanvasWidget& canvas, const Workspace& workspace, qreal sca
   const std::vector<std::string> lines =
       viz::stamp_lines(stamp, [&](const std::string& line) { return metrics.horizontalAdvance(qs(line)) <= canvas.width() - 24; });
   const double title = viz::kPictureTitle, foot = viz::kPictureStampLine * static_cast<double>(lines.size()) + 12;
-  QImage page(QSize(picture.width(), static_cast<int>(std::lround((canvas.height() + title + foot) * scale))), QImage::Format_RGB32);
+  const double height = picture.height() / scale;
+  QImage page(QSize(picture.width(), static_cast<int>(std::lround((height + title + foot) * scale))), QImage::Format_RGB32);
   page.setDevicePixelRatio(scale);
   page.fill(toColor(theme.window));
   QPainter painter(&page);
@@ -84,7 +85,7 @@ QImage canvasAsImage(CanvasWidget& canvas, const Workspace& workspace, qreal sca
                    factsThatFit(QFontMetrics(font), static_cast<int>(canvas.width() - after - 12), canvas.facts()));
   font.setPixelSize(11);
   painter.setFont(font);
-  double y = title + canvas.height() + 4;
+  double y = title + height + 4;
   for (const std::string& line : lines) {
     painter.drawText(QRectF(12, y, canvas.width() - 24, viz::kPictureStampLine), Qt::AlignVCenter, qs(line));
     y += viz::kPictureStampLine;

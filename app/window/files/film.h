@@ -17,7 +17,9 @@ class Film {
   explicit Film(const QString& path);
   /// Why none can be written here, one sentence; empty: it can.
   QString problem() const;
-  /// The next picture; all get the size of the first. False: `error` says why.
+  /// All pictures get this size; without it, that of the first.
+  void setSize(const QSize& size) { m_size = size; }
+  /// The next picture. False: `error` says why.
   bool add(const QImage& picture, QString* error);
   /// Writes the film, `per_second` pictures a second and the last one for two seconds more. False: `error` says why, and no file has
   /// changed.

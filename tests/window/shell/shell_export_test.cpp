@@ -16,6 +16,7 @@
 #include <QTemporaryDir>
 
 #include "app/window/canvas/canvas_widget.h"
+#include "app/window/files/export.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/rows/rows.h"
@@ -49,6 +50,22 @@ class ExportTest : public WindowTest {
   }
   QTemporaryDir folder;
 };
+
+TEST_F(ExportTest, APictureOfOneHeadHasAllReasonsHoweverLowItsPanel) {
+  CanvasWidget* const inspector = window->canvas("inspector");
+  viz::Selection at = window->workspace().selection();
+  at.layer = 4, at.kv_head = 3;
+  window->workspace().setSelection(at);
+  inspector->resize(1300, 320);
+  ASSERT_TRUE(settle());
+  const QImage all = inspector->picture(2, /*alone=*/true);
+  EXPECT_EQ(all.width(), 2 * 1300);
+  EXPECT_GT(all.height(), 2 * 500);
+  EXPECT_EQ(inspector->scene(/*alone=*/true).size.y, static_cast<float>(all.height()) / 2) << "of drawing commands the same";
+  EXPECT_EQ(inspector->scene().size.y, 320) << "on screen it is as high as its panel";
+  const QImage page = canvasAsImage(*inspector, window->workspace(), 2);
+  EXPECT_GE(page.height(), all.height() + 2 * static_cast<int>(viz::kPictureTitle + viz::kPictureStampLine)) << "nothing stands on it";
+}
 
 /// All that `a` says `b` says too; what else it has is added to `more` by its name.
 void expectWithin(const QJsonValue& a, const QJsonValue& b, const QString& where, std::set<QString>& more) {

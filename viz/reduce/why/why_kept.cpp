@@ -194,20 +194,14 @@ std::string verdict_text(const HeadPick& pick, int token) {
 }
 
 WhyStep other_runs_step(const Snapshot& snapshot, const HeadPick& pick, int token) {
-  constexpr std::size_t kMost = 5;
   WhyStep out;
   out.title = fmt::format("{} in the other runs", slot_name(snapshot, token));
-  std::size_t left_out = 0;
   for (int lane = 1; lane < static_cast<int>(snapshot.lanes.size()); ++lane) {
     if (lane == pick.lane) continue;
     const HeadPick other = counterpart(snapshot, pick, lane);
-    if (other.values == nullptr) continue;
-    if (out.lines.size() < kMost)
+    if (other.values != nullptr)
       out.lines.push_back(fmt::format("{} {} {}", lane_letter(lane), other.run->title, verdict_text(other, token)));
-    else
-      ++left_out;
   }
-  if (left_out > 0) out.lines.push_back(fmt::format("and {} more", left_out));
   return out;
 }
 

@@ -32,6 +32,7 @@ namespace {
 
 constexpr float kCardsLeast = 250, kCards = 280;          // least and good height of the cards
 constexpr float kStripLeast = 262, kStrip = 360;          // and of the strip above them
+constexpr float kStripOfPicture = 290;                    // of a picture for a file, which can be higher where that is too little
 constexpr double kAtOnceMs = 2000;                        // runs that compress within that do it again without a question
 constexpr float kHintFrom = 220;                          // height from which that one of both is missing has room to be said
 constexpr float kFilterFrom = 300;                        // height from which the filters have room
@@ -72,6 +73,7 @@ class Inspector final : public View {
   const char* title() const override { return "Head inspector"; }
   const std::vector<Mark>& marks() const override { return marks_; }
   float preferred_height(const Frame& frame) const override { return 866 * frame.scale; }
+  float lacking_height() const override { return lacking_; }
 
   std::vector<Option> options() const override {
     const TokenFilter& f = filter_.filter();
@@ -127,6 +129,7 @@ class Inspector final : public View {
   void draw(const Frame& frame, std::vector<Intent>& intents) override {
     Painter p(frame, marks_);
     const HeadPick pick = pick_of(frame);
+    lacking_ = 0;
     if (pick.values == nullptr) {
       drag_ = {};
       hover_.none(intents);
@@ -144,7 +147,9 @@ class Inspector final : public View {
     Rect area = p.canvas();
     Rect filters;
     // Before the cards go, what stands over the strip does; a filter that hides something stays in sight.
-    const float cards_need = p.px(kStripLeast + kCardsLeast), spare = area.height() - cards_need;
+    const Room room = room_of(p, pick, slot, lineage);
+    const float spare = area.height() - room.strip - room.cards;
+    if (frame.alone) lacking_ = std::max(0.0f, p.px(FilterBar::kHeight + kCaptionHeight) - spare);
     const bool tight = spare >= 0 && spare < p.px(FilterBar::kHeight + kCaptionHeight);
     if (area.height() >= p.px(kFilterFrom) && (!tight || spare >= p.px(FilterBar::kHeight) || filter_.filter().active()))
       filters = area.cut_top(p.px(FilterBar::kHeight));
@@ -168,8 +173,8 @@ class Inspector final : public View {
     Rect cards = area;
     if (both) {
       // Short canvases take from both; the strip first, which has rows that can be lower.
-      const float good = std::max(0.5f * area.height(), p.px(kStrip));
-      const float strip = std::clamp(area.height() - p.px(kCards), p.px(kStripLeast), good);
+      const float good = std::max(0.5f * area.height(), p.px(kStrip)), cards_good = std::max(p.px(kCards), room.cards);
+      const float strip = std::clamp(area.height() - cards_good, room.strip, std::max(room.strip, good));
       cards = area.cut_bottom(area.height() - strip);
     }
     const StripContent content{largest(columns.score) >= 0, !columns.statistic.empty(), !columns.probed.empty(),
@@ -275,6 +280,17 @@ class Inspector final : public View {
 
   const HeadColumns& columns_of(const Frame& frame, const HeadPick& pick) const { return columns_.of(*frame.snapshot, pick); }
 
+  /// What strip and cards need at least.
+  struct Room {
+    float strip = 0, cards = 0;
+  };
+
+  /// Where the cards stand beside each other; without a width: it is not there. Where there is no lineage, the reasons are second.
+  struct Cards {
+    Rect slot, second, why;
+    bool reasons_second = false;
+  };
+
   /// Kept from frame to frame, as the columns are.
   const Looked& look_at(const HeadPick& pick, int token, const HeadColumns& columns) {
     const auto& removal = columns.removal;
@@ -298,6 +314,26 @@ class Inspector final : public View {
     return frame.snapshot == nullptr ? HeadPick{} : pick_head(*frame.snapshot, frame.selection);
   }
 
+  Cards cards_in(const Painter& p, Rect area, const Lineage& lineage) const {
+    const bool three = area.width() >= p.px(1040), two = area.width() >= p.px(560);
+    Cards out;
+    out.slot = two ? area.cut_left(area.width() >= p.px(1200) ? p.px(270) : p.px(236)) : area;
+    if (!two) return out;
+    if (three) out.why = area.cut_right(std::clamp(area.width() * 0.56f, p.px(440), p.px(760)));
+    out.second = area;
+    const bool river = three || (beside_ == 0 ? lineage.merges > 0 : beside_ == 1);
+    out.reasons_second = !river && beside_ != 3;
+    return out;
+  }
+
+  /// On screen the reasons are scrolled; a picture for a file has room for all of them.
+  Room room_of(Painter& p, const HeadPick& pick, const SlotFacts& slot, const Lineage& lineage) const {
+    if (!p.frame().alone) return {p.px(kStripLeast), p.px(kCardsLeast)};
+    const Cards at = cards_in(p, p.canvas(), lineage);
+    const float width = at.reasons_second ? at.second.width() : at.why.width();
+    return {p.px(kStripOfPicture), std::max(p.px(kCardsLeast), width > 0 ? 1 + WhyCard::height(p, width, pick, looked_.why, slot) : 0)};
+  }
+
   std::vector<LineageHit> draw_cards(Painter& p, Rect area, const HeadPick& pick, const SlotFacts& slot, const Lineage& lineage,
                                      const Focus& focus) {
     const Snapshot& snapshot = *p.frame().snapshot;
@@ -305,27 +341,24 @@ class Inspector final : public View {
     p.hline(area.x0, area.x1, area.y0, t.line);
     area.y0 += 1;
     const Why& why = looked_.why;
-    const bool three = area.width() >= p.px(1040), two = area.width() >= p.px(560);
-    const bool river = three || (beside_ == 0 ? lineage.merges > 0 : beside_ == 1);
-    const Rect left = two ? area.cut_left(area.width() >= p.px(1200) ? p.px(270) : p.px(236)) : area;
-    if (two) p.vline(area.x0, area.y0, area.y1, t.line);
+    const Cards at = cards_in(p, area, lineage);
+    for (const Rect& card : {at.second, at.why})
+      if (card.width() > 0) p.vline(card.x0, card.y0, card.y1, t.line);
     const int shown = slot.pos >= 0 ? slot.pos : slot.token;
     const bool by_member = slot.pos >= 0 && slot.pos != slot.token;
     draw_slot_card(p,
-                   draw_card_head(p, left, slot.pos >= 0 ? fmt::format("Slot {}", shown) : fmt::format("Token {}", shown),
+                   draw_card_head(p, at.slot, slot.pos >= 0 ? fmt::format("Slot {}", shown) : fmt::format("Token {}", shown),
                                   by_member ? fmt::format("has token {} {}", slot.token, quoted(token_text(snapshot, slot.token)))
                                             : std::string(focus.why)),
                    snapshot, pick, slot, buttons_);
-    if (!two) return {};
-    if (three) {
-      const Rect right = area.cut_right(std::clamp(area.width() * 0.56f, p.px(440), p.px(760)));
-      p.vline(right.x0, right.y0, right.y1, t.line);
-      why_card_.draw(p, right, pick, why, slot);
+    if (at.second.width() <= 0) return {};
+    if (at.why.width() > 0) why_card_.draw(p, at.why, pick, why, slot);
+    if (at.reasons_second) {
+      why_card_.draw(p, at.second, pick, why, slot);
+      return {};
     }
-    if (beside_ == 3) return draw_members(p, draw_card_head(p, area, "Members", lineage_headline(lineage)), snapshot, lineage);
-    if (river) return draw_lineage(p, draw_card_head(p, area, "Lineage", lineage_headline(lineage)), snapshot, lineage);
-    if (!three) why_card_.draw(p, area, pick, why, slot);
-    return {};
+    if (beside_ == 3) return draw_members(p, draw_card_head(p, at.second, "Members", lineage_headline(lineage)), snapshot, lineage);
+    return draw_lineage(p, draw_card_head(p, at.second, "Lineage", lineage_headline(lineage)), snapshot, lineage);
   }
 
   void select(const Frame& frame, const HeadPick& pick, int token, std::vector<Intent>& intents) const {
@@ -426,6 +459,7 @@ class Inspector final : public View {
   FilterBar filter_;
   mutable HeadColumnsCache columns_;
   Looked looked_;
+  float lacking_ = 0;  // of the last picture for a file
   SlotButtons buttons_;
   std::vector<Mark> marks_;
   HoverPublisher hover_;

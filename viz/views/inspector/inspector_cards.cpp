@@ -47,7 +47,7 @@ float draw_members(Painter& p, const Rect& area, const Snapshot& snapshot, const
 
 Rect draw_card_head(Painter& p, Rect area, std::string_view title, std::string_view facts) {
   const Theme& t = p.theme();
-  const Rect head = area.cut_top(p.px(30));
+  const Rect head = area.cut_top(p.px(kCardHead));
   const float x = head.x0 + p.px(12);
   const float end = x + p.text({x, head.middle_y()}, title, Face::strong, t.text);
   if (!facts.empty())
@@ -55,7 +55,7 @@ Rect draw_card_head(Painter& p, Rect area, std::string_view title, std::string_v
   p.mark("card", std::string(title), {head.x0, head.y0, area.x1, area.y1}, std::string(facts));
   p.hline(head.x0, head.x1, head.y1, t.line);
   area.y0 += 1;
-  return area.inset(p.px(12), 0);
+  return area.inset(p.px(kCardPadding), 0);
 }
 
 void draw_habit(Painter& p, const Rect& area, const HabitCaption& caption) {

@@ -11,6 +11,9 @@
 
 namespace kvscope::viz {
 
+constexpr float kCardHead = 30;     // height of a card's title
+constexpr float kCardPadding = 12;  // left and right of what it holds
+
 /// Title and facts of a card, a line under them; the rest of `area` is returned, padded.
 Rect draw_card_head(Painter& p, Rect area, std::string_view title, std::string_view facts);
 

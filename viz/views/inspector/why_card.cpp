@@ -31,6 +31,7 @@ constexpr float kLine = 17;            // a line of words
 constexpr float kCandidateRow = 15;    // a candidate of the cosines
 constexpr float kHeadRow = 16;         // a query head of the bias
 constexpr std::size_t kKeysLeast = 3;  // candidates shown however little room there is
+constexpr float kFoot = 28, kAir = 8;  // the cost's line; above the first reason
 
 void number_badge(Painter& p, ImVec2 at, int number) {
   const Theme& t = p.theme();
@@ -355,6 +356,12 @@ std::string why_words(const Snapshot& snapshot, const HeadPick& pick, const Why&
   return why.step < 0 ? out : out + ". Cost to this head: " + cost_text(pick, why);
 }
 
+float WhyCard::height(Painter& p, float width, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
+  const Snapshot& snapshot = *p.frame().snapshot;
+  const std::vector<WhyStep> steps = reasons_of(snapshot, pick, why, slot);
+  return p.px(kCardHead + kFoot + 2 * kAir) + 1 + total(pieces_of(p, width - 2 * p.px(kCardPadding), snapshot, why, steps, 0));
+}
+
 void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
@@ -363,11 +370,14 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
   cost_ = {};
   body_ = draw_card_head(p, area, "Why", stays && !steps.empty() ? slot_name(snapshot, slot.pos) + " stays" : why_headline(snapshot, why));
   const int of_token = stays ? slot.token : why.event.pos;
-  if (of_step_ != why.step || of_token_ != of_token) offset_ = 0;
-  of_step_ = why.step;
-  of_token_ = of_token;
+  const bool alone = p.frame().alone;  // paper has no wheel: from the first reason on, and on screen nothing moves by that
+  if (!alone && (of_step_ != why.step || of_token_ != of_token)) {
+    offset_ = 0;
+    of_step_ = why.step;
+    of_token_ = of_token;
+  }
   hidden_ = 0;
-  const Rect foot = body_.cut_bottom(p.px(28));
+  const Rect foot = body_.cut_bottom(p.px(kFoot));
   if (steps.empty()) {
     const std::string nothing = why_it_stays(pick, slot);
     p.text_fit({body_.x0, body_.y0 + p.px(22)}, nothing, Face::body, t.secondary, body_.width());
@@ -379,7 +389,7 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
     cost_ = foot;
     cost_words_ = cost_lines(pick, why);
   }
-  body_.cut_top(p.px(8));
+  body_.cut_top(p.px(kAir));
 
   // All that fits with fewer candidates is shown with fewer; else all is there, and is scrolled.
   std::vector<Piece> pieces = pieces_of(p, body_.width(), snapshot, why, steps, 0);
@@ -389,10 +399,11 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
     if (total(fewer) <= body_.height()) pieces = std::move(fewer);
   }
   hidden_ = std::max(0.0f, total(pieces) - body_.height());
-  scroll(0);
+  if (!alone) scroll(0);
+  const float offset = alone ? 0 : offset_;
   std::optional<std::size_t> below;  // the first step that is not there to its last line
   p.clip({body_.x0 - p.px(12), body_.y0, body_.x1 + p.px(12), body_.y1});
-  float y = body_.y0 - offset_;
+  float y = body_.y0 - offset;
   for (const Piece& piece : pieces) {
     const Rect r{body_.x0, y, body_.x1, y + piece.height};
     y = r.y1;
@@ -402,16 +413,12 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
     if (!below && piece.draw && r.y1 > body_.y1 + 0.5f) below = piece.step + 1;
   }
   p.unclip();
-  if (hidden_ <= 0) return;
+  if (hidden_ <= 0 || alone) return;
   const float thumb = body_.height() * body_.height() / (body_.height() + hidden_),
               top = body_.y0 + (body_.height() - thumb) * offset_ / hidden_;
   p.fill({body_.x1 + p.px(4), top, body_.x1 + p.px(8), top + thumb}, t.disabled, 0.8, 2);
   p.mark("why.scroll", "reasons", {body_.x1 + p.px(4), top, body_.x1 + p.px(8), top + thumb});
-  std::string note = below ? fmt::format("more of reason {}", *below) : "begins above";
-  if (p.frame().alone)
-    note = below ? fmt::format("reason {} is cut", *below) : note;
-  else
-    note += below ? ": PgDown" : ": PgUp";
+  const std::string note = below ? fmt::format("more of reason {}: PgDown", *below) : "begins above: PgUp";
   const float room = foot.x1 - words_end - p.px(12);
   if (p.width_of(Face::caption, note) >= room) return;
   p.text({foot.x1, foot.middle_y()}, note, Face::caption, t.accent, Align::right);

@@ -14,6 +14,8 @@ namespace kvscope::viz {
 /// the slot stays. Reasons that have no room are scrolled to, by wheel or Page Up and Page Down.
 class WhyCard {
  public:
+  /// What draw() needs to have nothing to scroll.
+  static float height(Painter& p, float width, const HeadPick& pick, const Why& why, const SlotFacts& slot);
   void draw(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot);
   /// Nothing of it is in this frame.
   void none() { body_ = cost_ = {}; }
