@@ -135,7 +135,8 @@ TEST(LaneMetrics, AnswersBeginBehindABlankThatAllLanesAgreeOn) {
 TEST(LaneMetrics, ALectureShowsTheWordThatWasAskedForAndWhereARunEndsIt) {
   Snapshot snapshot;
   auto vocabulary = std::make_shared<std::vector<TokenInfo>>();
-  for (const char* text : {"4", "8", "2", ".", " It"}) vocabulary->push_back({.id = static_cast<int>(vocabulary->size()), .bytes = text});
+  for (const char* text : {"4", "8", "2", ".", " It", "\n"})
+    vocabulary->push_back({.id = static_cast<int>(vocabulary->size()), .bytes = text});
   snapshot.vocabulary = vocabulary;
   const auto size = [](const LaneMetrics& lane) { return lane.answer.size(); };
   std::vector<LaneMetrics> lanes(2);
@@ -148,7 +149,12 @@ TEST(LaneMetrics, ALectureShowsTheWordThatWasAskedForAndWhereARunEndsIt) {
   EXPECT_FALSE(lanes[1].answer.back().same) << "a number that ends too early is a wrong one, and is seen";
   alike[1].answer[2] = {2, 2, true};
   cut_to_word(alike, snapshot);
-  EXPECT_EQ(size(alike[1]), 5u) << "all have the number: what differs stands behind it";
+  EXPECT_EQ(size(alike[1]), 4u) << "all have the number: what differs stands behind it";
+  std::vector<LaneMetrics> later = same;
+  later[1].answer[4].same = false;
+  later[0].answer[3] = later[1].answer[3] = {3, 5, true};
+  cut_to_word(later, snapshot);
+  EXPECT_EQ(size(later[1]), 3u) << "another line";
   cut_to_word(same, snapshot);
   EXPECT_EQ(size(same[1]), 3u) << "nothing differs";
 }
@@ -205,7 +211,8 @@ TEST(MetricLines, SayThatARunGrows) {
     EXPECT_THAT(lines, ::testing::Contains(::testing::StartsWith("slots per head: 13 in step ")));
     EXPECT_THAT(lines, ::testing::Contains(::testing::HasSubstr("24 behind the last")));
     m.slots = 24;
-    EXPECT_THAT(metric_lines(snapshot, 1, m, {kind, "", "", 0}), ::testing::Not(::testing::Contains(::testing::StartsWith("slots per head: "))));
+    EXPECT_THAT(metric_lines(snapshot, 1, m, {kind, "", "", 0}),
+                ::testing::Not(::testing::Contains(::testing::StartsWith("slots per head: "))));
   }
 }
 

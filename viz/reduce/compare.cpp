@@ -6,7 +6,6 @@
 #include <iterator>
 #include <limits>
 #include <set>
-#include <span>
 
 #include <fmt/format.h>
 
@@ -37,13 +36,25 @@ std::size_t first_word(const Snapshot& snapshot, const std::vector<AnswerToken>&
 
 void cut_to_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot) {
   if (lanes.empty()) return;
-  const std::size_t word = first_word(snapshot, lanes.front().answer);
-  const auto has_it = [word](const LaneMetrics& m) {
-    return m.answer.size() >= word && std::ranges::all_of(std::span(m.answer).first(word), &AnswerToken::same);
+  const std::vector<AnswerToken> reference = lanes.front().answer;
+  const std::size_t word = first_word(snapshot, reference);
+  std::size_t differs = reference.size();
+  for (const LaneMetrics& m : lanes) {
+    const auto at = std::ranges::find(m.answer, false, &AnswerToken::same);
+    if (at != m.answer.end()) differs = std::min(differs, static_cast<std::size_t>(at - m.answer.begin()));
+  }
+  // Behind the end of a line or of the text stands what nobody asked for.
+  const auto ends = [&](const AnswerToken& token) {
+    const std::string text = text_of_id(snapshot, token.id);
+    return text.starts_with("↵") || text.starts_with("⟨");
   };
-  const auto differs = [](const LaneMetrics& m) { return !std::ranges::all_of(m.answer, &AnswerToken::same); };
-  if (std::ranges::all_of(lanes, has_it) && std::ranges::any_of(lanes, differs)) return;
-  for (LaneMetrics& m : lanes) m.answer.resize(std::min(m.answer.size(), std::max(word, first_word(snapshot, m.answer))));
+  const bool behind = differs >= word && differs < reference.size() &&
+                      std::ranges::none_of(reference.begin() + static_cast<std::ptrdiff_t>(word),
+                                           reference.begin() + static_cast<std::ptrdiff_t>(differs), ends);
+  for (LaneMetrics& m : lanes) {
+    const std::size_t shown = behind ? differs + 1 : std::max(word, first_word(snapshot, m.answer));
+    m.answer.resize(std::min(m.answer.size(), shown));
+  }
 }
 
 void begin_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot) {

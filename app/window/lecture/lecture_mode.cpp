@@ -271,7 +271,7 @@ void LectureMode::showMeant() {
   if (m_model.workspace.selection().tokens) return;
   if (scene.answer) editor.showEnd();
   if (const LaneSnapshot* lane = m_model.workspace.lane(); scene.read && lane != nullptr && !lane->steps.empty())
-    editor.showToken(lane->steps[static_cast<std::size_t>(m_model.workspace.step())]->position);
+    editor.bringIntoSight(lane->steps[static_cast<std::size_t>(m_model.workspace.step())]->position);
   editor.showEmphasis();
 }
 

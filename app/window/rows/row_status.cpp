@@ -200,27 +200,29 @@ QString StatusRow::stateText() const {
   }
   if (snapshot.phase == RunPhase::failed) return "failed";
   if (m_queued > 0) return "running beside the others";
+  if (m_sweeping) return "sweeping over texts (Ctrl+. ends it)";
   if (snapshot.phase == RunPhase::idle && !snapshot.activity.empty()) return "idle · " + QString::fromStdString(snapshot.activity);
   return "idle";
 }
 
-void StatusRow::setQueued(int n) {
-  if (n == m_queued) return;
+void StatusRow::setQueued(int n, bool sweeping) {
+  if (n == m_queued && sweeping == m_sweeping) return;
   m_queued = n;
+  m_sweeping = sweeping;
   refresh();
-  if (n == 0) speak(*m_jobs);
+  if (n == 0 && !sweeping) speak(*m_jobs);
 }
 
 void StatusRow::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const viz::Theme& theme = m_workspace.theme();
   const bool working = busy(m_workspace);
-  const viz::Rgb dot = working || m_queued > 0              ? theme.accent
-                       : snapshot.phase == RunPhase::failed ? theme.changed
-                                                            : theme.category[int(Category::recent)];
+  const viz::Rgb dot = working || m_queued > 0 || m_sweeping ? theme.accent
+                       : snapshot.phase == RunPhase::failed  ? theme.changed
+                                                             : theme.category[int(Category::recent)];
   m_state->setText(QString("<span style='color:%1'>●</span> %2").arg(toColor(dot).name(), stateText().toHtmlEscaped()));
   // The run in work of the queue is the job that computes, unless something else comes first.
-  const int n = std::max(m_queued, working ? 1 : 0);
+  const int n = std::max(m_queued, working ? 1 : 0) + (m_sweeping ? 1 : 0);
   const QString words = n == 1 ? QString("1 job") : QString("%1 jobs").arg(n);
   m_jobs->setText(QString("<a href='jobs' style='color:%1;text-decoration:none'>%2</a>")
                       .arg(toColor(n > 0 ? theme.text : theme.secondary).name(), words));

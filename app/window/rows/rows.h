@@ -252,8 +252,8 @@ class StatusRow : public QFrame {
  public:
   StatusRow(Workspace& workspace, SessionController& controller, QWidget* parent = nullptr);
   QString stateText() const;
-  /// Runs of the queue that run or wait.
-  void setQueued(int n);
+  /// Runs of the queue that run or wait, and whether a program of its own sweeps over texts.
+  void setQueued(int n, bool sweeping);
 
  Q_SIGNALS:
   void jobsClicked();
@@ -263,6 +263,7 @@ class StatusRow : public QFrame {
   Workspace& m_workspace;
   SessionController& m_controller;
   int m_queued = 0;
+  bool m_sweeping = false;
   QLabel *m_state, *m_jobs, *m_run, *m_seed, *m_memory;
 };
 

@@ -124,7 +124,8 @@ void MainWindow::connectParts() {
     m_inspect->open("jobs");
     m_run_actions->jobs().setFocus();
   });
-  connect(m_run_actions.get(), &RunActions::parametersRequested, this, [this] { m_work->showParameters(*m_inspect); });
+  connect(m_run_actions.get(), &RunActions::fieldRequested, this,
+          [this](const QString& run, const QString& key) { m_work->showField(*m_inspect, run, key); });
   connect(m_what_if.get(), &WhatIfActions::said, this, [this](const QString& words, const QString& before) {
     if (words.isEmpty()) return messages().takeBack(before);
     const bool seen = page() == Page::inspect && !m_inspect->maximised();  // the panel

@@ -64,6 +64,11 @@ void WorkPanels::showParameters(InspectPage& inspect) {
   m_policy->setParametersShown(true);
 }
 
+void WorkPanels::showField(InspectPage& inspect, const QString& run, const QString& key) {
+  showParameters(inspect);
+  m_policy->focusField(run, key);
+}
+
 void WorkPanels::fillGoMenu(Commands& commands, QMenu* menu, InspectPage& inspect) {
   const auto parameters = [this, &inspect](QWidget& form) {
     showParameters(inspect);

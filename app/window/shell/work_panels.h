@@ -31,6 +31,8 @@ class WorkPanels : public QObject {
   void refreshBadge();
   /// To the forms that are behind a disclosure.
   void showParameters(InspectPage& inspect);
+  /// Among them the field of one, as soon as the form is that of this run.
+  void showField(InspectPage& inspect, const QString& run, const QString& key);
   void fillGoMenu(Commands& commands, QMenu* menu, InspectPage& inspect);
 
  private:

@@ -91,8 +91,7 @@ TEST_F(WindowTest, EveryRowOfTheSlotsCardSaysWhatItIs) {
     }
   }
   EXPECT_GE(fates.size(), 4u);
-  for (const char* row : {"EMA share", "logit bias b", "rank", "agreement", "compress_rel_l2"})
-    EXPECT_TRUE(met.contains(row)) << row;
+  for (const char* row : {"EMA share", "logit bias b", "rank", "agreement", "compress_rel_l2"}) EXPECT_TRUE(met.contains(row)) << row;
 }
 
 TEST_F(WindowTest, TheHelpOfTheHeadGridBeginsWithTheMeasureThatIsShown) {

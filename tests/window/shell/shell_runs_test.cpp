@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs beside those on screen: the sweep, the jobs, budgets drawn by hand, the report.
+#include <QAction>
+#include <QApplication>
 #include <QComboBox>
 #include <QFile>
 #include <QHeaderView>
@@ -11,6 +13,8 @@
 #include <QToolButton>
 
 #include "app/window/files/report.h"
+#include "app/window/panels/policy/policy_form.h"
+#include "app/window/panels/policy/policy_form_field.h"
 #include "app/window/panels/policy/policy_panel.h"
 #include "app/window/panels/policy/policy_panel_allocation.h"
 #include "app/window/panels/policy/policy_panel_card.h"
@@ -285,6 +289,22 @@ TEST_F(WindowTest, TheReportHoldsWhatIsOnScreen) {
   EXPECT_TRUE(pdf.readAll().startsWith("%PDF-"));
   EXPECT_FALSE(writeReport(report, folder.filePath("none/r.html"), ReportPaper::one_page, &why));
   EXPECT_TRUE(why.contains("none/r.html"));
+}
+
+/// The formula is what one came for.
+TEST_F(WindowTest, OnesOwnScoreIsWrittenAtOnce) {
+  window->resize(1600, 1000);
+  ASSERT_TRUE(settle());
+  const QList<QAction*> all = window->findChildren<QAction*>();
+  const auto own = std::ranges::find_if(all, [](const QAction* a) { return a->text() == "Run by &your own score…"; });
+  ASSERT_NE(own, all.end());
+  (*own)->trigger();
+  const PolicyForm& form = window->work().policy().form();
+  ASSERT_TRUE(waitFor(
+      [&] { return form.field("score") != nullptr && form.field("score")->widget()->isAncestorOf(QApplication::focusWidget()); }, 20000));
+  const QWidget* field = form.field("score")->widget();
+  EXPECT_FALSE(field->visibleRegion().isEmpty()) << "in sight";
+  EXPECT_EQ(form.spec().name, snapshot().lanes[static_cast<std::size_t>(selection().lane)].policy);
 }
 
 }  // namespace

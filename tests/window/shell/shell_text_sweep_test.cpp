@@ -126,6 +126,22 @@ TEST_F(TextSweepTest, CancelledItGoesOnWhereItStopped) {
   for (const QString& item : before) EXPECT_TRUE(after.contains(item)) << item.toStdString() << " was computed again";
 }
 
+/// Nothing else computes, but the machine does.
+TEST_F(TextSweepTest, IsAJobThatStopEnds) {
+  writeTexts(40);
+  dialog().hide();
+  window->runActions().sweepTexts();
+  EXPECT_EQ(window->rows().status().stateText(), "idle");
+  start();
+  ASSERT_TRUE(process().running());
+  EXPECT_TRUE(window->rows().status().stateText().startsWith("sweeping over texts")) << window->rows().status().stateText().toStdString();
+  dialog().hide();
+  window->activateWindow();
+  window->runActions().stop();
+  EXPECT_EQ(process().state(), State::stopped);
+  EXPECT_EQ(window->rows().status().stateText(), "idle");
+}
+
 TEST_F(TextSweepTest, EndsWithTheWindow) {
   writeTexts(40);
   start();

@@ -2,6 +2,7 @@
 #include "app/window/panels/policy/policy_panel.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QEvent>
 #include <QHBoxLayout>
@@ -15,6 +16,7 @@
 #include "app/window/panels/effect/head_effect.h"
 #include "app/window/panels/policy/head_keys_form.h"
 #include "app/window/panels/policy/policy_form.h"
+#include "app/window/panels/policy/policy_form_field.h"
 #include "app/window/panels/policy/policy_panel_allocation.h"
 #include "app/window/panels/policy/policy_panel_card.h"
 #include "app/window/panels/policy/policy_presets.h"
@@ -127,11 +129,31 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
       QTimer::singleShot(0, this,
                          [this] { m_scroll->verticalScrollBar()->setValue(m_parameters->mapTo(m_scroll->widget(), QPoint()).y()); });
   });
-  connect(m_form, &PolicyForm::changed, this, [this] { setParametersShown(parametersShown()); });
+  connect(m_form, &PolicyForm::changed, this, [this] {
+    setParametersShown(parametersShown());
+    focusWanted();
+  });
   connect(&workspace, &Workspace::snapshotChanged, this, &PolicyPanel::factsChanged);
   connect(&workspace, &Workspace::selectionChanged, this, &PolicyPanel::factsChanged);
   setFocusProxy(m_disclosure);
   setParametersShown(false);
+}
+
+void PolicyPanel::focusField(const QString& run, const QString& key) {
+  m_wanted_run = run;
+  m_wanted_key = key;
+  focusWanted();
+}
+
+void PolicyPanel::focusWanted() {
+  if (m_wanted_key.isEmpty() || qs(m_form->spec().text) != m_wanted_run) return;
+  ParamEditor* const field = m_form->field(std::exchange(m_wanted_key, {}).toStdString());
+  if (field == nullptr) return;
+  // Once it has its place.
+  QTimer::singleShot(0, field->widget(), [this, widget = field->widget()] {
+    m_scroll->ensureWidgetVisible(widget);
+    widget->setFocus(Qt::ShortcutFocusReason);
+  });
 }
 
 QString PolicyPanel::facts() const { return m_workspace.lane() ? qs(m_workspace.lane()->title) : QString(); }

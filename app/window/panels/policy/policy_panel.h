@@ -34,12 +34,17 @@ class PolicyPanel : public QWidget {
 
  public Q_SLOTS:
   void setParametersShown(bool shown);
+  /// In sight and with the keyboard, as soon as the form is that of this run.
+  void focusField(const QString& run, const QString& key);
 
  Q_SIGNALS:
   void factsChanged();
 
  private:
+  void focusWanted();
+
   Workspace& m_workspace;
+  QString m_wanted_run, m_wanted_key;  // of focusField(); empty: none
   QScrollArea* m_scroll;
   PolicyCard* m_card;
   QToolButton* m_disclosure;

@@ -41,8 +41,7 @@ class PromptEditor : public QPlainTextEdit {
   void beginWriting();
   /// The last lines: where a question stands.
   void showEnd();
-  /// The line of this token, and some above it, where it is not to be seen.
-  void showToken(int token) { bringIntoSight(token); }
+  void bringIntoSight(int token);  // its line, and some above it, where it is not to be seen
   /// From the beginning on, the selected tokens in sight: the same whatever was shown before.
   void showAnew();
   /// The first token of the category that is spoken of, where none of them is to be seen.
@@ -98,7 +97,6 @@ class PromptEditor : public QPlainTextEdit {
   void publishSelection();
   void selectWordAt(const QPoint& point);
   void showSelection();
-  void bringIntoSight(int token);
   void setHoveredToken(int token);
   std::vector<Piece> pieces(const QTextBlock& block, const QPointF& offset) const;  // of the lines in the viewport
   /// Found, selected, pinned, pointed at: what is drawn over one token.

@@ -44,8 +44,10 @@ RunActions::RunActions(QWidget& window, WindowModel& model, WindowRows& rows, Pa
   panels.addTalking("jobs", "Jobs & log", m_jobs);
   for (MessageBar* bar : {&rows.notices(), &rows.messages()}) connect(bar, &MessageBar::said, m_jobs, &JobsPanel::note);
   connect(&rows.status(), &StatusRow::jobsClicked, this, &RunActions::jobsRequested);
-  connect(&model.runs, &RunQueue::changed, this, [this] {
-    m_rows.status().setQueued(m_model.runs.nOpen());
+  const auto count = [this] { m_rows.status().setQueued(m_model.runs.nOpen(), m_texts->running()); };
+  connect(m_texts.get(), &SweepProcess::changed, this, count);
+  connect(&model.runs, &RunQueue::changed, this, [this, count] {
+    count();
     sayRefusals();
   });
   connect(&rows.tools(), &ToolRow::generateRequested, this, &RunActions::generate);
@@ -173,6 +175,7 @@ void RunActions::lookAt(int run) {
 void RunActions::stop() {
   if (const QueuedRun* run = m_model.runs.running())  // it runs only while nothing else does
     return run->purpose != QueuedRun::Purpose::lane ? m_model.runs.cancelBatch(run->batch) : m_model.runs.cancel(run->id);
+  if (m_model.workspace.snapshot().phase != RunPhase::computing && m_texts->running()) return m_texts->stop();
   m_model.controller.stop();
   m_model.runs.cancelAll();
 }
@@ -254,8 +257,9 @@ void RunActions::addOwnScore() {
   const LaneSnapshot* lane = m_model.workspace.lane();
   const int n_prompt = m_model.workspace.snapshot().n_prompt;
   const int slots = lane && lane->slots_asked > 0 ? lane->slots_asked : std::max(1, n_prompt / 5);
-  addRun(qs(own_score_spec(slots)));
-  Q_EMIT parametersRequested();
+  const QString run = qs(own_score_spec(slots));
+  Q_EMIT fieldRequested(run, "score");
+  addRun(run);
 }
 
 void RunActions::giveAllTheBudget() {

@@ -64,7 +64,8 @@ class RunActions : public QObject {
 
  Q_SIGNALS:
   void jobsRequested();
-  void parametersRequested();
+  /// The field of this parameter, as soon as this run is looked at.
+  void fieldRequested(const QString& run, const QString& key);
 
  private:
   struct Choice {
