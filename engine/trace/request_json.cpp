@@ -110,7 +110,10 @@ const char* not_of(const RunRequest& r, const Snapshot& s) {
   };
   if (specs(r.lanes, [](const LaneSpec& l) { return l.text; }) != specs(s.lanes, [](const LaneSnapshot& l) { return l.spec; }))
     return "runs";
-  return s.prefill_mode != (r.mode == PromptMode::prefill) ? "prompt mode" : nullptr;
+  if (s.prefill_mode != (r.mode == PromptMode::prefill)) return "prompt mode";
+  if (s.follow != name_of(r.follow)) return "fed tokens (follow)";
+  const auto after = static_cast<std::ptrdiff_t>(s.tokens.size()) - s.n_prompt;  // fewer where the text ended by itself
+  return r.follow != Follow::file && after > r.n_generate ? "length (generate)" : nullptr;
 }
 
 RunRequest read_request(const JsonCursor& f, std::vector<std::string>* notes) {

@@ -182,10 +182,10 @@ TEST(StepsOfAnEmulatedDevice, WaitForAllOfItAtMostOnceHoweverManyLayersAndHeadsT
 TEST(StepsOfAnEmulatedDevice, WaitNoMoreOftenForWhatTheStatisticsOfTheHostRead) {
   const Variant host = variants().front();
   if (!host.why_not.empty()) GTEST_SKIP() << host.why_not;
-  for (const char* policy : {"h2o", "weightedkv", "roco", "knorm", "tova", "scissorhands", "snapkv"})
+  for (const char* policy : {"h2o", "weightedkv", "roco", "knorm", "tova", "scissorhands", "snapkv", "keepkv"})
     EXPECT_EQ(counts_of_a_step(host, policy, 3, /*captures=*/false).waits, 0) << policy;
-  for (const char* policy : {"keepkv", "zeromerge"})
-    EXPECT_EQ(counts_of_a_step(host, policy, 7, /*captures=*/false).waits, 1) << policy << ", for the keys of all heads";
+  EXPECT_EQ(counts_of_a_step(host, "keepkv", 7, /*captures=*/false).waits, 0) << "merged on the device";
+  EXPECT_EQ(counts_of_a_step(host, "zeromerge", 7, /*captures=*/false).waits, 1) << "for the keys of all heads";
   EXPECT_EQ(counts_of_a_step(host, "knorm", 3).waits, 0) << "norms are on their way while the layers go on";
 }
 

@@ -292,6 +292,22 @@ TEST_F(AtlasTest, TheCursorGoesOnFromWhatWasSelectedElsewhere) {
   EXPECT_EQ(canvas.last<HoverAt>()->hover.token, 47);
 }
 
+TEST_F(AtlasTest, KeysOfEditsMeanTheCellOfTheCursor) {
+  canvas.frame.has_focus = true;
+  canvas.frame.selection.layer = 1;
+  canvas.frame.selection.kv_head = 3;
+  canvas.frame.selection.tokens = TokenRange{40, 42};
+  canvas.draw(*view);
+  EXPECT_FALSE(view->key(canvas.frame, "E", canvas.intents)) << "the window's: of what is selected";
+  EXPECT_TRUE(view->key(canvas.frame, "Right", canvas.intents));
+  EXPECT_FALSE(view->key(canvas.frame, "E", canvas.intents)) << "among what is selected";
+  EXPECT_TRUE(view->key(canvas.frame, "Shift+Right", canvas.intents));
+  EXPECT_TRUE(view->key(canvas.frame, "E", canvas.intents));
+  EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{51, 51}));
+  EXPECT_EQ(canvas.last<Select>()->selection.slot, 51);
+  EXPECT_EQ(canvas.last<EditTokens>()->what, EditTokens::What::evict);
+}
+
 TEST_F(AtlasTest, APresentersArrowsAreLeftToTheStepsUntilTheCursorIsTakenUp) {
   canvas.frame.has_focus = true;
   canvas.frame.plain = true;

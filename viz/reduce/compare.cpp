@@ -35,26 +35,8 @@ std::size_t first_word(const Snapshot& snapshot, const std::vector<AnswerToken>&
 }
 
 void cut_to_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot) {
-  if (lanes.empty()) return;
-  const std::vector<AnswerToken> reference = lanes.front().answer;
-  const std::size_t word = first_word(snapshot, reference);
-  std::size_t differs = reference.size();
-  for (const LaneMetrics& m : lanes) {
-    const auto at = std::ranges::find(m.answer, false, &AnswerToken::same);
-    if (at != m.answer.end()) differs = std::min(differs, static_cast<std::size_t>(at - m.answer.begin()));
-  }
-  // Behind the end of a line or of the text stands what nobody asked for.
-  const auto ends = [&](const AnswerToken& token) {
-    const std::string text = text_of_id(snapshot, token.id);
-    return text.starts_with("↵") || text.starts_with("⟨");
-  };
-  const bool behind = differs >= word && differs < reference.size() &&
-                      std::ranges::none_of(reference.begin() + static_cast<std::ptrdiff_t>(word),
-                                           reference.begin() + static_cast<std::ptrdiff_t>(differs), ends);
-  for (LaneMetrics& m : lanes) {
-    const std::size_t shown = behind ? differs + 1 : std::max(word, first_word(snapshot, m.answer));
-    m.answer.resize(std::min(m.answer.size(), shown));
-  }
+  const std::size_t word = lanes.empty() ? 0 : first_word(snapshot, lanes.front().answer);
+  for (LaneMetrics& m : lanes) m.answer.resize(std::min(m.answer.size(), std::max(word, first_word(snapshot, m.answer))));
 }
 
 void begin_answers(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot) {

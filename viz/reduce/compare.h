@@ -56,7 +56,7 @@ inline constexpr int kAnswerOfOneWord = 6;  // tokens, at most
 std::size_t first_word(const Snapshot& snapshot, const std::vector<AnswerToken>& answer);
 
 /// A lecture speaks of the word or number that was asked for: all of it, also where a run ends it early, and nothing of what a model goes
-/// on to say; but where all runs have that word, up to the first token that tells them apart, if it stands in the same line.
+/// on to say.
 void cut_to_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot);
 
 /// Where the full cache's answer begins with a blank and all lanes agree on it, every answer begins behind it.

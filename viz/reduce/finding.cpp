@@ -208,6 +208,13 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
           whole, heads, gains};
 }
 
+/// "; L4 H1 merged it": the head lost the token, too, but not as the one that is named did. Empty: it has it.
+static std::string other_way(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, int head) {
+  const int slot = lane.fates == nullptr ? finding.loss.token : slot_seen(lane, finding.step, head, finding.loss.token);
+  if (slot == finding.loss.token) return {};
+  return fmt::format("; {} {} it", short_name(snapshot, head), slot < 0 ? "evicted" : "merged");
+}
+
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes) {
   if (finding.step < 0) return {};
   std::string what = fmt::format("{} says {}, not {}", lane.title, quoted(finding.says), quoted(finding.reference));
@@ -225,9 +232,10 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
                           : n > 1                                        ? name
                                                                          : "It";
   const std::string lost =
-      fmt::format("{} token {} {}{}, {} of {} attention.", loss.slot < 0 ? "evicted" : "merged", loss.token,
+      fmt::format("{} token {} {}{}, {} of {} attention{}.", loss.slot < 0 ? "evicted" : "merged", loss.token,
                   quoted(token_text(snapshot, loss.token)), loss.slot < 0 || all ? std::string() : fmt::format(" into slot {}", loss.slot),
-                  format_percent(loss.attention), all ? name + "'s" : std::string("its"));
+                  format_percent(loss.attention), all ? name + "'s" : std::string("its"),
+                  n == 2 && brings_back && !all ? other_way(snapshot, lane, finding, causes.heads[causes.heads[0] == head ? 1 : 0]) : "");
   return fmt::format("{}{} {} {}", what, measured ? ". " + causes.sentence : ".", who, lost);
 }
 

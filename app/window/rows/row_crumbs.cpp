@@ -21,6 +21,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
+#include "viz/reduce/head.h"
 #include "viz/reduce/range.h"
 
 namespace kvscope {
@@ -450,7 +451,26 @@ CrumbRow::AskedToken CrumbRow::askedToken(const viz::Loss& loss) const {
   const AskedToken own = selectedToken();
   const bool in_head = own.layer >= 0 && own.kv_head >= 0 && viz::n_tokens(s) == 1;
   const bool chosen = own.token == loss.token ? own != m_shown_why : own.token != m_shown_why.token;
-  return in_head && chosen ? own : AskedToken{loss.layer, loss.kv_head, loss.token};
+  return in_head && chosen ? own : tokenOf(loss);
+}
+
+/// Of the heads that bring the answer back by themselves, the one that is looked at lost the token, too, maybe in another way.
+CrumbRow::AskedToken CrumbRow::tokenOf(const viz::Loss& loss) const {
+  const viz::Selection& s = m_workspace.selection();
+  const Snapshot& snapshot = m_workspace.snapshot();
+  AskedToken out{loss.layer, loss.kv_head, loss.token};
+  if (!s.layer || !s.kv_head) return out;
+  const std::vector<int> heads = viz::cause_words(snapshot, m_workspace.causes()).heads;
+  const int head = *s.layer * snapshot.model.n_kv_heads + *s.kv_head;
+  if (std::ranges::find(heads, head) != heads.end() && slotOf(head, loss.token) != loss.token)
+    out.layer = *s.layer, out.kv_head = *s.kv_head;
+  return out;
+}
+
+/// That the step's query found; -1: none.
+int CrumbRow::slotOf(int head, int token) const {
+  const LaneSnapshot* lane = m_workspace.lane();
+  return lane && lane->fates && m_workspace.step() >= 0 ? viz::slot_seen(*lane, m_workspace.step(), head, token) : -1;
 }
 
 viz::Loss CrumbRow::lossNamed() {
@@ -465,19 +485,21 @@ QString CrumbRow::whyWords() {
   const AskedToken of = askedToken(loss);
   const std::optional<viz::TokenRange>& tokens = m_workspace.selection().tokens;
   const bool plain = of.token == loss.token && (!tokens || (tokens->first == of.token && tokens->last == of.token));
-  return !plain ? QString("Why token %1?").arg(of.token) : loss.slot < 0 ? QString("Why evicted?") : QString("Why merged?");
+  if (!plain) return QString("Why token %1?").arg(of.token);
+  return slotOf(of.layer * m_workspace.snapshot().model.n_kv_heads + of.kv_head, of.token) < 0 ? QString("Why evicted?")
+                                                                                               : QString("Why merged?");
 }
 
 void CrumbRow::askWhy() {
   if (!m_workspace.lane()) return;
   const viz::Loss loss = lossNamed();
   if (loss.step < 0) return Q_EMIT whyRequested();  // of what is selected
-  const AskedToken named{loss.layer, loss.kv_head, loss.token};
+  const AskedToken named = tokenOf(loss);
   if (askedToken(loss) != named) return Q_EMIT whyRequested();
   m_shown_why = named;
   viz::Selection selection = m_workspace.selection();
-  selection.layer = loss.layer;
-  selection.kv_head = loss.kv_head;
+  selection.layer = named.layer;
+  selection.kv_head = named.kv_head;
   selection.select({loss.token, loss.token});
   selection.slot = loss.token;
   m_workspace.setSelection(selection);

@@ -161,6 +161,8 @@ class CrumbRow : public QFrame {
   };
   AskedToken selectedToken() const;
   AskedToken askedToken(const viz::Loss& loss) const;
+  AskedToken tokenOf(const viz::Loss& loss) const;
+  int slotOf(int head, int token) const;
   viz::Loss lossNamed();
   QString whyWords();
   void remember();

@@ -18,6 +18,7 @@
 #include "app/window/panels/policy/policy_panel.h"
 #include "app/window/panels/policy/policy_panel_allocation.h"
 #include "app/window/panels/policy/policy_panel_card.h"
+#include "app/window/panels/runs/add_runs_dialog.h"
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
@@ -291,6 +292,22 @@ TEST_F(WindowTest, TheReportHoldsWhatIsOnScreen) {
   EXPECT_TRUE(why.contains("none/r.html"));
 }
 
+TEST_F(WindowTest, TheDialogOfRunsBeginsWithTheKeyboardInACell) {
+  press(Qt::Key_R, Qt::ControlModifier);
+  auto* dialog = window->findChild<AddRunsDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(dialog));
+  for (int time = 0; time < 2; ++time) {
+    QTest::keyClick(dialog->focusWidget(), Qt::Key_Space);
+    EXPECT_EQ(dialog->grid().model().chosen().size(), 1u) << "its row";
+    QTest::keyClick(dialog->focusWidget(), Qt::Key_Space);
+    EXPECT_TRUE(dialog->grid().model().chosen().empty());
+    dialog->close();  // and opened again
+    press(Qt::Key_R, Qt::ControlModifier);
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(dialog));
+  }
+}
+
 /// The formula is what one came for.
 TEST_F(WindowTest, OnesOwnScoreIsWrittenAtOnce) {
   window->resize(1600, 1000);
@@ -304,7 +321,7 @@ TEST_F(WindowTest, OnesOwnScoreIsWrittenAtOnce) {
       [&] { return form.field("score") != nullptr && form.field("score")->widget()->isAncestorOf(QApplication::focusWidget()); }, 20000));
   const QWidget* field = form.field("score")->widget();
   EXPECT_FALSE(field->visibleRegion().isEmpty()) << "in sight";
-  EXPECT_EQ(form.spec().name, snapshot().lanes[static_cast<std::size_t>(selection().lane)].policy);
+  EXPECT_EQ(form.spec().name, window->workspace().lane()->policy);
 }
 
 }  // namespace

@@ -201,8 +201,8 @@ TEST_F(SpokenTest, WhatCameOfSomethingIsReadAloud) {
   window->messages().show("something went wrong", {});
   EXPECT_EQ(aloud(&window->messages()), "Something went wrong.");
   auto* status = window->findChild<StatusRow*>();
-  status->setQueued(1);
-  status->setQueued(0);
+  status->setQueued(1, false);
+  status->setQueued(0, false);
   EXPECT_TRUE(std::ranges::any_of(status->findChildren<QLabel*>(), [](const QLabel* l) { return aloud(l).contains("all are done"); }));
 }
 

@@ -40,6 +40,7 @@ class Atlas : public View {
   void click(const Painter& p, const AtlasScene& s, const AtlasRow& row, int token, std::vector<Intent>& intents);
   void hover(const Painter& p, const AtlasScene& s, std::vector<Intent>& intents);
   std::vector<std::string> tooltip(const AtlasScene& s, const AtlasRow* row, int token) const;
+  bool edit_at_cursor(const Frame& frame, std::string_view key, const AtlasCell& at, std::vector<Intent>& intents);
   void enter(const Frame& frame, const AtlasCell& cell, std::vector<Intent>& intents);
 
   AtlasColour colour_ = AtlasColour::fate;

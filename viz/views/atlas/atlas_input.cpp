@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "viz/draw/format.h"
 #include "viz/views/atlas/atlas.h"
@@ -90,6 +91,7 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
   const int n_tokens = lane_of(frame)->fates->n_tokens;
   const AtlasCell at = cursor_.of(frame);
   if (zoom_.key(key, at.token, n_tokens)) return true;
+  if (edit_at_cursor(frame, key, at, intents)) return true;
   if (frame.plain && (key == "Enter" || key == "Shift+Enter")) {  // selects here; there is no inspector in a lecture
     Selection next = frame.selection;
     next.layer = at.layer;
@@ -114,6 +116,27 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
   hover.hover.kv_head = to.kv_head;
   hover.hover.token = to.token;
   intents.push_back(std::move(hover));
+  return true;
+}
+
+/// The keys of edits by hand mean the cell that the cursor stands on, not what was selected before it went there.
+bool Atlas::edit_at_cursor(const Frame& frame, std::string_view key, const AtlasCell& at, std::vector<Intent>& intents) {
+  using What = EditTokens::What;
+  static constexpr std::pair<std::string_view, What> kEdits[] = {
+      {"P", What::pin}, {"E", What::evict}, {"M", What::merge}, {"R", What::restore}};
+  const auto edit = std::ranges::find(kEdits, key, &std::pair<std::string_view, What>::first);
+  if (edit == std::end(kEdits) || !cursor_.taken(frame.selection)) return false;
+  Selection next = frame.selection;
+  const bool there = next.layer == at.layer && next.kv_head == at.kv_head && next.tokens && next.tokens->first <= at.token &&
+                     at.token <= next.tokens->last;
+  if (there) return false;
+  next.layer = at.layer;
+  next.kv_head = at.kv_head;
+  next.select({at.token, at.token});
+  next.slot = at.token;
+  cursor_.set(at, next);
+  intents.push_back(Select{next});
+  intents.push_back(EditTokens{edit->second});
   return true;
 }
 

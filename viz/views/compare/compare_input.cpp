@@ -59,6 +59,7 @@ void Compare::react(const Painter& p, const CompareScene& s, const DrawnDifferen
     return;
   }
   if (s.plan.difference && react_pair(p, difference.hits, intents)) return;
+  if (mouse.clicked && legend_.offers_pair(mouse)) return choose(0, static_cast<int>(CompareMode::pair));
   if (legend_.react(mouse, hover_, intents)) return;
   if (mouse.at.y < p.px(compare::kHeader)) return react_header(p, s, intents);
   const int token = s.axis.index_at(mouse.at.x);

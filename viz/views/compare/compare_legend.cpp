@@ -116,7 +116,9 @@ void CompareLegend::draw(Painter& p, const Rect& legend, const CompareScene& s) 
     p.text({end, y}, words, Face::caption, t.accent, Align::right);
     left_out_at_ = {end - w - p.px(4), legend.y0, end + p.px(4), legend.y1};
     if (!hidden.empty()) p.mark("columns hidden", left_out_, left_out_at_, hidden);
-    if (words.starts_with(missing) && !missing.empty()) p.mark("difference hidden", missing, left_out_at_);
+    const bool said = words.starts_with(missing) && !missing.empty();
+    pair_offered_ = said && s.mode != CompareMode::pair;
+    if (said) p.mark("difference hidden", missing, left_out_at_);
     return;
   }
   // The whole note, else one half of it: a cut text would be worse.

@@ -16,11 +16,14 @@ class CompareLegend {
   void draw(Painter& p, const Rect& legend, const CompareScene& s);
   /// True: the pointer is on something of it.
   bool react(const Pointer& mouse, HoverPublisher& hover, std::vector<Intent>& intents) const;
+  /// A click there asks for the difference of two runs, for which there is no room beside all.
+  bool offers_pair(const Pointer& mouse) const { return pair_offered_ && mouse.inside && left_out_at_.contains(mouse.at); }
 
  private:
   CaptureOffer capture_;
   std::string left_out_;  // titles of the columns that found no room
   Rect left_out_at_;      // where that is said
+  bool pair_offered_ = false;
 };
 
 }  // namespace kvscope::viz

@@ -246,7 +246,7 @@ class Inspector final : public View {
     const HeadColumns& columns = columns_of(frame, pick);
     const int token = focus_of(frame.selection, columns).token;
     const SlotFacts slot = slot_facts(pick, token, columns.removal);
-    const std::string keys = pick.lane > 0 ? fmt::format(". {}", SlotButtons::keys(slot.pos >= 0)) : std::string();
+    const std::string keys = pick.lane > 0 ? fmt::format(". {}", SlotButtons::keys(SlotButtons::of(slot))) : std::string();
     return fmt::format("{}. {}{}", fmt::join(token_lines(*frame.snapshot, pick, columns, token), ", "),
                        why_words(*frame.snapshot, pick, why_of(pick, token), slot), keys);
   }
@@ -321,7 +321,7 @@ class Inspector final : public View {
     if (!two) return out;
     if (three) out.why = area.cut_right(std::clamp(area.width() * 0.56f, p.px(440), p.px(760)));
     out.second = area;
-    const bool river = three || (beside_ == 0 ? lineage.merges > 0 : beside_ == 1);
+    const bool river = three || (beside_ == 0 ? lineage.merges > 0 && !p.frame().alone : beside_ == 1);  // on paper the reasons
     out.reasons_second = !river && beside_ != 3;
     return out;
   }

@@ -50,10 +50,12 @@ std::string SlotButtons::help(What what, std::string_view scope) {
   return {};
 }
 
-void SlotButtons::draw(Painter& p, const Rect& area, bool has_slot) {
+void SlotButtons::draw(Painter& p, const Rect& area, Has has) {
   if (p.frame().alone) return;  // an exported picture has no buttons
   const Theme& t = p.theme();
-  const std::vector<What> whats = has_slot ? std::vector{What::pin, What::evict, What::merge} : std::vector{What::restore};
+  const std::vector<What> whats = has == Has::slot      ? std::vector{What::pin, What::evict, What::merge}
+                                  : has == Has::nothing ? std::vector{What::restore}
+                                                        : std::vector{What::restore, What::pin};
   // One button has the room of three: whom it is about is said.
   const float gap = p.px(6), third = (area.width() - 2 * gap) / 3;
   const auto needed = [&](What what) { return p.width_of(Face::body, label(what, p.frame().edit_scope)) + p.px(20); };

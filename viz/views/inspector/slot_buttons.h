@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "viz/draw/draw.h"
+#include "viz/reduce/head.h"
 #include "viz/selection.h"
 
 namespace kvscope::viz {
@@ -17,12 +18,18 @@ class SlotButtons {
   static constexpr float kHeight = 36;  // logical pixels, room around them included
 
   void clear() { buttons_.clear(); }
-  /// has_slot false: of a token that has none any more, which can come back.
-  void draw(Painter& p, const Rect& area, bool has_slot);
+  /// What a token has in the head. In another one's slot it can only come back: evicting or merging that would be of the other one.
+  enum class Has { slot, place_in_another, nothing };
+  static Has of(const SlotFacts& facts) {
+    return facts.pos < 0 ? Has::nothing : facts.pos == facts.token ? Has::slot : Has::place_in_another;
+  }
+  void draw(Painter& p, const Rect& area, Has has);
   /// "Evict · this head"; `scope`: Frame::edit_scope.
   static std::string label(EditTokens::What what, std::string_view scope);
   /// The same by key, for who cannot see them: "P: pin, E: evict, M: merge".
-  static const char* keys(bool has_slot) { return has_slot ? "P: pin, E: evict, M: merge" : "R: restore"; }
+  static const char* keys(Has has) {
+    return has == Has::slot ? "P: pin, E: evict, M: merge" : has == Has::nothing ? "R: restore" : "R: restore, P: pin";
+  }
   /// What is under the mouse; nullopt: nothing.
   std::optional<EditTokens> at(const Pointer& mouse) const;
   /// "Evict the slot, all heads, in a run beside this one (E)"; `scope`: Frame::edit_scope.

@@ -289,11 +289,14 @@ float draw_cost(Painter& p, const Rect& foot, const HeadPick& pick, const Why& w
   p.hline(foot.x0 - p.px(12), foot.x1 + p.px(12), foot.y0, t.line);
   float x = foot.x0 + p.text({foot.x0, foot.middle_y()}, "Cost to this head", Face::body, t.secondary) + p.px(12);
   const std::string whole = cost_text(pick, why), first = whole.substr(0, whole.find(';'));
-  const std::string brief =
-      std::isfinite(why.cost) ? fmt::format("output error at step {}: {}", why.step, format_percent(why.cost)) : first;
+  // That it is of all removals is never left out: it would be read as the cost of this one.
+  const std::string brief = !std::isfinite(why.cost) ? first
+                            : why.n_removed == 1
+                                ? fmt::format("output error at step {}: {}", why.step, format_percent(why.cost))
+                                : fmt::format("all {} together: {}", format_count(why.n_removed), format_percent(why.cost));
   // Beside it must stand that there is more to read.
   const float room = std::max(0.0f, foot.x1 - x - p.width_of(Face::caption, "more of reason 9: PgDown") - p.px(14));
-  const std::string* shown = &brief;  // by how many removals stands in the help
+  const std::string* shown = &brief;
   for (const std::string* words : {&first, &whole})
     if (p.width_of(Face::strong, *words) <= room) shown = words;
   x += p.text_fit({x, foot.middle_y()}, *shown, Face::strong, t.text, std::max(0.0f, foot.x1 - x));

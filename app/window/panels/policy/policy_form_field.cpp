@@ -10,8 +10,10 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSpinBox>
+#include <QTimer>
 #include <QToolButton>
 
 #include "app/window/look/restyle.h"
@@ -104,12 +106,19 @@ void ParamEditor::place(QGridLayout& grid, int row) {
   grid.addWidget(m_why, row + 1, 1, 1, 2);
 }
 
+/// The form may be longer than its panel.
+static void bringIntoSight(QWidget& widget) {
+  for (QWidget* w = widget.parentWidget(); w != nullptr; w = w->parentWidget())
+    if (auto* area = qobject_cast<QScrollArea*>(w)) return area->ensureWidgetVisible(&widget);
+}
+
 QString ParamEditor::refusal() const { return m_why->text(); }
 
 void ParamEditor::refuse(const QString& why) {
   if (why == refusal()) return;
   m_why->setText(why);
   m_why->setVisible(!why.isEmpty());
+  if (!why.isEmpty()) QTimer::singleShot(0, m_why, [this] { bringIntoSight(*m_why); });  // once it has its place
   m_widget->setProperty("refused", !why.isEmpty());
   restyle(*m_widget);
 }

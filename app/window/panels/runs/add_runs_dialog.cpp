@@ -71,7 +71,6 @@ AddRunsDialog::AddRunsDialog(Workspace& workspace, SessionController& controller
   connect(&queue, &RunQueue::changed, this, [this] { refresh(); });
   connect(&workspace, &Workspace::themeChanged, this, [this] { refresh(); });
   resize(480, 640);
-  m_grid->table().setFocus();
 }
 
 QString AddRunsDialog::estimate() const { return m_estimate->text(); }
@@ -121,6 +120,7 @@ QString AddRunsDialog::usualBudgets() const {
 void AddRunsDialog::showEvent(QShowEvent* event) {
   QDialog::showEvent(event);
   if (!m_grid->budgets().isModified() && m_grid->model().chosen().empty()) m_grid->budgets().setText(usualBudgets());
+  m_grid->begin();
   refresh();
 }
 

@@ -276,7 +276,8 @@ void RunActions::giveAllTheBudget() {
 }
 
 void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
-  commands.add(menu, {{"&Add runs…",
+  commands.add(menu, {{"Show all &together", {}, [this] { m_pages.show(Page::compare); }, "Side by side, the page Compare (Alt+3)"},
+                      {"&Add runs…",
                        {Qt::CTRL | Qt::Key_R},
                        [this] { add(); },
                        "Policies × budgets × seeds, with what they will cost; they run one after the other"},

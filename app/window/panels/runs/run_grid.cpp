@@ -218,6 +218,11 @@ void RunGrid::toFirst() {
   }
 }
 
+void RunGrid::begin() {
+  toFirst();
+  m_table->setFocus();
+}
+
 void RunGrid::find() {
   for (int row = 0; row < m_model->rowCount(); ++row) m_table->setRowHidden(row, !m_model->matches(row, m_find->text()));
 }

@@ -23,6 +23,8 @@ class RunGrid : public QWidget {
   QLineEdit& budgets() { return *m_budgets; }
   QLineEdit& seeds() { return *m_seeds; }
   QLineEdit& finder() { return *m_find; }
+  /// The keyboard is at its first cell.
+  void begin();
 
  Q_SIGNALS:
   void changed();
