@@ -467,10 +467,11 @@ CrumbRow::AskedToken CrumbRow::tokenOf(const viz::Loss& loss) const {
   return out;
 }
 
-/// That the step's query found; -1: none.
+/// That the step's query found; -1: none, or there is no such head.
 int CrumbRow::slotOf(int head, int token) const {
   const LaneSnapshot* lane = m_workspace.lane();
-  return lane && lane->fates && m_workspace.step() >= 0 ? viz::slot_seen(*lane, m_workspace.step(), head, token) : -1;
+  const bool there = lane && lane->fates && m_workspace.step() >= 0 && head >= 0 && head < static_cast<int>(lane->fates->heads.size());
+  return there ? viz::slot_seen(*lane, m_workspace.step(), head, token) : -1;
 }
 
 viz::Loss CrumbRow::lossNamed() {
