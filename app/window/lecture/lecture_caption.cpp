@@ -228,7 +228,7 @@ void LectureCaption::refresh() {
   const int small = px(*this, 16);
   const bool begins = m_guide.scene() == 0 && m_guide.lesson().staged();  // paging leads here from the lesson before
   const QString where = QString("Scene %1 of %2").arg(m_guide.scene() + 1).arg(m_guide.nScenes());
-  m_where->setText(begins ? "New: s" + where.mid(1) : where);  // the dots say which scene it is
+  m_where->setText(begins ? QString("New: 1 of %1").arg(m_guide.nScenes()) : where);  // the dots say which scene it is
   const QString lesson = qs(m_guide.lesson().name);
   m_lessons->ensurePolished();
   m_lessons->setText(m_lessons->fontMetrics().elidedText(lesson, Qt::ElideRight, px(*this, kName)));

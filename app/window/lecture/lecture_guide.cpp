@@ -69,7 +69,10 @@ viz::Reason reason_of(const Workspace& workspace, bool compared) {
   const bool clicked = at.slot && at.tokens->first <= *at.slot && *at.slot <= at.tokens->last;
   const int token = clicked ? *at.slot : at.tokens->first;
   if (!compared) return viz::why_sentence(snapshot, pick, token);
-  if (const viz::HeadPick other = pick.lane == 0 ? run_that_lost(snapshot, at, token) : pick; other.values != nullptr) pick = other;
+  const auto has = [token](const viz::HeadPick& run) { return viz::slot_facts(run, token).pos == token; };
+  if (pick.lane == 0 || has(pick))
+    if (const viz::HeadPick other = run_that_lost(snapshot, at, token); other.values != nullptr && (pick.lane == 0 || !has(other)))
+      pick = other;
   return viz::why_sentence(snapshot, pick, token, pick.run->title);
 }
 

@@ -110,11 +110,10 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   row->addWidget(m_forward);
   for (QPushButton* b : {m_head, m_tokens, m_steps, m_step, m_lane}) row->addWidget(b);
   row->addSpacing(8);
-  // The buttons end at the window's edge: none of them moves when another comes or goes before it.
-  QWidget* const order[] = {m_back,     m_forward, m_head,      m_tokens, m_steps, m_step, m_lane,
-                            m_sentence, m_clear,   m_elsewhere, m_saved,  m_which, m_why};
+  QWidget* const order[] = {m_back,     m_forward,   m_head,  m_tokens, m_steps, m_step, m_lane,
+                            m_sentence, m_elsewhere, m_saved, m_which,  m_why,   m_clear};
   row->addWidget(m_sentence, 1);
-  for (QWidget* b : {m_clear, m_elsewhere, m_saved, m_which, m_why}) row->addWidget(b);
+  for (QWidget* b : {m_elsewhere, m_saved, m_which, m_why, m_clear}) row->addWidget(b);
   for (std::size_t i = 1; i < std::size(order); ++i) setTabOrder(order[i - 1], order[i]);
   for (QWidget* w : order) w->installEventFilter(this);
 

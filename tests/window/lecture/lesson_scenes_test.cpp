@@ -218,7 +218,7 @@ TEST_F(LessonTest, PagingGoesOnWithTheNextLessonAndBack) {
   ASSERT_TRUE(arrived());
   EXPECT_EQ(guide().lesson().path, builtInLesson(6).toStdString());
   EXPECT_EQ(guide().scene(), 0);
-  EXPECT_EQ(where->text(), "New lesson");
+  EXPECT_EQ(where->text(), QString("New: 1 of %1").arg(guide().nScenes()));
   press(Qt::Key_PageUp);
   ASSERT_TRUE(arrived());
   EXPECT_EQ(guide().lesson().path, builtInLesson(5).toStdString());
