@@ -242,9 +242,12 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
 std::string longest_finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding) {
   const int head = head_of(snapshot, finding.loss);
   const std::string name = short_name(snapshot, head);
-  Finding both = finding;
+  Finding both = finding, one = finding;
   both.n_alike = 2;
-  return finding_sentence(snapshot, lane, both, {"", either_of(name, name), "", {head, head}, head});
+  one.n_alike = 1;
+  const CauseWords either{"", either_of(name, name), "", {head, head}, head};
+  const std::string as_both = finding_sentence(snapshot, lane, both, either), as_one = finding_sentence(snapshot, lane, one, either);
+  return as_both.size() > as_one.size() ? as_both : as_one;
 }
 
 }  // namespace kvscope::viz

@@ -303,7 +303,7 @@ TEST_F(WindowTest, TheDialogOfRunsBeginsWithTheKeyboardInACell) {
     QTest::keyClick(dialog->focusWidget(), Qt::Key_Space);
     EXPECT_TRUE(dialog->grid().model().chosen().empty());
     dialog->close();  // and opened again
-    press(Qt::Key_R, Qt::ControlModifier);
+    window->runActions().add();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(dialog));
   }
 }
@@ -320,7 +320,7 @@ TEST_F(WindowTest, OnesOwnScoreIsWrittenAtOnce) {
   ASSERT_TRUE(waitFor(
       [&] { return form.field("score") != nullptr && form.field("score")->widget()->isAncestorOf(QApplication::focusWidget()); }, 20000));
   const QWidget* field = form.field("score")->widget();
-  EXPECT_FALSE(field->visibleRegion().isEmpty()) << "in sight";
+  EXPECT_TRUE(waitFor([&] { return !field->visibleRegion().isEmpty(); }, 5000)) << "in sight";
   EXPECT_EQ(form.spec().name, window->workspace().lane()->policy);
 }
 

@@ -99,6 +99,7 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
     const TokenRange one{at.token, at.token};
     next.tokens = key == "Shift+Enter" && next.tokens ? joined(*next.tokens, one) : one;
     next.slot.reset();
+    cursor_.set(at, next);
     intents.push_back(Select{next});
     return true;
   }

@@ -18,10 +18,11 @@ class SlotButtons {
   static constexpr float kHeight = 36;  // logical pixels, room around them included
 
   void clear() { buttons_.clear(); }
-  /// What a token has in the head. In another one's slot it can only come back: evicting or merging that would be of the other one.
+  /// What a token has in the head. In another one's slot it can only come back: evicting or merging that would be of the other one. What
+  /// the step on screen merges had its own slot for that step's query, and edits are made before it.
   enum class Has { slot, place_in_another, nothing };
-  static Has of(const SlotFacts& facts) {
-    return facts.pos < 0 ? Has::nothing : facts.pos == facts.token ? Has::slot : Has::place_in_another;
+  static Has of(const SlotFacts& facts, int step) {
+    return facts.pos < 0 ? Has::nothing : facts.pos == facts.token || facts.removal.step == step ? Has::slot : Has::place_in_another;
   }
   void draw(Painter& p, const Rect& area, Has has);
   /// "Evict · this head"; `scope`: Frame::edit_scope.
