@@ -45,7 +45,7 @@ TEST(SamplePromptsTest, AWrongListIsRefusedWithTheReason) {
   };
   const auto list = [](const std::string& rows) { return R"({"kvscope": "prompts", "version": 1, "prompts": [)" + rows + "]}"; };
   EXPECT_EQ(refusal(list(R"({"file": "a.txt", "title": "A", "look_for": "B", "about": "C"})")), "");
-  EXPECT_NE(refusal("{").find("at byte"), std::string::npos);
+  EXPECT_NE(refusal("{").find("in line 1, column"), std::string::npos);
   EXPECT_NE(refusal(R"({"kvscope": "scenes", "version": 1})").find("list of prompts"), std::string::npos);
   EXPECT_NE(refusal(R"({"kvscope": "prompts", "version": 2})").find("version 1"), std::string::npos);
   EXPECT_NE(refusal(list("")).find("at least one prompt"), std::string::npos);
