@@ -42,6 +42,8 @@ void expect_results_of(const JsonCursor& session, const Snapshot& s, const std::
   RunRequest asked = read_request(session, &notes);
   if (!session.given("prompt")) asked.prompt = s.prompt;
   if (!session.given("prompt_mode")) asked.mode = s.prefill_mode ? PromptMode::prefill : PromptMode::stream;
+  if (!session.given("follow")) asked.follow = follow_of(s.follow).value_or(asked.follow);
+  if (!session.given("generate")) asked.n_generate = static_cast<int>(s.tokens.size());
   if (!session.given("lanes"))
     for (const LaneSnapshot& lane : s.lanes) asked.lanes.push_back(lane_spec_of_result(lane.spec));
   const char* const other = not_of(asked, s);

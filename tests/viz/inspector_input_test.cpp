@@ -153,6 +153,12 @@ TEST_F(InspectorTest, ButtonsOfTheSlotEditItByHand) {
   canvas.move(*view, centre(mark("button", "Evict")));
   EXPECT_THAT(canvas.last<HoverAt>()->tooltip, ::testing::ElementsAre("Evict the slot, L2 · H1, in a run beside this one (E)"));
 
+  canvas.frame.selection.slot = 1;  // merged into slot 2, two steps ago: evicting that would be of another token
+  canvas.frame.selection.tokens = TokenRange{1, 1};
+  EXPECT_EQ(click("Restore"), What::restore);
+  EXPECT_EQ(click("Pin"), What::pin);
+  EXPECT_EQ(find_mark(*view, "button", "Evict"), nullptr);
+  EXPECT_EQ(find_mark(*view, "button", "Merge…"), nullptr);
   canvas.frame.selection.slot = 0;  // evicted
   canvas.frame.selection.tokens = TokenRange{0, 0};
   EXPECT_EQ(click("Restore"), What::restore);
