@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -69,6 +71,10 @@ struct HeadCauses {
   bool operator==(const HeadCauses&) const = default;
   double saved(int head) const {
     return head >= 0 && head < static_cast<int>(kl.size()) ? kl_without - kl[static_cast<std::size_t>(head)] : kNotAvailable;
+  }
+  /// Every head is measured: what came of it can be told.
+  bool whole() const {
+    return n_heads > 0 && n_measured == n_heads && std::ranges::none_of(kl, [](double x) { return std::isnan(x); });
   }
   bool answer_returns(int head) const {
     return head >= 0 && head < static_cast<int>(returns.size()) && returns[static_cast<std::size_t>(head)];

@@ -81,6 +81,8 @@ std::vector<std::string> split_policies(std::string_view text);
 std::vector<LaneSpec> parse_lane_specs(const std::vector<std::string>& texts);
 /// The same check of a value that with_param() made. Throws UsageError.
 void check_lane_spec(const LaneSpec& spec);
+/// What such a message says of a key, without the run and the key before it, for where these are seen; whole where it is of something else.
+std::string reason_for(std::string_view key, std::string_view message);
 /// Of a stored result, which another build may have made: where this one cannot read it, its text without a name.
 LaneSpec lane_spec_of_result(std::string_view text);
 /// The keys that a lane takes, those of its budget excluded: where a policy selects like a base, those of the base it was given.

@@ -29,6 +29,11 @@ class AtlasTest : public ::testing::Test {
     return {84 + 4 * static_cast<float>(token) + 2, (row->min.y + row->max.y) / 2};  // 179 tokens: 4 px each from the label column on
   }
   const LaneSnapshot& lane() const { return snapshot.lanes[3]; }
+  void select(int layer, int kv_head, const TokenRange& tokens) {
+    canvas.frame.selection.layer = layer;
+    canvas.frame.selection.kv_head = kv_head;
+    canvas.frame.selection.tokens = tokens;
+  }
 
   Snapshot snapshot = synthetic::make_snapshot();
   std::shared_ptr<TokenWindow> window = std::make_shared<TokenWindow>();
@@ -258,9 +263,7 @@ TEST_F(AtlasTest, MergedTokensNameTheirSlotAndTheStep) {
 
 TEST_F(AtlasTest, ArrowsMoveTheCellCursorAndEnterOpensTheInspector) {
   canvas.frame.has_focus = true;
-  canvas.frame.selection.layer = 1;
-  canvas.frame.selection.kv_head = 3;
-  canvas.frame.selection.tokens = TokenRange{40, 40};
+  select(1, 3, {40, 40});
   canvas.draw(*view);
   EXPECT_TRUE(view->key(canvas.frame, "Down", canvas.intents));         // L2 H0
   EXPECT_TRUE(view->key(canvas.frame, "Right", canvas.intents));        // 41
@@ -282,9 +285,7 @@ TEST_F(AtlasTest, TheCursorGoesOnFromWhatWasSelectedElsewhere) {
   canvas.frame.has_focus = true;
   canvas.draw(*view);
   for (const char* key : {"Right", "Right", "Down"}) EXPECT_TRUE(view->key(canvas.frame, key, canvas.intents));
-  canvas.frame.selection.layer = 2;
-  canvas.frame.selection.kv_head = 1;
-  canvas.frame.selection.tokens = TokenRange{45, 45};
+  select(2, 1, {45, 45});
   EXPECT_TRUE(view->key(canvas.frame, "Right", canvas.intents));
   EXPECT_EQ(canvas.last<HoverAt>()->hover.token, 46);
   EXPECT_EQ(canvas.last<HoverAt>()->hover.layer, 2);
@@ -294,9 +295,7 @@ TEST_F(AtlasTest, TheCursorGoesOnFromWhatWasSelectedElsewhere) {
 
 TEST_F(AtlasTest, KeysOfEditsMeanTheCellOfTheCursor) {
   canvas.frame.has_focus = true;
-  canvas.frame.selection.layer = 1;
-  canvas.frame.selection.kv_head = 3;
-  canvas.frame.selection.tokens = TokenRange{40, 42};
+  select(1, 3, {40, 42});
   canvas.draw(*view);
   EXPECT_FALSE(view->key(canvas.frame, "E", canvas.intents)) << "the window's: of what is selected";
   EXPECT_TRUE(view->key(canvas.frame, "Right", canvas.intents));

@@ -86,12 +86,16 @@ int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int af
 }
 
 int changed_step_from(const Snapshot& snapshot, const LaneSnapshot& lane, int step, bool forward) {
-  int found = -1;
-  for (int s = next_changed_step(snapshot, lane, -1); s >= 0; s = next_changed_step(snapshot, lane, s)) {
-    const bool ahead = forward ? s > step : s < step;
-    if (found < 0 || (forward ? ahead && found <= step : ahead || found >= step)) found = s;
+  if (forward) {
+    const int next = next_changed_step(snapshot, lane, step);
+    return next >= 0 ? next : next_changed_step(snapshot, lane, -1);
   }
-  return found;
+  int before = -1, last = -1;
+  for (int s = next_changed_step(snapshot, lane, -1); s >= 0; s = next_changed_step(snapshot, lane, s)) {
+    if (s < step) before = s;
+    last = s;
+  }
+  return before >= 0 ? before : last;
 }
 
 Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes) {
@@ -175,8 +179,7 @@ std::string measuring_words(const HeadCauses& causes) {
 
 CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
   constexpr std::size_t kNamed = 6;
-  const bool measured = causes.n_heads > 0 && causes.n_measured == causes.n_heads;
-  if (!measured || std::ranges::any_of(causes.kl, [](double kl) { return std::isnan(kl); })) return {};
+  if (!causes.whole()) return {};
   std::vector<int> heads(causes.kl.size());
   std::iota(heads.begin(), heads.end(), 0);
   std::ranges::stable_sort(heads, std::greater<>{}, [&](int h) { return causes.saved(h); });

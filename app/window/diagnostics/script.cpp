@@ -126,21 +126,16 @@ bool writeFilm(MainWindow& window, CanvasWidget* canvas, const QString& path, do
     *error = path + ": there is no step to show";
     return false;
   }
-  const auto picture_of = [&](int step) -> QImage {
+  for (int step = 0; step < n_steps; ++step) {
     viz::Selection at = window.workspace().selection();
     at.step = step;
     window.workspace().setSelection(at);
-    if (waitUntilSettled(window, kComputeTimeoutMs))
-      return canvas ? canvasAsImage(*canvas, window.workspace(), scale) : window.exports().picture().toImage();
-    *error = QString("%1: step %2 was not drawn").arg(path).arg(step);
-    return {};
-  };
-  QSize size;  // of a canvas' picture: what it says may need more height in one step than in another
-  for (int step = 0; step < n_steps && canvas; ++step) size = size.expandedTo(picture_of(step).size());
-  film.setSize(size);
-  for (int step = 0; step < n_steps && error->isEmpty(); ++step)
-    if (const QImage picture = picture_of(step); error->isEmpty() && !film.add(picture, error)) return false;
-  if (!error->isEmpty()) return false;
+    if (!waitUntilSettled(window, kComputeTimeoutMs)) {
+      *error = QString("%1: step %2 was not drawn").arg(path).arg(step);
+      return false;
+    }
+    if (!film.add(canvas ? canvasAsImage(*canvas, window.workspace(), scale) : window.exports().picture().toImage(), error)) return false;
+  }
   return film.write(kStepsPerSecond, error);
 }
 

@@ -19,6 +19,16 @@ namespace {
 constexpr double kLastSeconds = 2;
 constexpr int kLongestMs = 10 * 60 * 1000;
 
+/// Whatever is beside it has its first colour.
+QImage onPage(const QImage& picture, const QSize& size) {
+  QImage page(size, QImage::Format_RGB32);
+  page.fill(picture.pixel(0, 0));
+  QImage drawn = picture;
+  drawn.setDevicePixelRatio(1);
+  QPainter(&page).drawImage(0, 0, drawn);
+  return page;
+}
+
 bool isGif(const QString& path) { return path.endsWith(".gif", Qt::CaseInsensitive); }
 
 }  // namespace
@@ -35,16 +45,22 @@ QString Film::problem() const {
 QString Film::frame(int i) const { return m_folder.filePath(QString("%1.png").arg(i, 6, 10, QChar('0'))); }
 
 bool Film::add(const QImage& picture, QString* error) {
-  if (m_size.isEmpty()) m_size = picture.size();
-  QImage page(m_size, QImage::Format_RGB32);
-  page.fill(picture.pixel(0, 0));
-  QImage drawn = picture;
-  drawn.setDevicePixelRatio(1);
-  QPainter(&page).drawImage(0, 0, drawn);
-  return writePng(frame(m_n_frames++), page, error);
+  m_frames.push_back(picture.size());
+  m_size = m_size.expandedTo(picture.size());
+  return writePng(frame(static_cast<int>(m_frames.size()) - 1), onPage(picture, picture.size()), error);
+}
+
+/// What a picture says may need more height in one step than in another.
+bool Film::makeEqual(QString* error) const {
+  for (std::size_t i = 0; i < m_frames.size(); ++i) {
+    const QString file = frame(static_cast<int>(i));
+    if (m_frames[i] != m_size && !writePng(file, onPage(QImage(file), m_size), error)) return false;
+  }
+  return true;
 }
 
 bool Film::write(double per_second, QString* error) const {
+  if (!makeEqual(error)) return false;
   const QString made = m_folder.filePath(isGif(m_path) ? "film.gif" : "film.mp4");
   // The last picture again and again: a longer one is nothing that both formats have. Few colours stay few in a GIF by a palette of its
   // own.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include <QImage>
 #include <QSize>
 #include <QString>
@@ -17,9 +19,7 @@ class Film {
   explicit Film(const QString& path);
   /// Why none can be written here, one sentence; empty: it can.
   QString problem() const;
-  /// All pictures get this size; without it, that of the first.
-  void setSize(const QSize& size) { m_size = size; }
-  /// The next picture. False: `error` says why.
+  /// The next picture; smaller ones get the size of the largest, its first colour around them. False: `error` says why.
   bool add(const QImage& picture, QString* error);
   /// Writes the film, `per_second` pictures a second and the last one for two seconds more. False: `error` says why, and no file has
   /// changed.
@@ -27,11 +27,12 @@ class Film {
 
  private:
   QString frame(int i) const;
+  bool makeEqual(QString* error) const;
 
   QString m_path, m_ffmpeg;
   QTemporaryDir m_folder;
-  QSize m_size;
-  int m_n_frames = 0;
+  QSize m_size;  // of the largest
+  std::vector<QSize> m_frames;
 };
 
 }  // namespace kvscope

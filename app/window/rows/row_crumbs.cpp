@@ -19,6 +19,7 @@
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel.h"
 #include "app/window/shell/panel_paint.h"
+#include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 #include "viz/reduce/head.h"
@@ -459,9 +460,9 @@ CrumbRow::AskedToken CrumbRow::tokenOf(const viz::Loss& loss) const {
   const Snapshot& snapshot = m_workspace.snapshot();
   AskedToken out{loss.layer, loss.kv_head, loss.token};
   if (!s.layer || !s.kv_head) return out;
-  const std::vector<int> heads = viz::cause_words(snapshot, m_workspace.causes()).heads;
-  const int head = *s.layer * snapshot.model.n_kv_heads + *s.kv_head;
-  if (std::ranges::find(heads, head) != heads.end() && slotOf(head, loss.token) != loss.token)
+  const int head = viz::head_index(snapshot, *s.layer, *s.kv_head);
+  const viz::HeadCauses& causes = m_workspace.causes();
+  if (causes.whole() && causes.answer_returns(head) && slotOf(head, loss.token) != loss.token)
     out.layer = *s.layer, out.kv_head = *s.kv_head;
   return out;
 }
@@ -486,8 +487,8 @@ QString CrumbRow::whyWords() {
   const std::optional<viz::TokenRange>& tokens = m_workspace.selection().tokens;
   const bool plain = of.token == loss.token && (!tokens || (tokens->first == of.token && tokens->last == of.token));
   if (!plain) return QString("Why token %1?").arg(of.token);
-  return slotOf(of.layer * m_workspace.snapshot().model.n_kv_heads + of.kv_head, of.token) < 0 ? QString("Why evicted?")
-                                                                                               : QString("Why merged?");
+  return slotOf(viz::head_index(m_workspace.snapshot(), of.layer, of.kv_head), of.token) < 0 ? QString("Why evicted?")
+                                                                                             : QString("Why merged?");
 }
 
 void CrumbRow::askWhy() {

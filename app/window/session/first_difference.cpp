@@ -12,18 +12,6 @@ namespace kvscope {
 
 namespace {
 
-std::string askedFor(const RunRequest& request) {
-  std::string out = textKey(request);
-  for (const LaneSpec& lane : request.lanes) out += '\n' + lane.text;
-  return out;
-}
-
-/// A run was among those looked at last, with the same text.
-bool wasShown(std::string_view shown, const RunRequest& request, const std::string& run) {
-  const std::string text = textKey(request);
-  return shown.starts_with(text) && (std::string(shown.substr(text.size())) + '\n').find('\n' + run + '\n') != std::string::npos;
-}
-
 /// What was chosen in one text says nothing of another: less than half of the longer one is common to both, from the beginning and the end.
 bool anotherText(std::string_view a, std::string_view b) {
   const std::size_t shorter = std::min(a.size(), b.size());
@@ -63,13 +51,19 @@ bool FirstDifference::isNamed(std::pair<int, int> head) {
   return loss.step >= 0 && head == std::pair(loss.layer, loss.kv_head);
 }
 
+FirstDifference::Asked FirstDifference::asked() const {
+  Asked out{textKey(m_controller.request()), {}};
+  for (const LaneSpec& lane : m_controller.request().lanes) out.runs.push_back(lane.text);
+  return out;
+}
+
 void FirstDifference::keepStep() {
   m_chosen = !m_anew;
   m_chosen_in = m_controller.request().prompt;
 }
 
 void FirstDifference::takeBack(std::optional<int> step) {
-  m_shown = askedFor(m_controller.request());
+  m_shown = asked();
   if (m_chosen) return;
   viz::Selection selection = m_workspace.selection();
   selection.step = step;
@@ -82,9 +76,9 @@ void FirstDifference::takeSnapshot() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
   if (snapshot.phase != RunPhase::idle || lane == nullptr || lane->steps.empty() || !m_controller.answersNewest(snapshot)) return;
-  const std::string asked = askedFor(m_controller.request());
-  if (asked == m_shown && !m_begins) return;
-  const bool known = wasShown(std::exchange(m_shown, asked), m_controller.request(), lane->spec);
+  const Asked before = std::exchange(m_shown, asked());
+  if (m_shown == before && !m_begins) return;
+  const bool known = m_shown.text == before.text && std::ranges::find(before.runs, lane->spec) != before.runs.end();
   const bool first = std::exchange(m_begins, false);
   m_anew = false;
   const bool other = anotherText(std::exchange(m_text, snapshot.prompt), snapshot.prompt) && !first;

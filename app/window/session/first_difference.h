@@ -43,13 +43,20 @@ class FirstDifference : public QObject {
   void begun();
 
  private:
+  struct Asked {
+    std::string text;               // textKey()
+    std::vector<std::string> runs;  // as specified
+    bool operator==(const Asked&) const = default;
+  };
+
+  Asked asked() const;
   void go(bool forward);
   void show(int step, bool with_head);
   bool isNamed(std::pair<int, int> head);
 
   Workspace& m_workspace;
   SessionController& m_controller;
-  std::string m_shown;              // what the result answered that was looked at last
+  Asked m_shown;                    // what the result answered that was looked at last
   std::string m_text, m_chosen_in;  // looked at last; in which a step was chosen
   std::optional<int> m_step;        // of the selection, as far as it was seen
   std::optional<std::pair<int, int>> m_head;

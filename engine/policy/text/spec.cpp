@@ -225,6 +225,12 @@ std::vector<LaneSpec> parse_lane_specs(const std::vector<std::string>& texts) {
 
 void check_lane_spec(const LaneSpec& spec) { resolve_lane(spec); }
 
+std::string reason_for(std::string_view key, std::string_view message) {
+  const std::string place = fmt::format(": {}: ", key);
+  const std::size_t at = message.find(place);
+  return std::string(at == std::string_view::npos ? message : message.substr(at + place.size()));
+}
+
 LaneSpec lane_spec_of_result(std::string_view text) {
   try {
     return parse_lane_spec(text);

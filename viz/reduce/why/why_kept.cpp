@@ -51,12 +51,10 @@ HeadPick counterpart(const Snapshot& snapshot, const HeadPick& pick, int lane) {
 }
 
 std::string place_text(const HeadPick& pick, const WhyKept& kept, int pos) {
-  const HeadRecord& head = pick.run->steps[static_cast<std::size_t>(kept.step)]->heads[static_cast<std::size_t>(pick.head)];
-  if (joins_key_sets(head)) {
-    const KeptOfSets of = kept_of_sets(head, pos);
-    if (of.set.n > 0) return "the most attended " + key_set_text(of.set);
+  if (const auto of = kept_of_sets(pick, kept.step, pos)) {
+    if (of->set.n > 0) return "the most attended " + key_set_text(of->set);
     const std::string rank = fmt::format("rank {} of {}", format_count(kept.rank), format_count(kept.n_ranked));
-    return of.by_rank ? rank : fmt::format("no neighbour's key is alike, cosine > {}; {}", format_number(head.merge_theta), rank);
+    return of->by_rank ? rank : fmt::format("no neighbour's key is alike, cosine > {}; {}", format_number(of->threshold), rank);
   }
   return fmt::format("{}, cut-off {}", rank_of_places(kept.rank, kept.n_ranked, kept.places), format_number(kept.cutoff));
 }
@@ -83,7 +81,7 @@ WhyStep rank_step(const Snapshot& snapshot, const HeadPick& pick, const WhyKept&
   step.title = fmt::format("It stays: {}", place_text(pick, kept, pos));
   const auto [own, gone] = told_apart(kept.score, kept.gone_score);
   std::string line = fmt::format("its score: {}", own);
-  if (joins_key_sets(pick.run->steps[static_cast<std::size_t>(kept.step)]->heads[static_cast<std::size_t>(pick.head)])) {
+  if (kept_of_sets(pick, kept.step, pos)) {
     step.lines.push_back(std::move(line));  // who went did not go by rank
     return step;
   }

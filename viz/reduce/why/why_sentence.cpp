@@ -40,15 +40,13 @@ std::string kept_because(const HeadPick& pick, int token) {
   if (kept.step < 0) return "nothing had to go yet";
   if (kept.newer) return fmt::format("it came after the last selection, that of step {}", kept.step);
   if (!kept.protection.empty()) return fmt::format("the policy may not remove it ({})", kept.protection);
-  const HeadRecord& head = pick.run->steps[static_cast<std::size_t>(kept.step)]->heads[static_cast<std::size_t>(pick.head)];
-  if (joins_key_sets(head) && std::isfinite(kept.score)) {
-    const KeptOfSets of = kept_of_sets(head, token);
-    if (of.set.n > 0) return stands_for(of.set);
-    if (!of.by_rank) return "no neighbour's key was alike enough to join it";
+  if (!std::isfinite(kept.score)) return "the policy chose without a score";
+  if (const auto of = kept_of_sets(pick, kept.step, token)) {
+    if (of->set.n > 0) return stands_for(of->set);
+    if (!of->by_rank) return "no neighbour's key was alike enough to join it";
     return fmt::format("by its score it was number {} of {}", format_count(kept.rank), format_count(kept.n_ranked));
   }
-  if (std::isfinite(kept.score)) return fmt::format("in step {} {}", kept.step, place_of_score(kept.rank, kept.n_ranked, kept.places));
-  return "the policy chose without a score";
+  return fmt::format("in step {} {}", kept.step, place_of_score(kept.rank, kept.n_ranked, kept.places));
 }
 
 }  // namespace

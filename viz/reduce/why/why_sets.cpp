@@ -14,11 +14,12 @@ namespace {
 
 bool joined(const Event& event) { return event.kind == Event::Kind::merge && !event.by_hand && std::isnan(event.cos); }
 
-}  // namespace
+const HeadRecord& head_at(const HeadPick& pick, int step) {
+  return pick.run->steps[static_cast<std::size_t>(step)]->heads[static_cast<std::size_t>(pick.head)];
+}
 
-bool joins_key_sets(const HeadRecord& head) { return std::isfinite(head.merge_theta) && std::ranges::any_of(head.events, joined); }
-
-KeySet key_set_of(const HeadRecord& head, int into) {
+/// For which the slot stands since this step.
+KeySet set_joined_to(const HeadRecord& head, int into) {
   KeySet out;
   if (!std::isfinite(head.merge_theta)) return out;
   for (const Event& event : head.events) {
@@ -32,9 +33,11 @@ KeySet key_set_of(const HeadRecord& head, int into) {
   return out;
 }
 
+}  // namespace
+
 KeySet key_set_of(const HeadPick& pick, const Why& why) {
   if (why.step < 0 || !joined(why.event)) return {};
-  return key_set_of(pick.run->steps[static_cast<std::size_t>(why.step)]->heads[static_cast<std::size_t>(pick.head)], why.event.into);
+  return set_joined_to(head_at(pick, why.step), why.event.into);
 }
 
 WhyStep key_set_step(const Snapshot& snapshot, const KeySet& set) {
@@ -48,8 +51,10 @@ WhyStep key_set_step(const Snapshot& snapshot, const KeySet& set) {
   return step;
 }
 
-KeptOfSets kept_of_sets(const HeadRecord& head, int pos) {
-  KeptOfSets out{.set = key_set_of(head, pos)};
+std::optional<KeptOfSets> kept_of_sets(const HeadPick& pick, int step, int pos) {
+  const HeadRecord& head = head_at(pick, step);
+  if (!std::isfinite(head.merge_theta) || std::ranges::none_of(head.events, joined)) return std::nullopt;
+  KeptOfSets out{.set = set_joined_to(head, pos), .threshold = head.merge_theta};
   if (out.set.n > 0) return out;
   const double own = rank_of(head, pos).score;
   out.by_rank = std::isfinite(own);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "viz/reduce/text.h"
 
@@ -17,22 +17,20 @@ struct KeySet {
   double score = kNotAvailable;  // of `into`
 };
 
-/// True where the head's merger joined sets in this step: its keys were held against a threshold, and none has a nearest kept key.
-bool joins_key_sets(const HeadRecord& head);
-/// The set for which the slot stands since this step.
-KeySet key_set_of(const HeadRecord& head, int into);
-/// The same of the set into which a slot went; by hand, or into another slot's stead for another reason: there is none.
+/// The set into which a slot went; by hand, or into another slot's stead for another reason: there is none.
 KeySet key_set_of(const HeadPick& pick, const Why& why);
 
 /// Where it went: which set, by which threshold, and who stands for it.
 WhyStep key_set_step(const Snapshot& snapshot, const KeySet& set);
 
-/// What became of a slot that stayed where its head joins sets.
+/// What became of a slot that stayed.
 struct KeptOfSets {
   KeySet set;            // it stands for this one
   bool by_rank = false;  // without one: nobody with a higher score went or was joined to others; else no neighbour was alike
+  double threshold = kNotAvailable;
 };
-KeptOfSets kept_of_sets(const HeadRecord& head, int pos);
+/// nullopt: in this step the head joined no sets. It did where its keys were held against a threshold, and none has a nearest kept key.
+std::optional<KeptOfSets> kept_of_sets(const HeadPick& pick, int step, int pos);
 
 /// "of a set of 124 neighbours, cosine of keys > 0.213", for a line with other runs.
 std::string key_set_text(const KeySet& set);

@@ -333,10 +333,7 @@ std::optional<LaneSpec> PolicyForm::check(const std::string& key, const std::str
     say({});
     return wanted;
   } catch (const Error& error) {
-    // At its field nobody needs the name of the run and of the field.
-    const QString why = QString::fromUtf8(error.what()), place = QString(": %1: ").arg(qs(key));
-    const qsizetype at = editor ? why.indexOf(place) : -1;
-    say(at < 0 ? why : why.mid(at + place.size()));
+    say(qs(editor ? reason_for(key, error.what()) : error.what()));  // its field says of which run and key it speaks
     return std::nullopt;
   }
 }

@@ -106,8 +106,7 @@ void ParamEditor::place(QGridLayout& grid, int row) {
   grid.addWidget(m_why, row + 1, 1, 1, 2);
 }
 
-/// The form may be longer than its panel.
-static void bringIntoSight(QWidget& widget) {
+void bringIntoSight(QWidget& widget) {
   for (QWidget* w = widget.parentWidget(); w != nullptr; w = w->parentWidget())
     if (auto* area = qobject_cast<QScrollArea*>(w)) return area->ensureWidgetVisible(&widget);
 }

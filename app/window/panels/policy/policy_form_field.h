@@ -71,4 +71,7 @@ class ParamEditor : public QObject {
   bool m_typing = false;  // since the last Enter, or since it has the focus
 };
 
+/// Of a form that may be longer than its panel.
+void bringIntoSight(QWidget& widget);
+
 }  // namespace kvscope

@@ -150,8 +150,8 @@ void PolicyPanel::focusWanted() {
   ParamEditor* const field = m_form->field(std::exchange(m_wanted_key, {}).toStdString());
   if (field == nullptr) return;
   // Once it has its place.
-  QTimer::singleShot(0, field->widget(), [this, widget = field->widget()] {
-    m_scroll->ensureWidgetVisible(widget);
+  QTimer::singleShot(0, field->widget(), [widget = field->widget()] {
+    bringIntoSight(*widget);
     widget->setFocus(Qt::ShortcutFocusReason);
   });
 }

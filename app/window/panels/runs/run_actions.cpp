@@ -249,7 +249,7 @@ void RunActions::addByPages() {
     m_model.runs.add({parse_lane_spec(text).text}, QueuedRun::Purpose::lane);
   } catch (const Error& error) {
     const QString why = QString::fromUtf8(error.what());
-    m_rows.notices().show(QString("%1 cannot go by pages: %2").arg(qs(lane->title), why.section("block: ", -1)), why);
+    m_rows.notices().show(QString("%1 cannot go by pages: %2").arg(qs(lane->title), qs(reason_for("block", error.what()))), why);
   }
 }
 
