@@ -16,10 +16,16 @@ namespace {
 class Swatch : public QWidget {
  public:
   Swatch(Workspace& workspace, Category category, QWidget* parent) : QWidget(parent), m_workspace(workspace), m_category(category) {
-    setFixedSize(px(*this, 14), px(*this, 20));
+    takeSize();
   }
 
  protected:
+  /// A lecture's dialogs get their type when they are shown.
+  void changeEvent(QEvent* event) override {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) takeSize();
+  }
+
   void paintEvent(QPaintEvent*) override {
     QPainter painter(this);
     const int side = px(*this, 12);
@@ -27,6 +33,8 @@ class Swatch : public QWidget {
   }
 
  private:
+  void takeSize() { setFixedSize(px(*this, 14), px(*this, 20)); }
+
   Workspace& m_workspace;
   Category m_category;
 };

@@ -31,6 +31,8 @@ class LectureGuide : public QObject {
   int scene() const { return m_scene; }
   int nScenes() const { return static_cast<int>(scenes().size()); }
   const Scene& at(int scene) const { return scenes()[static_cast<std::size_t>(scene)]; }
+  /// The one that is shown, or comes; nullptr: a lesson without scenes.
+  const Scene* current() const { return m_scene < nScenes() ? &at(m_scene) : nullptr; }
   Caption caption() const;
   /// The head that the scene before looked at, where this scene has led to another one and that is still on the screen.
   std::optional<viz::Selection> headBefore() const;

@@ -211,7 +211,30 @@ void LectureMode::beginLesson(const Lesson& lesson) {
   }
   m_pages.show(Page::lecture);
   m_guide->run(true);
+  keepScene();
   m_guide->setLesson(lesson);
+  offerScene();
+}
+
+void LectureMode::keepScene() {
+  if (!m_guide->lesson().staged() || m_guide->scene() == 0) return;
+  if (m_guide->scene() + 1 < m_guide->nScenes())
+    m_left[m_guide->lesson().path] = m_guide->scene();
+  else
+    m_left.erase(m_guide->lesson().path);
+}
+
+/// Of a lesson that was left before its end.
+void LectureMode::offerScene() {
+  const auto left = m_left.find(m_guide->lesson().path);
+  if (left == m_left.end() || left->second >= m_guide->nScenes()) return;
+  const int scene = left->second;
+  const QString words =
+      QString("You left this lesson at scene %1 of %2, “%3”.").arg(scene + 1).arg(m_guide->nScenes()).arg(qs(m_guide->at(scene).name));
+  m_rows.notices().show(words, words, "Go on there", [this, scene] { m_guide->goTo(scene); });
+  m_rows.notices().markNews();
+  const auto paged = [this, words] { m_rows.notices().takeBack(words); };
+  connect(m_guide, &LectureGuide::sceneChanged, this, paged, Qt::SingleShotConnection);
 }
 
 void LectureMode::openFirstLesson() { openLesson(builtInLesson(1)); }
@@ -224,6 +247,7 @@ void LectureMode::setAside(bool on) {
     return;
   }
   m_model.workspace.setGhostSteps(m_ghosts_before);
+  keepScene();
   if (m_guide->lesson().staged()) takeLesson(builtInLesson(0));
   set(false);  // the page that is given back says whether it is a lecture
 }
@@ -237,7 +261,8 @@ void LectureMode::connectGuide() {
   for (auto signal : {&LectureGuide::captionChanged, &LectureGuide::sceneChanged})
     connect(m_guide, signal, m_page, [this] { m_page->setHeadBefore(m_guide->headBefore()); });
   connect(m_guide, &LectureGuide::sceneChanged, m_page, [this] {
-    const bool memory = m_guide->scene() < m_guide->nScenes() && m_guide->at(m_guide->scene()).memory;
+    const Scene* scene = m_guide->current();
+    const bool memory = scene != nullptr && scene->memory;
     m_page->showMemory(memory);
     if (memory && m_on) leaveText();  // it stands over the text: nobody sees who has the keys
   });
@@ -248,10 +273,11 @@ void LectureMode::connectGuide() {
     if (!m_handout->running()) m_rows.say(words);
   });
   connect(m_guide, &LectureGuide::sceneChanged, this, [this] {
-    const std::optional<Scene::Part> mark = m_guide->scene() < m_guide->nScenes() ? m_guide->at(m_guide->scene()).mark : std::nullopt;
+    const Scene* scene = m_guide->current();
+    const std::optional<Scene::Part> mark = scene != nullptr ? scene->mark : std::nullopt;
     m_page->setMarked(mark);
     m_row->setMarked(mark == Scene::Part::budget);
-    if (!m_on || m_guide->scene() >= m_guide->nScenes()) return;
+    if (!m_on || scene == nullptr) return;
     m_rows.messages().clear();  // what was said of the scene before
     m_atlas->takeKey("0");      // and what was looked at closely
     const bool compare = atCompareScene();
@@ -263,14 +289,14 @@ void LectureMode::connectGuide() {
 /// The runs that a comparison is about. Where no token is meant, the words that are answered are, and the category that is spoken of: a
 /// long text hides them beyond its edge.
 void LectureMode::showMeant() {
-  if (!m_guide->running() || m_guide->waiting() || m_guide->scene() >= m_guide->nScenes()) return;
-  const Scene& scene = m_guide->at(m_guide->scene());
-  if (scene.against) holdAgainst(*m_canvases.of("compare"), *scene.against);
+  const Scene* scene = m_guide->current();
+  if (!m_guide->running() || m_guide->waiting() || scene == nullptr) return;
+  if (scene->against) holdAgainst(*m_canvases.of("compare"), *scene->against);
   PromptEditor& editor = m_page->prompt().editor();
   editor.showAnew();
   if (m_model.workspace.selection().tokens) return;
-  if (scene.answer) editor.showEnd();
-  if (const LaneSnapshot* lane = m_model.workspace.lane(); scene.read && lane != nullptr && !lane->steps.empty())
+  if (scene->answer) editor.showEnd();
+  if (const LaneSnapshot* lane = m_model.workspace.lane(); scene->read && lane != nullptr && !lane->steps.empty())
     editor.bringIntoSight(lane->steps[static_cast<std::size_t>(m_model.workspace.step())]->position);
   editor.showEmphasis();
 }
@@ -307,7 +333,7 @@ void LectureMode::followHandout() {
   });
 }
 
-bool LectureMode::atCompareScene() const { return m_guide->scene() < m_guide->nScenes() && m_guide->at(m_guide->scene()).compare; }
+bool LectureMode::atCompareScene() const { return m_guide->current() != nullptr && m_guide->current()->compare; }
 
 void LectureMode::takePage(Page page) {
   if (!m_on && page == Page::lecture) m_entry.take();

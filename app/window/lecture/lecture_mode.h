@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,8 @@ class LectureMode : public QObject {
   void showMeant();
   void takeLesson(const QString& path);
   void beginLesson(const Lesson& lesson);
+  void keepScene();
+  void offerScene();
   void askWhy();
   void pageOn(int by);
   void followLesson();
@@ -129,9 +132,10 @@ class LectureMode : public QObject {
   BlackScreen* m_black = nullptr;        // made when it is first asked for
   QProgressDialog* m_writing = nullptr;  // while a handout is written
   std::vector<QWidget*> m_enlarged;
-  std::vector<QAction*> m_actions;   // enabled there only
-  QAction* m_next_lesson = nullptr;  // one of them
-  std::string m_text;                // whose end has been shown
+  std::vector<QAction*> m_actions;    // enabled there only
+  QAction* m_next_lesson = nullptr;   // one of them
+  std::string m_text;                 // whose end has been shown
+  std::map<std::string, int> m_left;  // by file: the scene at which a lesson was left before its end
   bool m_on = false, m_aside = false;
   double m_scale = 1;
   int m_ghost_choice = 8, m_ghosts_before = 0, m_scene_before_compare = 0;

@@ -94,11 +94,17 @@ void LessonFiles::fillMenu(Commands& commands, QMenu* menu) {
 void LessonFiles::listOwn(QMenu* menu) {
   qDeleteAll(m_own_items);
   m_own_items.clear();
+  QStringList names;  // as a copy of one that the program brings has the same
+  for (const QAction* item : m_items) names << item->text();
   for (const QString& path : m_own) {
     try {
       const Lesson lesson = read_lesson(path.toStdString());
       if (m_own_items.isEmpty()) m_own_items << menu->insertSeparator(m_own_end);
-      auto* item = new QAction(qs(lesson.name).replace('&', "&&"), menu);
+      QString name = qs(lesson.name);
+      if (names.contains(name)) name += QString(" (%1)").arg(QFileInfo(path).fileName());
+      if (names.contains(name)) name = QString("%1 (%2)").arg(qs(lesson.name), path);
+      names << name;
+      auto* item = new QAction(name.replace('&', "&&"), menu);
       item->setCheckable(true);
       item->setData(path);
       item->setToolTip(path);

@@ -942,6 +942,34 @@ TEST_F(LessonTest, ACopyOfALessonIsTheBeginningOfAnother) {
   EXPECT_EQ(copy.scenes.front().stage.text, original.scenes.front().stage.text) << "the program's sample is found from there, too";
   open(path);
   EXPECT_EQ(guide().lesson().path, path.toStdString());
+  auto* menu = mode().caption().findChild<QToolButton*>()->menu();
+  Q_EMIT menu->aboutToShow();
+  QStringList names;
+  for (const QAction* action : menu->actions()) names << action->text();
+  EXPECT_EQ(names.count(qs(copy.name)), 1) << "the program's";
+  EXPECT_EQ(names.count(qs(copy.name) + " (mine.json)"), 1) << "one's own is told from it";
+}
+
+TEST_F(LessonTest, ALessonThatWasLeftGoesOnWhereItWasLeft) {
+  const auto offered = [this] { return window->notices().isVisible() && window->notices().text().contains("left this lesson at scene 3"); };
+  open(builtInLesson(1));
+  for (int scene = 0; scene < 2; ++scene) {
+    press(Qt::Key_PageDown);
+    ASSERT_TRUE(arrived());
+  }
+  ASSERT_EQ(guide().scene(), 2);
+  mode().leave();
+  ASSERT_TRUE(arrived());
+  open(builtInLesson(2));
+  EXPECT_FALSE(offered()) << "another lesson";
+  open(builtInLesson(1));
+  EXPECT_EQ(guide().scene(), 0) << "a lesson begins at its beginning";
+  ASSERT_TRUE(offered()) << window->notices().text().toStdString();
+  for (QPushButton* button : window->notices().findChildren<QPushButton*>())
+    if (button->text() == "Go on there") button->click();
+  ASSERT_TRUE(arrived());
+  EXPECT_EQ(guide().scene(), 2);
+  EXPECT_FALSE(offered()) << "it is there";
 }
 
 TEST_F(LessonTest, TheProgramTellsHowALessonIsWritten) {

@@ -9,6 +9,9 @@
 #include <QMenuBar>
 
 #include "app/window/help/help_dialog.h"
+#include "app/window/help/help_dialog_guide.h"
+#include "app/window/look/style.h"
+#include "app/window/shell/panel_paint.h"
 
 namespace kvscope {
 
@@ -78,6 +81,27 @@ TEST_F(HelpDialogTest, FindsWhatWordsOnTheScreenMean) {
   EXPECT_TRUE(words("EMA share").front().startsWith("EMA share: ")) << "what is called so comes first";
   EXPECT_TRUE(words("").isEmpty()) << "keys, as long as nothing is looked for";
   EXPECT_EQ(help.windowTitle(), "Keys and how to read the pictures") << "as its menu calls it";
+}
+
+/// A lecture's dialogs get their type when they are shown.
+TEST_F(HelpDialogTest, SwatchesHaveRoomInLargerTypeToo) {
+  HelpDialog help(workspace, controller, &window);
+  const auto* guide = help.findChild<HelpGuide*>();
+  ASSERT_NE(guide, nullptr);
+  const auto sizes = [&] {
+    std::vector<int> out;
+    for (const QWidget* child : guide->findChildren<QWidget*>(Qt::FindDirectChildrenOnly))
+      if (child->minimumSize() == child->maximumSize()) out.push_back(child->width());
+    return out;
+  };
+  const std::vector<int> before = sizes();
+  ASSERT_EQ(before.size(), 6u);
+  help.setStyleSheet(styleSheet(workspace.theme(), 1.6));
+  help.show();
+  for (const int side : sizes()) {
+    EXPECT_GT(side, before.front());
+    EXPECT_EQ(side, px(*guide, 14));
+  }
 }
 
 TEST_F(HelpDialogTest, NamesEverythingThatTakesTheFocus) {
