@@ -123,6 +123,7 @@ TEST_F(CutOnce, WhatWasJoinedToNeighboursSaysWhichAndNotItsRank) {
     Event event = gone(pos, score);
     event.kind = Event::Kind::merge;
     event.into = 3;
+    event.w_removed = 0.2, event.w_target = 0.4;
     return event;
   };
   head.events = {merged(2, 0.4), merged(4, 0.3), merged(6, 0.25)};
@@ -145,6 +146,9 @@ TEST_F(CutOnce, WhatWasJoinedToNeighboursSaysWhichAndNotItsRank) {
   EXPECT_NE(went.find("It is one of 4 neighbours joined by their keys, from 2 to 6: they become slot 3 «t3»\n"
                       "each key's cosine to that of slot 6, the last of them, is above 0.625\n"
                       "slot 3 «t3» got most attention of them and stands for all: score 0.500\n"),
+            std::string::npos)
+      << went;
+  EXPECT_NE(went.find("The 4 slots become one by weights that add up to 1\nw₄ = 0.200  (removed)     w₃ = 0.400  (target)\n"),
             std::string::npos)
       << went;
   EXPECT_EQ(went.find("place"), std::string::npos) << went;

@@ -107,7 +107,7 @@ WhyStep where_to(const Snapshot& snapshot, const Why& why, const KeySet& set) {
   return step;
 }
 
-WhyStep averaged(const Why& why) {
+WhyStep averaged(const Why& why, const KeySet& set) {
   WhyStep step;
   const int removed = why.event.pos, target = why.event.into;
   if (why.detail && !why.detail->mu.empty() && why.detail->mu.size() == why.detail->members.size()) {
@@ -132,7 +132,8 @@ WhyStep averaged(const Why& why) {
     step.lines.push_back(std::move(line));
     return step;
   }
-  step.title = "The two slots become one by fixed weights";
+  step.title = set.n > 0 ? fmt::format("The {} slots become one by weights that add up to 1", format_count(set.n))
+                         : std::string("The two slots become one by fixed weights");
   step.lines.push_back(fmt::format("w{} = {}  (removed)     w{} = {}  (target)", subscript(removed), fixed(why.event.w_removed, 3),
                                    subscript(target), fixed(why.event.w_target, 3)));
   return step;
@@ -221,7 +222,7 @@ std::vector<WhyStep> what_happened(const Snapshot& snapshot, const HeadPick& pic
     out.push_back(why.pooled_tokens > 0 ? state_step(pick) : lost_step(pick, why));
     return out;
   }
-  if (std::isfinite(why.event.w_removed) || why.detail) out.push_back(averaged(why));
+  if (std::isfinite(why.event.w_removed) || why.detail) out.push_back(averaged(why, set));
   if (why.detail && !why.detail->T.empty()) out.push_back(bias_step(pick, snapshot, why));
   return out;
 }

@@ -107,15 +107,16 @@ CompareScene Compare::make_scene(const Painter& p, const Rect& area) {
   s.metrics = &metrics_.of(p.frame());
   s.order = order_;
   s.right = area.x1;
+  s.names = names_width(p, area.width());
   s.reference = pair_.reference();
   // About half for the tokens; what whole pixels a token leave of it goes to the numbers.
   const auto n_tokens = static_cast<float>(snapshot.tokens.size());
   const bool plain = p.frame().plain;
   const float least = p.px(plain ? 180 : 220);
-  float strips = std::max(least, (plain ? 0.36f : 0.48f) * (area.width() - names_width(p)));
+  float strips = std::max(least, (plain ? 0.36f : 0.48f) * (area.width() - s.names));
   if (window_->count <= 0 && n_tokens > 0 && strips / n_tokens >= 3)
     strips = std::max(least, std::floor(std::min(strips / n_tokens, p.px(14))) * n_tokens);
-  const float room = area.width() - names_width(p) - strips - p.px(24);
+  const float room = area.width() - s.names - strips - p.px(24);
   s.columns = metric_columns(snapshot, *s.metrics, room, p.frame().scale, {plain ? MetricSet::lecture : set_, order_.kind}, &s.left_out);
   const auto answer = std::ranges::find(s.columns, MetricColumn::Kind::answer, &MetricColumn::kind);
   if (answer != s.columns.end()) {  // what no other column can use is for more of the answers
@@ -243,7 +244,7 @@ std::string Compare::cursor_text(const Frame& frame) const {
 TokenAxis Compare::token_axis(const Painter& p, const Rect& area, const CompareScene& s) {
   const int n_tokens = static_cast<int>(p.frame().snapshot->tokens.size());
   TokenAxis axis;
-  axis.x0 = std::round(area.x0 + names_width(p));
+  axis.x0 = std::round(area.x0 + s.names);
   axis.x1 = std::max(axis.x0 + 16, std::floor(s.right - total_width(s.columns, p.frame().scale) - p.px(24)));
   axis.n_tokens = n_tokens;
   if (window_->count >= n_tokens) *window_ = {};

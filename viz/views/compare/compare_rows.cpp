@@ -103,7 +103,7 @@ void draw_name(Painter& p, const CompareScene& s, const Rect& row, int lane) {
   const float y = two ? (height > p.px(62) ? row.y0 + s.plan.pad + p.px(10) : row.middle_y() - p.px(7)) : row.middle_y();
   p.text({row.x0 + p.px(5), y}, lane_letter(lane), Face::body, t.secondary, Align::centre);
   p.run_marker({row.x0 + p.px(24), y}, p.px(4.2f), marker_of_lane(lane), lane_colour(t, lane));
-  const float x = row.x0 + p.px(38), room = names_width(p) - p.px(38 + 30);
+  const float x = row.x0 + p.px(38), room = s.names - beside_name(p);
   std::size_t n_differ = 0;
   const std::vector<std::string> parts = telling_params(*p.frame().snapshot, run, &n_differ);
   const bool told = !two && lane > 0 && n_differ > 0;  // runs of one policy are told apart by what differs, and that before its name

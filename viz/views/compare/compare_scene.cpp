@@ -3,10 +3,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
+
+#include "viz/reduce/compare.h"
 
 namespace kvscope::viz {
 
 using namespace compare;
+
+float compare::names_width(const Painter& p, float width) {
+  constexpr float kMost = 0.26f;
+  if (!p.frame().plain) return p.px(168);
+  const Snapshot& s = *p.frame().snapshot;
+  const float least = p.px(150);
+  float widest = 0;
+  for (const LaneSnapshot& run : s.lanes) {
+    const std::string name = run.title.substr(0, run.title.find(": "));
+    std::size_t n_differ = 0;
+    const std::vector<std::string> parts = telling_params(s, run, &n_differ);
+    const float told = &run == s.lanes.data() || n_differ == 0 ? 0 : p.px(8) + p.width_of(Face::caption, parts[0]);
+    widest = std::max(widest, p.width_of(Face::strong, name) + told);
+  }
+  return std::clamp(std::ceil(beside_name(p) + widest), least, std::max(least, kMost * width));
+}
 
 ComparePlan plan_compare(const Painter& p, CompareMode mode, float token_px, float height) {
   using Rows = StripScale::Rows;

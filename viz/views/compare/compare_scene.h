@@ -12,8 +12,11 @@ namespace kvscope::viz {
 
 /// Sizes of the comparison, pixels at 100 %.
 namespace compare {
-/// Column of letters, names and parameters; parameters are no matter of a stage.
-inline float names_width(const Painter& p) { return p.px(p.frame().plain ? 150 : 168); }
+/// Column of letters, names and parameters. On a stage, where every name has one line, a longer one has more room, up to a share of
+/// `width`.
+float names_width(const Painter& p, float width);
+/// Of it what no name has: before it letter and mark, behind it the layers beside a strip.
+inline float beside_name(const Painter& p) { return p.px(38 + 30); }
 inline constexpr float kHeader = 38, kLegend = 30;
 inline constexpr float kReference = 26;                                                        // the bar of the full cache
 inline constexpr float kName = 34;                                                             // two lines of text
@@ -45,6 +48,7 @@ struct CompareScene {
   MetricOrder order;
   std::vector<MetricColumn> columns;
   std::vector<std::string> left_out;  // titles of the columns that found no room
+  float names = 0;                    // width of the column of names
   float right = 0;                    // where the numbers end
   std::size_t answer_from = 0;        // first token of the answers that is shown
   TokenAxis axis;

@@ -121,7 +121,7 @@ class River {
   void draw_axis() {
     const float y = head_.middle_y();
     p_.text({head_.x0, y}, "token, born", Face::caption, theme_.disabled);
-    if (!above_) p_.text({axis_.x0 - p_.px(10), y}, "cos   w", Face::caption, theme_.disabled, Align::right);
+    if (!above_) p_.text({axis_.x0 - p_.px(10), y}, cos_.any() ? "cos   w" : "w", Face::caption, theme_.disabled, Align::right);
     const float title = axis_.x0 + p_.text({axis_.x0, y}, "step", Face::caption, theme_.disabled);
     float end = title + 6;
     for (const double tick : nice_ticks(std::max(0.0, axis_.first), std::max(axis_.last, axis_.first + 1), 6)) {
@@ -204,11 +204,11 @@ class River {
       if (above_) {
         const float x = start_of(line) + 2;
         const float label_y = y - p_.px(10);
-        const std::string label = "cos " + cos + "   w " + w;
+        const std::string label = (cos_.any() ? "cos " + cos + "   w " : "w ") + w;
         // Curves end above it: the words go before them, on a patch of panel.
         if (x + p_.width_of(Face::caption, label) < axis_.x1) p_.text({x, label_y}, label, Face::caption, theme_.secondary);
       } else {
-        p_.text({axis_.x0 - p_.px(10), y}, cos + "  " + w, Face::caption, theme_.secondary, Align::right);
+        p_.text({axis_.x0 - p_.px(10), y}, (cos_.any() ? cos + "  " : "") + w, Face::caption, theme_.secondary, Align::right);
       }
       p_.mark("lineage", fmt::format("t{}", line.token), row, fmt::format("cos {} w {}", cos, w));
     } else {
@@ -221,7 +221,8 @@ class River {
     p_.hline(legend_.x0 - p_.px(12), legend_.x1 + p_.px(12), legend_.y0, theme_.line);
     const float y = legend_.middle_y();
     float x = legend_.x0;
-    x += p_.text({x, y}, cos_.any() ? "width = votes · colour = cosine" : "width = votes · cosine n/a", Face::caption, theme_.secondary) +
+    x += p_.text({x, y}, cos_.any() ? "width = votes · colour = cosine" : "width = votes · joined without a nearest key", Face::caption,
+                 theme_.secondary) +
          p_.px(14);
     if (cos_.any()) {
       RampLegend cosines;
