@@ -172,6 +172,12 @@ void ToolRow::resizeEvent(QResizeEvent* event) {
   fit();
 }
 
+/// What it shows may have come while another row had its place.
+void ToolRow::showEvent(QShowEvent* event) {
+  QFrame::showEvent(event);
+  fit();
+}
+
 /// In a narrow window words give way to their icons, then the figures of the budget to the tooltip, at last what the boxes are for: nothing
 /// is cut.
 void ToolRow::fit() {

@@ -61,6 +61,7 @@ class ToolRow : public QFrame {
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
 
  private:
   void listen();

@@ -455,6 +455,32 @@ TEST_F(PolicyPanelTest, SendsAChangedFieldAndTakesItBack) {
   EXPECT_FALSE(field->changed());
 }
 
+/// The field has what was asked for, the run what there was room for.
+TEST_F(PolicyPanelTest, AFieldSaysWhatTheRunTookOfIt) {
+  Snapshot s = synthetic::make_snapshot();
+  s.lanes[3].policy = "snapkv";
+  s.lanes[3].spec = "snapkv:slots=33";
+  s.lanes[3].params = {{"window", "16"}, {"kernel", "7"}};
+  publish(s);
+  const auto words = [&](const char* key) {
+    QStringList out;
+    for (const QLabel* label : panel.form().findChildren<QLabel*>("secondary"))
+      if (!label->isHidden() && label->text().contains("in force") && label->geometry().top() > panel.form().field(key)->widget()->y())
+        out << label->text();
+    return out.join('|');
+  };
+  ASSERT_NE(panel.form().field("window"), nullptr);
+  EXPECT_EQ(qobject_cast<QLineEdit*>(panel.form().field("window")->widget())->text(), "32");
+  EXPECT_EQ(words("window"), "16 in force: budget or text has no room for more");
+  s.lanes[3].params = {{"window", "32"}, {"kernel", "7"}};
+  publish(s);
+  EXPECT_EQ(words("window"), "");
+  s.lanes[3].params = {{"window", "16"}};
+  s.lanes[3].spec = "snapkv:slots=34";
+  workspace.setSnapshot(std::make_shared<const Snapshot>(std::move(s)));
+  EXPECT_EQ(words("window"), "") << "what is on the screen is another run's";
+}
+
 TEST_F(PolicyPanelTest, TakesACountOrAFractionAndRefusesAnythingElseWithAReason) {
   auto* line = qobject_cast<QLineEdit*>(panel.form().field("recent")->widget());
   ASSERT_NE(line, nullptr);

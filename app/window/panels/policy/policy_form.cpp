@@ -218,8 +218,16 @@ void PolicyForm::refresh() {
   // the fields of all bases are there, those of the chosen one can be edited; where keys choose parts, only theirs are there
   const bool by_choice = !parsed.name.empty() && find_policy(parsed.name).keys_follow_choices;
   rebuildFields(parsed.name, parsed.name.empty() || by_choice ? taken : find_policy(parsed.name).params);
+  const std::vector<LaneSnapshot>& runs = m_workspace.snapshot().lanes;
+  const bool there = m_lane < static_cast<int>(runs.size()) && runs[static_cast<std::size_t>(m_lane)].spec == parsed.text;
+  const auto in_force = [&](const std::string& key) {
+    if (!there) return std::string();
+    const std::vector<ParamText>& params = runs[static_cast<std::size_t>(m_lane)].params;
+    const auto param = std::ranges::find(params, key, &ParamText::key);
+    return param == params.end() ? std::string() : param->value;
+  };
   for (ParamEditor* editor : m_fields) {
-    editor->show(given(parsed, editor->info().key));
+    editor->show(given(parsed, editor->info().key), in_force(editor->info().key));
     const bool takes = std::any_of(taken.begin(), taken.end(), [&](const ParamInfo& p) { return p.key == editor->info().key; });
     editor->widget()->setEnabled(editable && takes);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QComboBox>
 #include <QCompleter>
@@ -111,12 +112,17 @@ void bringIntoSight(QWidget& widget) {
     if (auto* area = qobject_cast<QScrollArea*>(w)) return area->ensureWidgetVisible(&widget);
 }
 
-QString ParamEditor::refusal() const { return m_why->text(); }
+void ParamEditor::say() {
+  m_why->setObjectName(m_refusal.isEmpty() ? "secondary" : "refusal");
+  m_why->setText(m_refusal.isEmpty() ? m_in_force : m_refusal);
+  m_why->setVisible(!m_why->text().isEmpty());
+  restyle(*m_why);
+}
 
 void ParamEditor::refuse(const QString& why) {
-  if (why == refusal()) return;
-  m_why->setText(why);
-  m_why->setVisible(!why.isEmpty());
+  if (why == m_refusal) return;
+  m_refusal = why;
+  say();
   if (!why.isEmpty()) QTimer::singleShot(0, m_why, [this] { bringIntoSight(*m_why); });  // once it has its place
   m_widget->setProperty("refused", !why.isEmpty());
   restyle(*m_widget);
@@ -221,21 +227,28 @@ bool ParamEditor::eventFilter(QObject* watched, QEvent* event) {
   return true;
 }
 
-void ParamEditor::show(const std::string& given) {
+void ParamEditor::show(const std::string& given, const std::string& in_force) {
+  const std::string& asked = given.empty() ? m_info.default_text : given;
+  const bool numeric = m_info.kind == ParamInfo::Kind::count || m_info.kind == ParamInfo::Kind::count_or_fraction;
+  const bool counted = numeric && !asked.empty() && asked.find('.') == std::string::npos;  // a fraction becomes a count in every run
+  const bool other = counted && !in_force.empty() && !sameValue(m_info, asked, in_force);
+  const bool less = other && text(in_force).toInt() < text(asked).toInt();
+  QString words;
+  if (other) words = text(in_force) + (less ? " in force: budget or text has no room for more" : " in force");
+  if (std::exchange(m_in_force, words) != words) say();
   const bool refused = !refusal().isEmpty() && given == m_given;
   if (refused && !qobject_cast<QComboBox*>(m_widget)) return;  // what was typed stays, to be put right
   if (!refused) refuse({});
   m_given = given;
   m_showing = true;
-  const std::string& value = given.empty() ? m_info.default_text : given;
   if (auto* combo = qobject_cast<QComboBox*>(m_widget)) {
-    combo->setCurrentText(text(value));
+    combo->setCurrentText(text(asked));
   } else if (auto* spin = qobject_cast<QSpinBox*>(m_widget)) {
-    if (!typing()) spin->setValue(value.empty() ? spin->minimum() : text(value).toInt());
+    if (!typing()) spin->setValue(asked.empty() ? spin->minimum() : text(asked).toInt());
   } else if (auto* number = qobject_cast<QDoubleSpinBox*>(m_widget)) {
-    if (!typing()) number->setValue(text(value).toDouble());
+    if (!typing()) number->setValue(text(asked).toDouble());
   } else if (auto* line = qobject_cast<QLineEdit*>(m_widget)) {
-    if (line->text() != text(value) && !(line->hasFocus() && line->isModified())) line->setText(text(value));
+    if (line->text() != text(asked) && !(line->hasFocus() && line->isModified())) line->setText(text(asked));
   }
   m_changed = !given.empty() && !sameValue(m_info, given, m_info.default_text);
   QFont font = m_name->font();

@@ -18,7 +18,7 @@ class QWidget;
 namespace kvscope {
 
 /// One parameter as a row of the form: name, the widget that fits its kind, and a button back to the default while it is changed; in a
-/// second row why what stands in it is refused.
+/// second row why what stands in it is refused, or what the run took of it.
 class ParamEditor : public QObject {
   Q_OBJECT
 
@@ -36,12 +36,13 @@ class ParamEditor : public QObject {
   QToolButton* resetButton() const { return m_reset; }
   /// Moves it to another row of the form.
   void place(QGridLayout& grid, int row);
-  /// Shows a value; "" means the default. Leaves a field alone in which the user is typing the same value.
-  void show(const std::string& given);
+  /// Shows a value; "" means the default. Leaves a field alone in which the user is typing the same value. `in_force`: what the run that
+  /// is on the screen took for it, "" while that is not known; said where it is another count.
+  void show(const std::string& given, const std::string& in_force = "");
   bool changed() const { return m_changed; }
   /// Says why what stands in the field is not taken, until it is or another value comes; empty: it is.
   void refuse(const QString& why);
-  QString refusal() const;
+  QString refusal() const { return m_refusal; }
   /// What was being typed was of another run or head.
   void endTyping() { m_typing = false; }
 
@@ -59,12 +60,14 @@ class ParamEditor : public QObject {
   QString toolTip() const;
   void watchTyping(QAbstractSpinBox& box);
   bool typing() const;
+  void say();
 
   ParamInfo m_info;
   QLabel* m_name;
   QWidget* m_widget;
   QToolButton* m_reset;
   QLabel* m_why;
+  QString m_refusal, m_in_force;
   std::string m_given;  // what is shown
   bool m_changed = false;
   bool m_showing = false;
