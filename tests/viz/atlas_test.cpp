@@ -293,6 +293,18 @@ TEST_F(AtlasTest, TheCursorGoesOnFromWhatWasSelectedElsewhere) {
   EXPECT_EQ(canvas.last<HoverAt>()->hover.token, 47);
 }
 
+TEST_F(AtlasTest, ACellIsSelectedByKeyWithoutTheInspector) {
+  canvas.frame.has_focus = true;
+  select(1, 3, {40, 42});
+  canvas.draw(*view);
+  EXPECT_TRUE(view->key(canvas.frame, "Right", canvas.intents));
+  EXPECT_TRUE(view->key(canvas.frame, "Shift+Enter", canvas.intents));
+  EXPECT_EQ(canvas.last<OpenInspector>(), nullptr);
+  ASSERT_NE(canvas.last<Select>(), nullptr);
+  const Selection& now = canvas.last<Select>()->selection;
+  EXPECT_EQ(std::tuple(*now.layer, *now.kv_head, *now.tokens), std::tuple(1, 3, TokenRange{41, 41}));
+}
+
 TEST_F(AtlasTest, KeysOfEditsMeanTheCellOfTheCursor) {
   canvas.frame.has_focus = true;
   select(1, 3, {40, 42});

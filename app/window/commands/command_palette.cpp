@@ -26,6 +26,7 @@ QString wordsOf(const QAction& action) {
   const QString area = commandArea(action);
   if (area == "Panels" && action.isCheckable()) return (action.isChecked() ? "Hide " : "Show ") + text;
   if (area == "Go to panel" && action.shortcut().isEmpty()) return "Go to " + text;
+  if (area == "Sample prompts") return "In place of the text: " + text;
   return (action.isChecked() ? "✓ " : "") + text;
 }
 

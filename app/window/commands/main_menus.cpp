@@ -189,7 +189,7 @@ void fillRun(MainWindow& w, Commands& commands, QMenu* menu) {
                        {},
                        [&crumbs] { crumbs.whichRequested(); },
                        "The head grid shows by how much the answer gains if only this head keeps its full cache",
-                       {"Which head?"}},
+                       {"Which head?", "Measure every head"}},
                       {"Wh&y evicted?",
                        {},
                        [&crumbs] { crumbs.askWhy(); },

@@ -66,7 +66,7 @@ void fillTimeMenu(Commands& commands, QMenu* menu, WindowModel& model) {
         {},
         [&model] { model.breaks.ask(); },
         "Searches the lowest budget at which each run still says the full cache's token in this step, and in all, by runs beside those on screen",
-        {"What saves it?"}},
+        {"What saves it?", "Measure the lowest budgets"}},
        {"&Latest step", {Qt::CTRL | Qt::Key_End}, to(-1), "Also End; new steps are followed"},
        {},
        {"Co&unt from this step on", {Qt::CTRL | Qt::Key_BracketLeft}, edge(true), brush},

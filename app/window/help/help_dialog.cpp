@@ -35,7 +35,7 @@ std::vector<KeyHelp> canvasKeys() {
       {"Atlas", "move by ten tokens", "Shift+← Shift+→"},
       {"Atlas", "move by a page of tokens", "Page Up, Page Down"},
       {"Atlas", "first token, newest token", "Home, End"},
-      {"Atlas", "open the inspector on the cell", "Enter"},
+      {"Atlas", "open the inspector on the cell; only select it", "Enter; Shift+Enter"},
       {"Atlas", "zoom about the cursor", "+ −"},
       {"Atlas", "show all tokens", "0"},
       {"Selected tokens", "pin, evict, merge into …, restore by hand", "P, E, M, R"},
@@ -80,6 +80,7 @@ std::vector<KeyHelp> canvasKeys() {
       {"Policy", "the same by keys", "← →, ↑ ↓, Delete"},
       {"Sweep", "along a curve, another curve, open the run", "← →, ↑ ↓, Enter"},
       {"Add runs", "choose the cell, a row or column", "Space; click its name"},
+      {"Add runs", "find a policy; a whole run, once it has a colon", "type"},
       {"Generated tokens", "go to the step before or after", "← →, Home, End"},
       {"Tables", "copy the selected rows", "Ctrl+C"},
   };

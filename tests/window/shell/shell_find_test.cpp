@@ -10,6 +10,7 @@
 
 #include "app/window/commands/command_palette.h"
 #include "app/window/commands/commands.h"
+#include "app/window/panels/prompt/sample_prompts.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search.h"
 #include "app/window/rows/search_bar.h"
@@ -202,6 +203,21 @@ TEST_F(WindowTest, ThePaletteHasEveryCommandAndRunsTheChosenOne) {
   EXPECT_NE(window->workspace().theme().dark, dark);
   EXPECT_FALSE(palette.isVisible());
   EXPECT_TRUE(window->canvas("atlas")->hasFocus()) << "back where it was";
+}
+
+TEST_F(WindowTest, ThePaletteKnowsWhatIsMeasuredAndWhatReplacesTheText) {
+  CommandPalette& palette = window->palette();
+  palette.open();
+  QTest::keyClicks(&palette.line(), "measure");
+  QStringList words;
+  for (int row = 0; row < palette.list().topLevelItemCount(); ++row) words << palette.list().topLevelItem(row)->text(1);
+  EXPECT_THAT(words, ::testing::Contains(QString("Which head breaks the answer? (Measure every head)")));
+  EXPECT_THAT(words, ::testing::Contains(QString("What would have saved the answer? (Measure the lowest budgets)")));
+  palette.line().clear();
+  const QString sample = samplePrompts().front().title;
+  QTest::keyClicks(&palette.line(), sample);
+  ASSERT_GT(palette.list().topLevelItemCount(), 0);
+  EXPECT_EQ(palette.list().topLevelItem(0)->text(1), "In place of the text: " + sample);
 }
 
 TEST_F(WindowTest, CommandsThatGoWhileThePaletteIsOpenAreNotItsAnyMore) {

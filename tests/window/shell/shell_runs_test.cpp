@@ -308,6 +308,24 @@ TEST_F(WindowTest, TheDialogOfRunsBeginsWithTheKeyboardInACell) {
   }
 }
 
+/// Whoever begins to type is not held up by where the keyboard is.
+TEST_F(WindowTest, WhatIsTypedInTheDialogOfRunsFindsAPolicyOrIsARun) {
+  press(Qt::Key_R, Qt::ControlModifier);
+  auto* dialog = window->findChild<AddRunsDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(dialog));
+  const auto type = [&](const char* letters) {
+    for (const char* letter = letters; *letter != 0; ++letter) QTest::keyClick(dialog->focusWidget(), *letter);
+  };
+  type("h2o");
+  EXPECT_EQ(dialog->grid().finder().text(), "h2o");
+  EXPECT_EQ(dialog->text().text(), "");
+  type(":slots=9");
+  EXPECT_EQ(dialog->grid().finder().text(), "") << "all policies are listed again";
+  EXPECT_EQ(dialog->text().text(), "h2o:slots=9");
+  EXPECT_TRUE(dialog->text().hasFocus());
+}
+
 /// The formula is what one came for.
 TEST_F(WindowTest, OnesOwnScoreIsWrittenAtOnce) {
   window->resize(1600, 1000);

@@ -92,12 +92,13 @@ bool Atlas::key(const Frame& frame, std::string_view key, std::vector<Intent>& i
   const AtlasCell at = cursor_.of(frame);
   if (zoom_.key(key, at.token, n_tokens)) return true;
   if (edit_at_cursor(frame, key, at, intents)) return true;
-  if (frame.plain && (key == "Enter" || key == "Shift+Enter")) {  // selects here; there is no inspector in a lecture
+  // Selects here; there is no inspector in a lecture.
+  if (key == "Shift+Enter" || (frame.plain && key == "Enter")) {
     Selection next = frame.selection;
     next.layer = at.layer;
     next.kv_head = at.kv_head;
     const TokenRange one{at.token, at.token};
-    next.tokens = key == "Shift+Enter" && next.tokens ? joined(*next.tokens, one) : one;
+    next.tokens = frame.plain && key == "Shift+Enter" && next.tokens ? joined(*next.tokens, one) : one;
     next.slot.reset();
     cursor_.set(at, next);
     intents.push_back(Select{next});

@@ -68,6 +68,13 @@ AddRunsDialog::AddRunsDialog(Workspace& workspace, SessionController& controller
   connect(m_add, &QPushButton::clicked, this, [this] { add(); });
   connect(m_grid, &RunGrid::changed, this, [this] { refresh(); });
   connect(m_text, &QLineEdit::textChanged, this, [this] { refresh(); });
+  // Whoever types a whole specification means it, wherever the keyboard is.
+  connect(&m_grid->finder(), &QLineEdit::textEdited, this, [this](const QString& typed) {
+    if (!typed.contains(':')) return;
+    m_grid->finder().clear();
+    m_text->setText(typed);
+    m_text->setFocus();
+  });
   connect(&queue, &RunQueue::changed, this, [this] { refresh(); });
   connect(&workspace, &Workspace::themeChanged, this, [this] { refresh(); });
   resize(480, 640);

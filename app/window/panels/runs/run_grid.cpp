@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <QCoreApplication>
 #include <QGridLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -268,7 +269,13 @@ void RunGrid::layOutTable() {
 
 bool RunGrid::eventFilter(QObject* watched, QEvent* event) {
   if (watched == m_table && event->type() == QEvent::KeyPress) {
-    const int key = static_cast<QKeyEvent*>(event)->key();
+    const auto& typed = static_cast<QKeyEvent&>(*event);
+    const int key = typed.key();
+    const bool plain = !(typed.modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier));
+    if (plain && !typed.text().isEmpty() && typed.text()[0].isLetterOrNumber()) {  // the name of a policy
+      m_find->setFocus();
+      return QCoreApplication::sendEvent(m_find, event);
+    }
     if (key == Qt::Key_Space || key == Qt::Key_Select) {
       QModelIndexList cells = m_table->selectionModel()->selectedIndexes();
       if (cells.isEmpty() && m_table->currentIndex().isValid()) cells << m_table->currentIndex();
