@@ -143,6 +143,21 @@ TEST(Spec, AValueInQuotesMayHoldCommas) {
   EXPECT_THROW(with_param("headkv:slots=4", "scores", "a\"b"), UsageError);
 }
 
+TEST(Spec, ACommaOfAFormulaWithoutQuotesIsRefusedWithTheRunAsItCanBePasted) {
+  EXPECT_EQ(
+      refusal("custom:score=max(sum, mean),ratio=0.5@slots=20,layers=0-1"),
+      "run 'custom:score=max(sum, mean),ratio=0.5': 'score': expected a value with commas in double quotes, got 'max(sum, mean)'; write "
+      "'custom:score=\"max(sum, mean)\",ratio=0.5@slots=20,layers=0-1', on a command line in such single quotes");
+  EXPECT_EQ(refusal("custom:score=\"max(sum, mean)\",ratio=0.5"), "");
+  EXPECT_THAT(refusal("custom:ratio=0.5,score=min(max(sum,1),2) * age"), HasSubstr("'custom:ratio=0.5,score=\"min(max(sum,1),2) * age\"'"));
+  EXPECT_THAT(refusal("prefill_decode:prefill=SnapKVPress(window_size=8, kernel_size=5),decode=h2o:ratio=0.5"),
+              HasSubstr("'prefill_decode:prefill=\"SnapKVPress(window_size=8, kernel_size=5)\",decode=h2o:ratio=0.5'"));
+  EXPECT_THAT(refusal("custom:name=it's,score=max(sum,mean),ratio=0.5"), HasSubstr("write 'score=\"max(sum,mean)\"', on"))
+      << "nothing that a shell would end at its second single quote";
+  EXPECT_THAT(refusal("custom:ratio=0.5,score=max(sum,mean"), HasSubstr("expected key=value between commas, got 'mean'"));
+  EXPECT_EQ(refusal("custom:ratio=0.5,score=exp(sum),sinks=2"), "") << "no comma stands in its brackets";
+}
+
 TEST(Spec, ARunOfAFileIsCalledAsTheFileCallsIt) {
   for (const std::string name : {"my method", "a, b", "h2o:slots=6@evict=9,step=1"}) {
     const LaneSpec spec = parse_lane_spec(given_spec("/a, b/k@pin=1.json", name));

@@ -37,6 +37,33 @@ std::size_t end_of_item(std::string_view rest, std::string_view spec) {
   return close + 1;
 }
 
+/// Where a value ends whose brackets close behind its first comma, as a formula's do; npos: it is no such value.
+std::size_t end_of_cut_value(std::string_view rest) {
+  int open = 0;
+  bool cut = false;
+  for (std::size_t i = 0; i < rest.size() && rest[i] != kQuote; ++i) {
+    open += rest[i] == '(' ? 1 : rest[i] == ')' ? -1 : 0;
+    if (rest[i] == ',' && open <= 0) return cut ? i : std::string_view::npos;
+    cut = cut || rest[i] == ',';
+    if (i + 1 == rest.size() && cut && open <= 0) return rest.size();
+  }
+  return std::string_view::npos;
+}
+
+/// Refuses a value whose commas stand in brackets and in no quotes, with the run as it can be pasted. begin, end: where it stands in the
+/// text.
+void refuse_cut_value(std::string_view text, std::string_view spec, std::string_view key, std::size_t begin, std::size_t end) {
+  constexpr std::size_t kLongest = 200;
+  const std::string_view value = text.substr(begin, end - begin);
+  std::string mended = fmt::format("'{}{}{}{}{}'", text.substr(0, begin), kQuote, value, kQuote, text.substr(end));
+  const bool pasted = mended.size() <= kLongest && std::ranges::count(mended, '\'') == 2 &&
+                      std::ranges::none_of(mended, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  if (!pasted) mended = quoted(fmt::format("{}={}{}{}", key, kQuote, value, kQuote));
+  throw UsageError(
+      fmt::format("run {}: {}: expected a value with commas in double quotes, got {}; write {}, on a command line in such single quotes",
+                  quoted(spec), quoted(key), quoted(value), mended));
+}
+
 std::string range_words(double min, double max) { return fmt::format("from {:.12g} to {:.12g}", min, max); }
 
 [[noreturn]] void refuse(const std::string& where, const ParamInfo& param, const std::string& expected, std::string_view got) {
@@ -116,6 +143,10 @@ LaneSpec split_lane_spec(std::string_view text) {
       throw UsageError(fmt::format("run {}: expected key=value between commas, got {}", quoted(spec), quoted(item)));
     const std::string_view key = item.substr(0, equals);
     std::string_view value = item.substr(equals + 1);
+    if (const std::size_t cut = end_of_cut_value(rest.substr(equals + 1)); cut != std::string_view::npos) {
+      const std::size_t begin = spec.size() - rest.size() + equals + 1;
+      refuse_cut_value(text, spec, key, begin, begin + cut);
+    }
     if (value.front() == kQuote) value = value.substr(1, value.size() - 2);
     if (value.empty())
       throw UsageError(fmt::format("run {}: {}: expected a value between the quotes, got none", quoted(spec), quoted(key)));
