@@ -4,11 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
+#include <array>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/dtype.h"
 #include "core/from_chars.h"
 #include "policy/catalog.h"
 
@@ -17,6 +19,7 @@ namespace kvscope {
 namespace {
 
 constexpr double kRounding = 1e-6;
+constexpr double kRoundingOfSums = 0.01;  // of many, on devices that compute in 16 bits
 
 /// True where the value is used as it is given: counts are shares of a budget, no more than there is, or raised to what is protected.
 bool stays_as_given(const std::vector<ParamInfo>& keys, const std::string& key) {
@@ -38,8 +41,23 @@ double amount_or_null(const JsonCursor& at) {
   return amount;
 }
 
+double cosine_or_null(const JsonCursor& at) {
+  const double cosine = at.real_or_null();
+  if (std::abs(cosine) > 1 + kRoundingOfSums) at.fail("a cosine from -1 to 1");
+  return cosine;
+}
+
+void read_weights(const JsonCursor& event, Event& out) {
+  if (!event.has("weights")) return;
+  const JsonCursor weights = event.at("weights");
+  const auto weight = [&](std::size_t i) {  // an authors' code may weigh by the cosine itself, which has a sign
+    return out.form == "code" ? weights.at(i).real_or_null() : share_or_null(weights.at(i));
+  };
+  out.w_removed = weight(0);
+  out.w_target = weight(1);
+}
+
 void check_shares(const JsonCursor& list, std::span<const float> shares) {
-  constexpr double kRoundingOfSums = 0.01;  // of many, on devices that compute in 16 bits
   for (std::size_t i = 0; i < shares.size(); ++i) share_or_null(list.at(i), kRoundingOfSums);
   double sum = 0;
   for (const float share : shares) sum += share > 0 ? share : 0;  // what is not known counts as nothing
@@ -71,6 +89,18 @@ void check_run_is_one(const JsonCursor& run, const LaneSnapshot& lane) {
     if (!raised && (a && b ? *a != *b : given != param->value))
       params.at(key).fail(fmt::format("{}{}, as the run {} says", key == "slots" ? "at least " : "", given, run.at("spec").shown()));
   }
+}
+
+void check_bytes_of_full_cache(const JsonCursor& run, const LaneSnapshot& lane, const ModelConfig& model, std::string_view precision) {
+  constexpr std::array kTypes = {DType::f32, DType::f64, DType::f16, DType::bf16};
+  const auto* const dtype = std::ranges::find_if(kTypes, [&](DType t) { return name_of(t) == precision; });
+  const bool windows = std::ranges::any_of(model.layers, [](const LayerConfig& layer) { return layer.window > 0; });
+  if (!run.given("kv_bytes") || dtype == kTypes.end() || windows || !(lane.slots > 0) || !(lane.kv_bytes > 0)) return;
+  const double bytes = lane.slots * model.n_layers * model.n_kv_heads * model.head_dim * 2.0 * static_cast<double>(size_of(*dtype));
+  if (std::abs(lane.kv_bytes - bytes) > kRounding * bytes)
+    run.at("kv_bytes")
+        .fail(fmt::format("{:.12g}, as {:.12g} slots a head of {} x {} heads have by head_dim {} in {}", bytes, lane.slots, model.n_layers,
+                          model.n_kv_heads, model.head_dim, precision));
 }
 
 void check_choice(const JsonCursor& step, const StepRecord& record, const StepRecord* reference) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "io/json_cursor.h"
 #include "snapshot/snapshot.h"
@@ -15,6 +16,12 @@ double share_or_null(const JsonCursor& at, double rounding = 1e-6);
 /// A distance, a size or a divergence, or none: never below 0 but by rounding.
 double amount_or_null(const JsonCursor& at);
 
+/// A cosine, or none; rounded on its way.
+double cosine_or_null(const JsonCursor& at);
+
+/// What the removed slot and its target weigh in the mean that a merge makes of them; out: its form is known.
+void read_weights(const JsonCursor& event, Event& out);
+
 /// Shares of one whole: together no more than it.
 void check_shares(const JsonCursor& list, std::span<const float> shares);
 
@@ -23,6 +30,9 @@ void check_sum(const JsonCursor& list, std::span<const TopToken> tokens);
 
 /// What a run says that it is, its specification and the values that were made of it are of the same policy.
 void check_run_is_one(const JsonCursor& run, const LaneSnapshot& lane);
+
+/// The full cache holds whole rows of keys and values, as wide as the model's heads: its bytes are those of its slots.
+void check_bytes_of_full_cache(const JsonCursor& run, const LaneSnapshot& lane, const ModelConfig& model, std::string_view precision);
 
 /// The most likely token is the full cache's, or not, in every place that says so. reference: the same step of the full cache, or nullptr.
 void check_choice(const JsonCursor& step, const StepRecord& record, const StepRecord* reference);

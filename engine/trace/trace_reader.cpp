@@ -44,9 +44,9 @@ class Reader {
   HeadRecord head(const JsonCursor& h, int index, int position);
   static void slots(const JsonCursor& list, int position, HeadRecord& record);
   void events(const JsonCursor& list, int position, HeadRecord& record, SlotHistory& history);
-  static void head_why(const JsonCursor& h, int position, HeadRecord& record, const SlotHistory& before);
+  void head_why(const JsonCursor& h, int position, HeadRecord& record, const SlotHistory& before) const;
   static ScoreParts score_parts(const JsonCursor& p, int position, const SlotHistory& before);
-  static MergeDetail merge(const JsonCursor& m, int position, const SlotHistory& before);
+  MergeDetail merge(const JsonCursor& m, int position, const SlotHistory& before) const;
 
   int last_token() const { return out_.model.vocab_size - 1; }
   int n_all_heads() const { return out_.model.n_layers * out_.model.n_kv_heads; }
@@ -258,6 +258,7 @@ LaneSnapshot Reader::lane(const JsonCursor& l, bool fed_as_text) {
     if (record.next_token >= 0) lane.fed.push_back(record.next_token);
     lane.steps.push_back(std::make_shared<const StepRecord>(std::move(record)));
   }
+  if (out_.lanes.empty()) check_bytes_of_full_cache(l, lane, out_.model, out_.precision);
   if (has_heads) lane.fates = fates(lane.steps, l);
   return lane;
 }
@@ -394,14 +395,12 @@ void Reader::events(const JsonCursor& list, int position, HeadRecord& record, Sl
     const std::string kind = e.at("kind").text();
     Event event;
     event.pos = e.at("pos").whole(0, position);
+    if (e.has("form")) event.form = e.at("form").text();
     if (kind == "merge") {
       event.kind = Event::Kind::merge;
       event.into = e.at("into").whole(0, position);
       if (event.into == event.pos || !history.may_have(event.into)) e.at("into").fail("another token that has a slot");
-      if (e.has("weights")) {
-        event.w_removed = e.at("weights").at(std::size_t(0)).real_or_null();
-        event.w_target = e.at("weights").at(std::size_t(1)).real_or_null();
-      }
+      read_weights(e, event);
     } else if (kind == "spread") {
       spread.pos = event.pos;
       spread.spread = held(e.at("into"), position, history);
@@ -422,14 +421,13 @@ void Reader::events(const JsonCursor& list, int position, HeadRecord& record, Sl
       e.fail(fmt::format("the eviction of token {}, whose value the event before it spreads", spread.pos));
     event.spread = std::exchange(spread.spread, {});
     if (e.has("score")) event.score = e.at("score").real_or_null();
-    if (e.has("cos")) event.cos = e.at("cos").real_or_null();
+    if (e.has("cos")) event.cos = cosine_or_null(e.at("cos"));
     if (e.has("gamma")) event.gamma = e.at("gamma").real_or_null();
-    if (e.has("form")) event.form = e.at("form").text();
     if (e.has("fallback")) event.fallback = e.at("fallback").flag();
     if (e.has("runner_ups")) {
       const JsonCursor ups = e.at("runner_ups");
       for (std::size_t k = 0; k < ups.size(); ++k) {
-        event.runner_ups.emplace_back(ups.at(k).at(std::size_t(0)).whole(0, position), ups.at(k).at(std::size_t(1)).real_or_null());
+        event.runner_ups.emplace_back(ups.at(k).at(std::size_t(0)).whole(0, position), cosine_or_null(ups.at(k).at(std::size_t(1))));
       }
     }
     if (e.has("by")) event.by_hand = e.at("by").text() == "hand";
@@ -443,7 +441,8 @@ static JsonCursor counted(const JsonCursor& list, std::size_t n, const char* of_
   return list;
 }
 
-void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record, const SlotHistory& before) {
+void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record, const SlotHistory& before) const {
+  const int group = out_.model.group();
   if (h.has("recent")) record.recent = h.at("recent").whole(0, kMaxInt);
   if (h.has("evicted_votes")) {
     record.evicted_votes = h.at("evicted_votes").whole(0, position + 1);
@@ -484,7 +483,7 @@ void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record, con
   if (h.has("attention")) record.attention = shares("attention", record.attended.size(), "attended slot");
   if (h.has("reference_attention")) record.reference_attention = shares("reference_attention", seen, "token seen");
   if (h.has("agreement")) {
-    const std::vector<int> heads = counted(h.at("agreement"), seen, "token seen").wholes(0, 255);
+    const std::vector<int> heads = counted(h.at("agreement"), seen, "token seen").wholes(0, std::min(group, 255));
     record.agreement.assign(heads.begin(), heads.end());
   }
   if (h.has("merges")) {
@@ -504,7 +503,7 @@ ScoreParts Reader::score_parts(const JsonCursor& p, int position, const SlotHist
   return out;
 }
 
-MergeDetail Reader::merge(const JsonCursor& m, int position, const SlotHistory& before) {
+MergeDetail Reader::merge(const JsonCursor& m, int position, const SlotHistory& before) const {
   MergeDetail detail;
   detail.into = m.at("into").whole(0, position);
   detail.members = held(m.at("members"), position, before);
@@ -513,13 +512,13 @@ MergeDetail Reader::merge(const JsonCursor& m, int position, const SlotHistory& 
   const auto one_per_member = [&](const char* key, std::size_t n) {
     if (n != detail.members.size() && n != 0) m.at(key).fail(fmt::format("none or one number per member ({})", detail.members.size()));
   };
-  detail.votes = m.at("votes").wholes(0, kMaxInt);
+  detail.votes = m.at("votes").wholes(1, position + 1);
   one_per_member("votes", detail.votes.size());
   detail.mu = m.at("mu").reals_or_null();
   one_per_member("mu", detail.mu.size());
   detail.weights = m.at("weights").reals_or_null();
   one_per_member("weights", detail.weights.size());
-  detail.T = m.at("T").reals_or_null();
+  detail.T = counted(m.at("T"), static_cast<std::size_t>(out_.model.group()), "query head").reals_or_null();
   if (m.has("log_scores")) {
     detail.log_scores = m.at("log_scores").reals_or_null();
     const std::size_t expected = detail.T.size() * detail.members.size();

@@ -91,6 +91,7 @@ inline Snapshot sample_run() {
   full.spec = full.policy = "full";
   full.title = "Full cache";
   full.params = {{"group", "mean"}};
+  full.kv_bytes = 1024;  // 4 slots in 2 heads, twice 8 numbers of 8 bytes each
   full.bytes = 4096;
   full.slots = 4;
   full.fed = {9};

@@ -317,6 +317,7 @@ TEST(TraceReader, RefusesNumbersThatContradictEachOther) {
 /// No run can have had them, whatever else stands in the file.
 TEST(TraceReader, RefusesNumbersThatAreImpossible) {
   const std::string full = "/lanes/0/steps/1", run = "/lanes/1", step = run + "/steps/1", head = step + "/heads/0";
+  const std::string first = run + "/steps/0/heads/0", event = first + "/events/0", merge = first + "/merges/0";
   const struct {
     std::string at;
     json value;
@@ -346,6 +347,20 @@ TEST(TraceReader, RefusesNumbersThatAreImpossible) {
       {step + "/hidden_rel_l2/0", -1, "hidden_rel_l2[0]: expected a number from 0, got -1"},
       {run + "/bytes", -1, "lanes[1].bytes: expected a number from 0, got -1"},
       {run + "/slots", -3, "lanes[1].slots: expected a number from 0, got -3"},
+      {event + "/cos", 2.7, "t.json: lanes[1].steps[0].heads[0].events[0].cos: expected a cosine from -1 to 1, got 2.7"},
+      {event + "/cos", -1.000001, "no error"},  // by rounding
+      {event + "/runner_ups/0/1", -3, "events[0].runner_ups[0][1]: expected a cosine from -1 to 1, got -3"},
+      {event + "/weights/0", 1.5, "events[0].weights[0]: expected a share from 0 to 1, got 1.5"},
+      {event + "/weights/1", -0.5, "events[0].weights[1]: expected a share from 0 to 1, got -0.5"},
+      {merge + "/votes/0", 0, "merges[0].votes[0]: expected a whole number in 1..3, got 0"},
+      {merge + "/votes/1", 4, "merges[0].votes[1]: expected a whole number in 1..3, got 4"},
+      {merge + "/T", {0.1, 0.2, 0.3}, "merges[0].T: expected none or one number per query head (2), got a list of 3"},
+      {head + "/agreement/0", 3, "agreement[0]: expected a whole number in 0..2, got 3"},
+      {"/model/head_dim", 16,
+       "t.json: lanes[0].kv_bytes: expected 2048, as 4 slots a head of 1 x 2 heads have by head_dim 16 in f64, got 1024"},
+      {"/precision", "f32", "lanes[0].kv_bytes: expected 512"},
+      {"/precision", "f8", "no error"},  // of another build: nobody knows how large
+      {"/model/n_heads", 8, "expected none or one number per query head (4), got a list of 2"},
   };
   const json whole = json::parse(trace_text(sample_run(), {.detail = Detail::why, .for_window = true}));
   ASSERT_EQ(message_of(whole.dump()), "no error");
@@ -354,6 +369,21 @@ TEST(TraceReader, RefusesNumbersThatAreImpossible) {
     t[json::json_pointer(one.at)] = one.value;
     EXPECT_THAT(message_of(t.dump()), HasSubstr(one.said)) << one.at << " " << one.value;
   }
+}
+
+TEST(TraceReader, AnAuthorsCodeMayWeighByACosineBelowZero) {
+  const json::json_pointer event("/lanes/1/steps/0/heads/0/events/0");
+  json t = json::parse(changed(event / "weights", {-0.25, 0.5}));
+  EXPECT_THAT(message_of(t.dump()), HasSubstr("events[0].weights[0]: expected a share from 0 to 1"));
+  t[event / "form"] = "code";
+  EXPECT_EQ(message_of(t.dump()), "no error");
+}
+
+TEST(TraceReader, LayersWithWindowsHoldWhatTheyHold) {
+  json t = json::parse(changed(json::json_pointer("/lanes/0/kv_bytes"), 900));
+  EXPECT_THAT(message_of(t.dump()), HasSubstr("lanes[0].kv_bytes"));
+  t["model"]["windows"] = {7};
+  EXPECT_EQ(message_of(t.dump()), "no error");
 }
 
 TEST(TraceReader, ValuesOfARunAreThoseOfItsSpecification) {
