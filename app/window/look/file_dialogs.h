@@ -2,10 +2,17 @@
 #pragma once
 
 #include <QObject>
+#include <QString>
+
+class QWidget;
 
 namespace kvscope {
 
-/// Every file dialog shows size, kind and date of its files whole, in whatever type: the names have what is left.
+/// Asks for a folder that results go to, which may be made in the dialog; empty: none was chosen.
+QString folderToWriteTo(QWidget* over, const QString& title, const QString& before);
+
+/// Every file dialog shows size, kind and date of its files whole, in whatever type: the names have what is left. Those of the toolkit that
+/// open something make, rename and delete nothing.
 class FileDialogs : public QObject {
   Q_OBJECT
 

@@ -9,6 +9,7 @@
 #include <QDropEvent>
 #include <QFile>
 #include <QFileDialog>
+#include <QFileSystemModel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMimeData>
@@ -19,12 +20,14 @@
 #include <QStyleOptionSlider>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
 #include <QToolButton>
 #include <QTreeView>
 #include <QWheelEvent>
 
 #include "app/window/diagnostics/script.h"
 #include "app/window/help/help_dialog.h"
+#include "app/window/look/file_dialogs.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/passing_words.h"
@@ -166,6 +169,32 @@ TEST_F(WindowTest, AFileDialogShowsSizeKindAndDateWhole) {
   const QAbstractItemView& view = *files;
   for (int column = 1; column < files->model()->columnCount(); ++column)
     EXPECT_GE(files->columnWidth(column), view.sizeHintForColumn(column)) << column;
+}
+
+TEST_F(WindowTest, ADialogThatOpensDeletesAndRenamesNothing) {
+  const auto readOnly = [this](QFileDialog::AcceptMode mode, QFileDialog::FileMode what) {
+    QFileDialog dialog(window.get());
+    dialog.setOption(QFileDialog::DontUseNativeDialog);
+    dialog.setAcceptMode(mode);
+    dialog.setFileMode(what);
+    dialog.show();
+    const auto* files = dialog.findChild<QFileSystemModel*>();
+    const auto* made = dialog.findChild<QToolButton*>("newFolderButton");
+    EXPECT_NE(files, nullptr);
+    EXPECT_EQ(made && made->isEnabled(), files && !files->isReadOnly());
+    return files && files->isReadOnly();
+  };
+  EXPECT_TRUE(readOnly(QFileDialog::AcceptOpen, QFileDialog::ExistingFile));
+  EXPECT_TRUE(readOnly(QFileDialog::AcceptOpen, QFileDialog::Directory));
+  EXPECT_FALSE(readOnly(QFileDialog::AcceptSave, QFileDialog::AnyFile)) << "a new folder may be wanted for it";
+  bool asked = false;
+  QTimer::singleShot(300, window.get(), [&asked] {
+    const auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+    asked = dialog && !dialog->testOption(QFileDialog::ReadOnly);
+    if (QWidget* modal = QApplication::activeModalWidget()) modal->close();
+  });
+  EXPECT_EQ(folderToWriteTo(window.get(), "Folder for the results", {}), "");
+  EXPECT_TRUE(asked) << "a folder for results may be made";
 }
 
 /// Whoever takes the knob at its edge, or just beside it, moves it from where it was.

@@ -18,6 +18,7 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "app/window/look/file_dialogs.h"
 #include "app/window/panels/runs/run_grid_model.h"
 #include "app/window/panels/stores/sweep_process.h"
 #include "app/window/session/run_estimate.h"
@@ -215,7 +216,7 @@ void TextSweepDialog::askForTexts() {
 }
 
 void TextSweepDialog::askForStore() {
-  const QString folder = QFileDialog::getExistingDirectory(this, "Folder for the results", QFileInfo(m_store->text()).path());
+  const QString folder = folderToWriteTo(this, "Folder for the results", QFileInfo(m_store->text()).path());
   if (!folder.isEmpty()) m_store->setText(folder);
 }
 
