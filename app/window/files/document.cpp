@@ -411,24 +411,16 @@ void Document::keepJournal() {
 
 void Document::offerRecovery() {
   if (const QString why = m_journal->findFailure(); !why.isEmpty()) m.rows.notices().showAfter(why, why);
-  QString unread;
-  const std::optional<LeftSession> left = newestLeft(m_model.options.journalFolder(), &unread);
-  if (!left) return unread.isEmpty() ? void() : m.welcome.sayUnread(unread);
-  const auto recover = [this, left] {
-    m.rows.notices().takeBack(left->words);
-    m.welcome.setRecovery({});
-    openSession(left->session, left->file, true);
-    m_journal->writeNow();
-    QFile::remove(left->path);  // it lives on in the journal of this window
-  };
-  m.welcome.setRecovery(left->words);
-  connect(&m.welcome, &WelcomePage::recoveryRequested, this, recover, Qt::SingleShotConnection);
-  QSettings* const settings = m_model.settings.get();
-  if (m.pages.shows(Page::welcome) || left->dismissed(settings)) return;
-  m.rows.notices().showAfter(left->words, left->path, "Recover it", recover);
-  connect(&m.rows.notices(), &MessageBar::dismissed, this, [left, settings](const QString& about) {
-    if (settings && about == left->path) left->dismiss(*settings);  // the welcome page still has it
-  });
+  m_left = std::make_unique<LeftOffers>(m_model.options.journalFolder(), m.welcome, m.rows.notices(), m.pages, m_model.settings.get(),
+                                        [this](const LeftSession& left) { recover(left); });
+}
+
+/// Work that no file has, such as what was recovered before it, stays for the next start.
+void Document::recover(const LeftSession& left) {
+  const Aside before = leaveBehind();
+  openSession(left.session, left.file, true);
+  if (m_journal->writeNow()) QFile::remove(left.path);  // it lives on in the journal of this window
+  if (before.unsaved) m.rows.say(openedOver("recovered it"));
 }
 
 bool Document::leave() {

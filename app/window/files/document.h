@@ -23,6 +23,7 @@ namespace kvscope {
 
 class Canvases;
 class JobsPanel;
+class LeftOffers;
 class Library;
 class ModelChoice;
 class Pages;
@@ -31,6 +32,7 @@ class StartPlace;
 class SweepPage;
 class WelcomePage;
 class WindowRows;
+struct LeftSession;
 struct WindowModel;
 
 /// The session as a file: opening, saving, what is kept against a crash, and results that are shown without the model that made them.
@@ -120,6 +122,7 @@ class Document : public QObject {
   Aside leaveBehind();
   static QString openedOver(const QString& what);  // what was opened, where work was unsaved
   void offerBack(const QString& text, const Aside& before);
+  void recover(const LeftSession& left);
   void offerWithoutModel(const SavedSession& session, const QString& path);
   void openModelAt(const QString& path);
   void sayNotOpened(const QString& why);  // until the next file opens
@@ -142,6 +145,7 @@ class Document : public QObject {
   KeptResults m_kept;
   std::unique_ptr<ModelChoice> m_models;
   std::unique_ptr<SessionJournal> m_journal;
+  std::unique_ptr<LeftOffers> m_left;
   std::optional<SavedSession> m_stored;                        // whose results are shown or being read
   QString m_refusal;                                           // why the model of m_stored is not used; empty: it is not there
   QStringList m_unread;                                        // what the file of the session holds and was left out when it was opened

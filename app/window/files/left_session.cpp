@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/files/left_session.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include <QDateTime>
 #include <QDir>
+#include <QFile>
 #include <QFileInfo>
 #include <QSettings>
 
+#include "app/window/help/welcome_page.h"
+#include "app/window/rows/rows.h"
 #include "app/window/session/session_journal.h"
+#include "app/window/shell/pages.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 
@@ -14,7 +22,7 @@ namespace kvscope {
 
 namespace {
 
-constexpr const char* kDismissed = "recovery/dismissed";  // path of a journal
+constexpr const char* kDismissed = "recovery/dismissed";  // paths of journals
 
 QString wordsOf(const SavedSession& s, const QFileInfo& journal) {
   constexpr qsizetype kLastWords = 40;  // characters
@@ -25,25 +33,78 @@ QString wordsOf(const SavedSession& s, const QFileInfo& journal) {
            prompt.size() > kLastWords ? "…" : "", prompt.right(kLastWords));
 }
 
+QString withMore(const QString& words, std::ptrdiff_t n_more) {
+  if (n_more == 0) return words;
+  return QString("%1 %2 offered after it.").arg(words, n_more == 1 ? QString("One more is") : QString("%1 more are").arg(n_more));
+}
+
 }  // namespace
 
-bool LeftSession::dismissed(const QSettings* settings) const { return settings && settings->value(kDismissed) == path; }
-
-void LeftSession::dismiss(QSettings& settings) const { settings.setValue(kDismissed, path); }
-
-std::optional<LeftSession> newestLeft(const QString& folder, QString* unread) {
+std::vector<LeftSession> leftSessions(const QString& folder, QString* unread) {
+  std::vector<LeftSession> out;
   for (const QString& path : SessionJournal::left(folder)) {
     try {
       const SavedSession s = readSession(path).session;
       const QFileInfo journal(path);
       // A journal of before had the name as it was given, and nobody knows of which folder it is.
-      return LeftSession{s, path, wordsOf(s, journal),
-                         QDir::isAbsolutePath(s.file) ? SeenFile::notAfter(s.file, journal.lastModified()) : SeenFile()};
+      out.push_back(
+          {s, path, wordsOf(s, journal), QDir::isAbsolutePath(s.file) ? SeenFile::notAfter(s.file, journal.lastModified()) : SeenFile()});
     } catch (const Error& error) {  // damaged, or of a newer program: the next one
       if (unread->isEmpty()) *unread = QString("A backup of unsaved work cannot be read: %1.").arg(QString::fromUtf8(error.what()));
     }
   }
-  return std::nullopt;
+  return out;
+}
+
+LeftOffers::LeftOffers(const QString& folder, WelcomePage& welcome, MessageBar& notices, const Pages& pages, QSettings* settings,
+                       Recover recover)
+    : m_welcome(welcome), m_notices(notices), m_pages(pages), m_settings(settings), m_recover(std::move(recover)) {
+  QString unread;
+  m_left = leftSessions(folder, &unread);
+  if (m_left.empty()) {
+    if (!unread.isEmpty()) m_welcome.sayUnread(unread);
+    return;
+  }
+  const QStringList dismissed = m_settings ? m_settings->value(kDismissed).toStringList() : QStringList();
+  for (LeftSession& left : m_left) left.dismissed = dismissed.contains(left.path);
+  connect(&m_welcome, &WelcomePage::recoveryRequested, this, [this] {
+    if (!m_left.empty()) this->recover(m_left.front().path);
+  });
+  connect(&m_notices, &MessageBar::dismissed, this, &LeftOffers::dismiss);
+  offer();
+}
+
+/// Another program that was started meanwhile may have taken one up.
+void LeftOffers::offer() {
+  std::erase_if(m_left, [](const LeftSession& left) { return !QFile::exists(left.path); });
+  const auto n_more = std::ssize(m_left) - 1;
+  m_welcome.setRecovery(m_left.empty() ? QString() : withMore(m_left.front().words, n_more));
+  const auto next = std::ranges::find(m_left, false, &LeftSession::dismissed);
+  if (next == m_left.end() || m_pages.shows(Page::welcome)) return;
+  m_said = withMore(next->words, std::ranges::count(m_left, false, &LeftSession::dismissed) - 1);
+  m_notices.showAfter(m_said, next->path, "Recover it", [this, path = next->path] { recover(path); });
+}
+
+void LeftOffers::recover(const QString& path) {
+  const auto place = std::ranges::find(m_left, path, &LeftSession::path);
+  if (place == m_left.end()) return;
+  const LeftSession left = *place;
+  m_left.erase(place);
+  m_notices.takeBack(m_said);
+  m_recover(left);
+  offer();
+}
+
+/// The welcome page still has it.
+void LeftOffers::dismiss(const QString& path) {
+  const auto place = std::ranges::find(m_left, path, &LeftSession::path);
+  if (place == m_left.end()) return;
+  place->dismissed = true;
+  QStringList all;
+  for (const LeftSession& left : m_left)
+    if (left.dismissed) all << left.path;
+  if (m_settings) m_settings->setValue(kDismissed, all);
+  offer();
 }
 
 }  // namespace kvscope

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
+#include <functional>
+#include <vector>
 
+#include <QObject>
 #include <QString>
 
 #include "app/window/session/seen_file.h"
@@ -12,19 +14,43 @@ class QSettings;
 
 namespace kvscope {
 
+class MessageBar;
+class Pages;
+class WelcomePage;
+
 /// What an earlier program left unsaved.
 struct LeftSession {
   SavedSession session;
-  QString path;   // of its journal
-  QString words;  // so that its owner knows it again
-  SeenFile file;  // whose it is; path empty: it had none
-
-  /// Whether its offer was answered by its cross. settings nullptr: nothing is remembered.
-  bool dismissed(const QSettings* settings) const;
-  void dismiss(QSettings& settings) const;
+  QString path;            // of its journal
+  QString words;           // so that its owner knows it again
+  SeenFile file;           // whose it is; path empty: it had none
+  bool dismissed = false;  // its offer was answered by its cross, now or at an earlier start
 };
 
-/// The newest in the folder that can be read; unread: a sentence of the newest that cannot, where none can.
-std::optional<LeftSession> newestLeft(const QString& folder, QString* unread);
+/// Those in the folder that can be read, newest first; unread: a sentence of the newest that cannot.
+std::vector<LeftSession> leftSessions(const QString& folder, QString* unread);
+
+/// Offers them one after the other, by the welcome page and by the notices: the next once one was recovered or dismissed.
+class LeftOffers : public QObject {
+  Q_OBJECT
+
+ public:
+  using Recover = std::function<void(const LeftSession&)>;
+  /// settings nullptr: what is dismissed is not remembered.
+  LeftOffers(const QString& folder, WelcomePage& welcome, MessageBar& notices, const Pages& pages, QSettings* settings, Recover recover);
+
+ private:
+  void offer();
+  void recover(const QString& path);
+  void dismiss(const QString& path);
+
+  WelcomePage& m_welcome;
+  MessageBar& m_notices;
+  const Pages& m_pages;
+  QSettings* m_settings;
+  Recover m_recover;
+  std::vector<LeftSession> m_left;
+  QString m_said;  // in the notices
+};
 
 }  // namespace kvscope

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include <gmock/gmock.h>
 #include <QDir>
 #include <QDropEvent>
 #include <QFile>
@@ -511,6 +512,8 @@ TEST_F(WindowTest, WhatWasLeftIsOfferedAndNeverInTheWay) {
 TEST_F(WindowTest, AnOfferToRecoverThatWasDismissedIsNotMadeAgain) {
   QTemporaryDir folder;
   write(folder.filePath("unsaved-1700000000000-1.kvscope"), bytesOf(kVersion1));
+  options.picture.clear();  // what is dismissed is remembered
+  options.view = "inspect";
   options.journal = folder.path().toStdString();
   const auto begin = [this] {
     window.reset();
@@ -520,12 +523,83 @@ TEST_F(WindowTest, AnOfferToRecoverThatWasDismissedIsNotMadeAgain) {
   };
   ASSERT_TRUE(begin());
   ASSERT_TRUE(window->notices().isVisible());
-  if (!window->model().settings) GTEST_SKIP() << "nothing is remembered here";
   for (auto* button : window->notices().findChildren<QToolButton*>()) button->click();
   EXPECT_TRUE(window->notices().isHidden());
   ASSERT_TRUE(begin());
   EXPECT_TRUE(window->notices().isHidden()) << window->notices().text().toStdString();
   EXPECT_TRUE(QFile::exists(folder.filePath("unsaved-1700000000000-1.kvscope"))) << "the welcome page still has it";
+}
+
+/// Backups of two killed programs, the older one with a text of its own.
+static void leaveTwo(const QTemporaryDir& folder) {
+  SavedSession older = readSession(kVersion1).session;
+  older.request.prompt = "the older one ends so";
+  const QString first = folder.filePath("unsaved-1700000000000-1.kvscope"), second = folder.filePath("unsaved-1700000000001-2.kvscope");
+  writeSession(first, older);
+  write(second, bytesOf(kVersion1));
+  QFile file(first);
+  ASSERT_TRUE(file.open(QIODevice::ReadWrite));
+  ASSERT_TRUE(file.setFileTime(QDateTime::currentDateTime().addDays(-1), QFileDevice::FileModificationTime));
+}
+
+TEST_F(WindowTest, OfTwoBackupsEachIsOfferedAndNoneIsLost) {
+  window.reset();
+  QTemporaryDir folder;
+  leaveTwo(folder);
+  options.journal = folder.path().toStdString();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  const auto said = [this] { return window->notices().text(); };
+  EXPECT_TRUE(said().endsWith("One more is offered after it.")) << said().toStdString();
+  EXPECT_FALSE(said().contains("ends so"));
+  QPushButton* recover = buttonOf(*window, "Recover it");
+  ASSERT_NE(recover, nullptr);
+  recover->click();
+  ASSERT_TRUE(settle());
+  const std::string newer = window->controller().request().prompt;
+  ASSERT_TRUE(window->notices().isVisible()) << "the other one";
+  EXPECT_TRUE(said().endsWith("the older one ends so”.")) << said().toStdString();
+  recover = buttonOf(*window, "Recover it");
+  ASSERT_NE(recover, nullptr);
+  recover->click();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->controller().request().prompt, "the older one ends so");
+  EXPECT_TRUE(window->notices().isHidden()) << said().toStdString();
+  std::vector<std::string> kept;
+  for (const QFileInfo& file : QDir(folder.path()).entryInfoList({"unsaved-*.kvscope"}))
+    kept.push_back(readSession(file.filePath()).session.request.prompt);
+  EXPECT_THAT(kept, testing::UnorderedElementsAre(newer, "the older one ends so"));
+}
+
+TEST_F(WindowTest, WhereOneOfTwoBackupsIsDismissedTheOtherIsOffered) {
+  window.reset();
+  QTemporaryDir folder;
+  leaveTwo(folder);
+  options.picture.clear();  // what is dismissed is remembered
+  options.view = "inspect";
+  options.journal = folder.path().toStdString();
+  const auto begin = [this] {
+    window.reset();
+    window = std::make_unique<MainWindow>(options, startState(options));
+    window->show();
+    return settle();
+  };
+  ASSERT_TRUE(begin());
+  const auto cross = [this] {
+    for (auto* button : window->notices().findChildren<QToolButton*>()) button->click();
+  };
+  EXPECT_FALSE(window->notices().text().contains("ends so"));
+  cross();
+  ASSERT_TRUE(window->notices().isVisible());
+  EXPECT_TRUE(window->notices().text().endsWith("the older one ends so”.")) << window->notices().text().toStdString();
+  ASSERT_TRUE(begin());
+  EXPECT_TRUE(window->notices().text().endsWith("the older one ends so”.")) << window->notices().text().toStdString();
+  cross();
+  EXPECT_TRUE(window->notices().isHidden());
+  ASSERT_TRUE(begin());
+  EXPECT_TRUE(window->notices().isHidden()) << "neither is offered again";
+  EXPECT_EQ(QDir(folder.path()).entryList({"unsaved-*.kvscope"}).size(), 2) << "the welcome page still has them";
 }
 
 TEST_F(WindowTest, ASessionThatWasOnlyOpenedIsNotSaidToBeUnsaved) {
