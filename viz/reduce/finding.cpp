@@ -61,8 +61,10 @@ std::string names_of(const Snapshot& snapshot, const std::vector<int>& heads) {
   return heads.size() == 2 ? first + " and " + short_name(snapshot, heads[1]) : fmt::format("{} and {} more", first, heads.size() - 1);
 }
 
-/// The full cache's probability of its most likely token, where another is nearly as likely or none is likely: to lose that choice says
-/// little. NaN: it was sure, or its probabilities are not known.
+std::string either_of(const std::string& a, const std::string& b) { return fmt::format("With {} or {} in full this step is right.", a, b); }
+
+}  // namespace
+
 double unsure_of(const StepRecord& record) {
   constexpr double kLikely = 0.1, kAhead = 1.2;
   double first = kNotAvailable, second = 0;
@@ -74,10 +76,6 @@ double unsure_of(const StepRecord& record) {
   }
   return first < kLikely || first < kAhead * second ? first : kNotAvailable;
 }
-
-std::string either_of(const std::string& a, const std::string& b) { return fmt::format("With {} or {} in full this step is right.", a, b); }
-
-}  // namespace
 
 int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int after) {
   for (int s = std::max(0, after + 1); s < static_cast<int>(lane.steps.size()); ++s)

@@ -41,6 +41,10 @@ struct Finding {
   Loss loss;                      // step -1: no lost token would get attention worth speaking of, or attention was not captured
   int n_alike = 0;                // of the heads that bring the answer back: how many evicted that token, too, or merged it, too
 };
+/// The full cache's probability of its most likely token, where another is nearly as likely or none is likely: to lose that choice says
+/// little. NaN: it was sure, or its probabilities are not known.
+double unsure_of(const StepRecord& record);
+
 /// Once it is measured which heads bring the answer back, or which one gains most, the loss is theirs, as far as they have one.
 Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes = {});
 

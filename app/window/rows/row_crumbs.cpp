@@ -286,8 +286,10 @@ void CrumbRow::refreshQuestions() {
   // A step that is right must not pass for a run that is.
   const int elsewhere = lane && !wrong && !m_welcome ? viz::changed_step_from(m_workspace.snapshot(), *lane, m_workspace.step(), true) : -1;
   m_elsewhere->setVisible(elsewhere >= 0);
-  m_elsewhere->setToolTip("Goes to the next step whose top choice is not the full cache's (F4)");
-  const QString step = QString("Step %1 is wrong").arg(elsewhere);
+  const bool unsure = elsewhere >= 0 && std::isfinite(viz::unsure_of(*lane->steps[static_cast<std::size_t>(elsewhere)]));
+  m_elsewhere->setToolTip(QString("Goes to the next step whose top choice is not the full cache's (F4)") +
+                          (unsure ? "; the full cache was unsure itself there" : ""));
+  const QString step = QString(unsure ? "Step %1 differs" : "Step %1 is wrong").arg(elsewhere);
   m_saved->setVisible(!m_welcome && lane && (wrong || (asked && m_workspace.selection().lane > 0)));
   const bool to_set = budgeted && !(point.marked() && lane->slots_asked == point.slots);
   if (!to_set && window()->focusWidget() == m_saved) m_sentence->setFocus(Qt::OtherFocusReason);  // as where it goes

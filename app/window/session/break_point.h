@@ -20,13 +20,14 @@ struct BreakPoint {
     failed,
   };
   State state = State::unknown;
-  int slots = 0;       // per head, asked for
+  int slots = 0;       // per head, that the run has
   double held = 0;     // mean per head after the prompt, at that budget
   QString words;       // "says «7» from 23.0 % (47 of 204 slots)"; empty where nobody asked
   QString how;         // lines for who wants to know: what all steps need, how it was found, and what that does not say
   QString share = {};  // "23.0 %" of the prompt, where there is a budget to mark
   QString token = {};  // "«7»": the full cache's
   int step = -1;       // of which this is
+  int asked = 0;       // slots to ask for, which may be fewer: what is protected raises them
   QString all = {};    // "all 12 steps from 93.2 %"; empty: not known, or there is one step
   /// There is a budget to mark.
   bool marked() const { return state == State::found || state == State::always; }

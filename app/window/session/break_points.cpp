@@ -48,12 +48,19 @@ QString budgetWords(int n_slots, int n_prompt) {
            QString::fromStdString(viz::format_count(n_prompt)));
 }
 
-/// The budgets below the border, which all differ; "none" where the least one answers.
-QString differing(const BudgetBisection& bisection) {
+/// The budgets below the border that differ, or that answer.
+QString belowBorder(const BudgetBisection& bisection, bool answering) {
   QStringList out;
   for (const auto& [n_slots, answers] : bisection.tried())
-    if (!answers) out << QString::number(n_slots);
+    if (answers == answering && n_slots < bisection.slots()) out << QString::number(n_slots);
   return out.join(", ");
+}
+
+/// The steps whose most likely token is not the full cache's.
+std::set<int> differingSteps(const Snapshot& snapshot, const LaneSnapshot& run) {
+  std::set<int> out;
+  for (int s = viz::next_changed_step(snapshot, run, -1); s >= 0; s = viz::next_changed_step(snapshot, run, s)) out.insert(s);
+  return out;
 }
 
 }  // namespace
@@ -82,11 +89,13 @@ int BreakPoints::askedStep() const { return std::max(m_workspace.step(), firstSt
 
 BudgetBisection BreakPoints::Known::of(int step) const {
   BudgetBisection out(static_cast<int>(std::ceil(kLeast * n_prompt)), n_prompt, static_cast<int>(kPrecision * n_prompt));
+  const auto answers = [step](const std::set<int>& differs) { return step < 0 ? differs.empty() : !differs.contains(step); };
+  for (const auto& [asked, run] : tried) out.know(run.slots, answers(run.differs));
+  for (const auto& [slots, differs] : seen) out.saw(slots, answers(differs));
   for (std::optional<int> n_slots = out.next(); n_slots; n_slots = out.next()) {
     const auto found = tried.find(*n_slots);
     if (found == tried.end()) break;
-    const std::set<int>& differs = found->second.differs;
-    out.take(found->second.slots, step < 0 ? differs.empty() : !differs.contains(step));
+    out.take(found->second.slots, answers(found->second.differs));
   }
   return out;
 }
@@ -144,7 +153,7 @@ void BreakPoints::proceed() {
   const auto& lanes = m_controller.request().lanes;
   if (point.state == BreakPoint::State::searching) return giveUp();
   if (!point.marked() || lane >= static_cast<int>(lanes.size())) return ask();
-  const std::string wanted = withSlots(lanes[static_cast<std::size_t>(lane)], point.slots, m_workspace.snapshot().n_prompt);
+  const std::string wanted = withSlots(lanes[static_cast<std::size_t>(lane)], point.asked, m_workspace.snapshot().n_prompt);
   m_controller.setLaneSpec(lane, QString::fromStdString(wanted));
 }
 
@@ -159,8 +168,20 @@ void BreakPoints::refresh() {
   const std::optional<Asked> now = m_asked.empty() ? std::nullopt : std::optional(m_asked.front());
   if (now) std::erase_if(m_asked, [this](const Asked& asked) { return specOf(asked.key) == nullptr; });
   if (m_asked.empty() || m_asked.front() != *now) end();
+  for (auto& [key, known] : m_known) see(key, known);
   if (ready()) begin();
   publish();
+}
+
+/// What the screen shows is known as well as what was tried.
+void BreakPoints::see(const QByteArray& key, Known& known) const {
+  if (!ready()) return;
+  const Snapshot& s = m_workspace.snapshot();
+  for (std::size_t i = 0; i < s.lanes.size(); ++i) {
+    const LaneSnapshot& run = s.lanes[i];
+    const bool whole = run.slots_asked >= 0 && static_cast<int>(run.steps.size()) == m_n_steps;
+    if (whole && keyOf(m_controller.request().lanes[i]) == key) known.seen[run.slots_asked] = differingSteps(s, run);
+  }
 }
 
 void BreakPoints::begin() {
@@ -168,7 +189,10 @@ void BreakPoints::begin() {
   while (m_run == 0 && !m_asked.empty()) {
     const Asked asked = m_asked.front();
     Known& known = m_known[asked.key];
-    if (known.tried.empty()) known = {{}, s.n_prompt, s.lanes.front().steps.back()->position + 1, countedSteps(), {}};
+    if (known.tried.empty()) {
+      known = {{}, {}, s.n_prompt, s.lanes.front().steps.back()->position + 1, countedSteps(), {}};
+      see(asked.key, known);
+    }
     if (known.n_steps < 1) {
       fail("nothing was generated after the prompt");
       continue;
@@ -181,7 +205,7 @@ void BreakPoints::begin() {
     }
     const std::size_t before = m_queue.runs().size();
     m_queue.add({withSlots(*spec, *n_slots, known.n_prompt)}, QueuedRun::Purpose::budget);
-    if (m_queue.runs().size() > before) m_run = m_queue.runs().back().id;
+    if (m_queue.runs().size() > before) m_run = m_queue.runs().back().id, m_trying = *n_slots;
     return;
   }
 }
@@ -196,14 +220,11 @@ void BreakPoints::take(const QueuedRun& run, const SnapshotPtr& result) {
   if (m_run == 0 || run.id != m_run || m_asked.empty() || result->lanes.empty()) return;
   const LaneSnapshot& lane = result->lanes.back();
   Known& known = m_known[m_asked.front().key];
-  const std::optional<int> n_slots = known.wanted(m_asked.front().step);
   if (static_cast<int>(lane.steps.size()) != m_n_steps || specOf(m_asked.front().key) == nullptr) {
     fail("a run of the search was stopped before its end");
-  } else if (n_slots) {
+  } else {
     const RunFigures figures = run_figures(*result, lane);
-    Tried tried{lane.slots_asked, figures.held.n > 0 ? figures.held.mean() : figures.slots, {}};
-    for (int s = viz::next_changed_step(*result, lane, -1); s >= 0; s = viz::next_changed_step(*result, lane, s)) tried.differs.insert(s);
-    known.tried[*n_slots] = std::move(tried);
+    known.tried[m_trying] = {lane.slots_asked, figures.held.n > 0 ? figures.held.mean() : figures.slots, differingSteps(*result, lane)};
   }
   m_run = 0;
   if (ready()) begin();
@@ -252,8 +273,12 @@ BreakPoint BreakPoints::pointOf(std::size_t lane) const {
   const QString token = qs(viz::quoted(viz::text_of_id(s, reference[static_cast<std::size_t>(step)]->top1)));
   const QString budget = budgetWords(bisection.slots(), known.n_prompt);
   BreakPoint out{State::found, bisection.slots(), 0, {}, {}, {}, token, step};
-  for (const auto& [n_slots, tried] : known.tried)
-    if (tried.slots == out.slots) out.held = tried.held;
+  out.asked = out.slots;
+  for (const auto& [n_slots, tried] : known.tried) {
+    if (tried.slots != out.slots) continue;
+    out.held = tried.held;
+    out.asked = n_slots;
+  }
   if (bisection.state() == BudgetBisection::State::never) {
     out.state = State::never;
     // No share of the prompt: as many slots as that has tokens are fewer than the full cache has behind it.
@@ -270,10 +295,13 @@ BreakPoint BreakPoints::pointOf(std::size_t lane) const {
     out.state = always ? State::always : State::found;
     out.words = QString(always ? "says %1 even at %2" : "says %1 from %2").arg(token, budget);
     out.how = QString("With the full cache's most likely token in step %1.\n").arg(step) + allSteps(known, asked);
-    out.how += always ? QString("It is the least that was tried.")
+    out.how += always ? QString("It is the least of %1 that were tried.")
+                            .arg(counted(static_cast<int>(bisection.tried().size()), "budget", "budgets"))
                       : "By bisection, to " + counted(bisection.precision(), "slot", "slots") +
-                            "; below it the answer differs at the budgets tried (" + differing(bisection) +
+                            "; below it the answer differs at the budgets tried (" + belowBorder(bisection, false) +
                             " slots). Others were not tried: more slots need not be better.";
+    if (const QString lucky = belowBorder(bisection, true); !lucky.isEmpty())
+      out.how += QString("\nWith fewer slots it answers, too, at %1, and not at those between.").arg(lucky);
   }
   if (out.marked()) {
     out.share = shareWords(bisection.slots(), known.n_prompt);

@@ -46,11 +46,12 @@ class BreakPoints : public QObject {
     std::set<int> differs;  // steps after the prompt whose most likely token is not the full cache's
   };
   struct Known {
-    std::map<int, Tried> tried;  // by what was asked for
-    int n_prompt = 0;            // tokens
-    int n_read = 0;              // tokens up to the last step: what the full cache holds there
-    int n_steps = 0;             // after the prompt
-    QString failure;             // why there is no more; empty: there can be
+    std::map<int, Tried> tried;         // by what was asked for
+    std::map<int, std::set<int>> seen;  // of runs that were on the screen: by their slots the steps that differ
+    int n_prompt = 0;                   // tokens
+    int n_read = 0;                     // tokens up to the last step: what the full cache holds there
+    int n_steps = 0;                    // after the prompt
+    QString failure;                    // why there is no more; empty: there can be
 
     /// What these say of a step, or of all (-1). It is still searching where they say too little.
     BudgetBisection of(int step) const;
@@ -71,6 +72,7 @@ class BreakPoints : public QObject {
   QByteArray keyOf(const LaneSpec& spec) const;
   const LaneSpec* specOf(const QByteArray& key) const;
   void refresh();
+  void see(const QByteArray& key, Known& known) const;
   void begin();
   void end();
   void fail(const QString& why);
@@ -89,6 +91,7 @@ class BreakPoints : public QObject {
   std::map<QByteArray, Known> m_known;
   std::deque<Asked> m_asked;  // the first one is being searched
   int m_run = 0;              // of the queue
+  int m_trying = 0;           // slots per head that it was asked for
 };
 
 }  // namespace kvscope

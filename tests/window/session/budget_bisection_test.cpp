@@ -57,11 +57,30 @@ TEST(BudgetBisection, ARunThatDiffersAtTheMostIsAskedNothingElse) {
   EXPECT_EQ(bisection.slots(), 204);
 }
 
-TEST(BudgetBisection, ARunThatAnswersAtTheLeastIsDoneAfterTwo) {
+TEST(BudgetBisection, ARunThatAnswersAtTheLeastIsTriedInBetweenToo) {
   BudgetBisection bisection(3, 204, 1);
-  EXPECT_EQ(search(bisection, [](int) { return true; }), (std::vector<int>{204, 3}));
+  EXPECT_EQ(search(bisection, [](int) { return true; }), (std::vector<int>{204, 3, 71, 25, 9}));
   EXPECT_EQ(bisection.state(), State::always);
   EXPECT_EQ(bisection.slots(), 3);
+}
+
+/// Few slots may answer by chance: that is no budget from which on it answers.
+TEST(BudgetBisection, NoBudgetBelowOneThatIsKnownToDifferIsTheBorder) {
+  const Answers lucky = [](int slots) { return slots < 7 || slots >= 63; };
+  BudgetBisection bisection(2, 123, 1);
+  search(bisection, lucky, 5);
+  EXPECT_EQ(bisection.state(), State::found);
+  EXPECT_EQ(bisection.slots(), 63);
+  BudgetBisection seen(2, 123, 1);
+  seen.saw(12, false);
+  seen.saw(90, true);
+  EXPECT_EQ(search(seen, lucky, 5).size(), 7u) << "neither the least nor what is known";
+  EXPECT_EQ(seen.slots(), 63);
+  BudgetBisection narrow(2, 123, 1);
+  narrow.saw(62, false);
+  narrow.saw(63, true);
+  EXPECT_EQ(search(narrow, lucky), std::vector<int>{123});
+  EXPECT_EQ(narrow.slots(), 63);
 }
 
 TEST(BudgetBisection, WithoutMonotonyItIsABorderBetweenTwoThatWereTried) {

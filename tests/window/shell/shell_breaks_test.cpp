@@ -149,7 +149,7 @@ TEST_F(BreaksOfLongTextTest, WhatIsSetStaysAtTheStepThatWasAskedAbout) {
   EXPECT_EQ(window->workspace().step(), asked_step);
   const QString said = window->rows().crumbs().findChild<ElidedLabel*>("facts")->text();
   EXPECT_TRUE(said.startsWith(QString("With %1 of the slots %2 again: KL ").arg(found.share, found.token))) << said.toStdString();
-  EXPECT_NE(button(QString("Step %1 is wrong").arg(viz::next_changed_step(snapshot(), snapshot().lanes[1], -1))), nullptr);
+  EXPECT_NE(button(QString("Step %1 ").arg(viz::next_changed_step(snapshot(), snapshot().lanes[1], -1))), nullptr);
 }
 
 TEST_F(BreaksOfLongTextTest, AnotherStepIsAnotherQuestion) {
@@ -304,7 +304,7 @@ TEST_F(BreaksTest, SaysThatTheLeastBudgetAnswersToo) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(point(1).state, State::always);
   EXPECT_TRUE(point(1).words.contains(" even at ")) << point(1).words.toStdString();
-  EXPECT_EQ(nRuns(), 2u) << "the most and the least";
+  EXPECT_EQ(nRuns(), 5u) << "the most, the least and three between them: few slots may answer by chance";
 }
 
 TEST_F(BreaksTest, IsGivenUpByItsButtonAndByTheQueue) {
