@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "snapshot/figures.h"
@@ -16,9 +17,11 @@ namespace kvscope {
 struct SweepBand {
   std::array<Statistics, kSweepFigures.size()> figures;  // of the items that have the figure
   std::size_t n = 0;                                     // items
+  bool seeds_alike = false;                              // several gave the same on every text: they are one item, several times
   // Item by item beside another run on the same text with the same seed: by score, where both have one, else by KL. An item in which they
-  // are alike is in neither; compared 0: nothing to compare with.
+  // are alike is in neither; compared 0: nothing to compare with. Where the seeds of both are alike each text counts once.
   std::size_t better = 0, worse = 0, compared = 0;
+  bool texts_once = false;
   Statistics own_slots, other_slots;  // held in those items, mean per head: by this run, and by the one beside it
 
   const Statistics& figure(std::string_view name) const { return figures[sweep_figure(name)]; }
@@ -26,7 +29,11 @@ struct SweepBand {
 
 /// results: texts × seeds × runs, the run fastest; nullopt: not there (yet). beside: of each run, the run that it is paired with; itself:
 /// none. Items that are not there are in no band and in no pair. One band per run.
-std::vector<SweepBand> sweep_bands(std::span<const std::size_t> beside, std::span<const std::optional<SweepResult>> results);
+std::vector<SweepBand> sweep_bands(std::span<const std::size_t> beside, std::size_t n_seeds,
+                                   std::span<const std::optional<SweepResult>> results);
+/// "better on 9 of 16, worse on 3", and of what where seeds are alike: "better on 3 of 4 texts (all seeds alike), worse on 1"; empty:
+/// nothing to compare with.
+std::string words_of_pairs(const SweepBand& band);
 
 inline constexpr std::size_t kSweepDepths = 5;
 /// The fifth of the context in which a text's answer stands; nullopt: that is not known.

@@ -62,7 +62,7 @@ TEST(SweepBands, AreOfTheItemsThatAreThereAndPairsOfTheSameTextAndSeed) {
       with(1, 0), with(kNone, 1), with(kNone, 2),  // behind by KL
       with(1, 0), std::nullopt,   with(1, 4),      // nothing to compare with
   };
-  const std::vector<SweepBand> bands = sweep_bands(beside, results);
+  const std::vector<SweepBand> bands = sweep_bands(beside, 1, results);
   ASSERT_EQ(bands.size(), 3u);
   EXPECT_EQ(bands[0].compared, 0u);
   EXPECT_EQ(bands[1].n, 3u);
@@ -76,6 +76,29 @@ TEST(SweepBands, AreOfTheItemsThatAreThereAndPairsOfTheSameTextAndSeed) {
   EXPECT_EQ(bands[2].better, 1u);
   EXPECT_EQ(bands[2].worse, 1u);
   EXPECT_EQ(bands[2].compared, 3u);
+}
+
+TEST(SweepBands, CountATextOnceWhereAllItsSeedsGaveTheSame) {
+  const std::vector<std::size_t> beside = {0, 1, 1, 1};
+  const std::vector<std::optional<SweepResult>> results = {
+      with(1, 0), with(0, 3), with(1, 1),   with(1, 1),    // a text, seed by seed; the last run draws lots
+      with(1, 0), with(0, 3), with(1, 1),   with(0, 3),    //
+      with(1, 0), with(0, 3), with(1, 1),   with(1, 4),    //
+      with(1, 0), with(1, 9), with(0, 2),   with(1, 2),    // another one
+      with(1, 0), with(1, 9), with(0, 2),   with(1, 2),    //
+      with(1, 0), with(1, 9), std::nullopt, std::nullopt,  // not there yet
+  };
+  const std::vector<SweepBand> bands = sweep_bands(beside, 3, results);
+  EXPECT_EQ(bands[2].n, 5u);
+  EXPECT_TRUE(bands[1].seeds_alike && bands[2].seeds_alike);
+  EXPECT_EQ(words_of_pairs(bands[2]), "better on 1 of 2 texts (all seeds alike), worse on 1");
+  EXPECT_FALSE(bands[3].seeds_alike);
+  EXPECT_EQ(words_of_pairs(bands[3]), "better on 2 of 5, worse on 0") << "seed by seed";
+  EXPECT_EQ(words_of_pairs(bands[1]), "");
+  const std::vector<SweepBand> one = sweep_bands(beside, 1, results);
+  EXPECT_FALSE(one[2].seeds_alike) << "of one seed nobody knows";
+  EXPECT_EQ(words_of_pairs(one[2]), "better on 3 of 5, worse on 2");
+  EXPECT_FALSE(sweep_bands(beside, 6, results)[2].seeds_alike);
 }
 
 TEST(SweepDepths, AreOfTheTextsWhoseAnswerHasAPlace) {

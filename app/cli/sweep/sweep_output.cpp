@@ -25,7 +25,7 @@ bool one_row_per_item(const SweepPlan& plan) { return plan.size() == plan.runs()
 std::vector<SweepBand> bands_of(const SweepPlan& plan, const std::vector<SweepResult>& results) {
   std::vector<std::size_t> beside;
   for (const SweepPlan::Run& run : plan.runs()) beside.push_back(run.beside);
-  return sweep_bands(beside, std::vector<std::optional<SweepResult>>(results.begin(), results.end()));
+  return sweep_bands(beside, plan.n_seeds(), std::vector<std::optional<SweepResult>>(results.begin(), results.end()));
 }
 
 std::vector<SweepHeads> heads_of(const SweepPlan& plan, const std::vector<SweepResult>& results) {
@@ -113,6 +113,7 @@ std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& re
     row["better"] = compared ? Json(all[r].better) : Json(nullptr);
     row["worse"] = compared ? Json(all[r].worse) : Json(nullptr);
     row["compared"] = all[r].compared;
+    row["seeds_alike"] = all[r].seeds_alike;
     row["answer_heads"] = json_of(heads[r]);
     bands.push_back(std::move(row));
   }
@@ -140,32 +141,21 @@ std::string sweep_table(const SweepPlan& plan, const std::vector<SweepResult>& r
     std::vector<std::string> row = {plan.runs()[r].lane.text,  std::to_string(band.n),     format_mean(of("slots").mean()),
                                     ranged(of("kl"), decimal), ranged(of("nll"), decimal), ranged(of("top1_same"), format_percent)};
     if (scored) row.insert(row.end(), {format_percent(of("score").mean()), share_kept(heads[r])});
-    if (band.compared > 0) row.push_back(fmt::format("better on {} of {}, worse on {}", band.better, band.compared, band.worse));
+    if (band.compared > 0) row.push_back(words_of_pairs(band));
     rows.push_back(std::move(row));
   }
   return aligned(rows, 1);
 }
 
 std::string seeds_words(const SweepPlan& plan, const std::vector<SweepResult>& results) {
-  const std::size_t n_runs = plan.runs().size(), n_seeds = plan.n_seeds();
-  if (n_seeds < 2) return {};
-  const auto alike = [&](std::size_t run) {
-    for (std::size_t i = run; i < results.size(); i += n_runs) {
-      const SweepItemFigures &one = results[i].figures, &first = results[i / n_runs / n_seeds * n_seeds * n_runs + run].figures;
-      for (const std::string_view name : {"slots", "kl", "nll", "top1_same", "local_rel_l2", "score"}) {
-        const double a = one[sweep_figure(name)], b = first[sweep_figure(name)];
-        if (a != b && !(std::isnan(a) && std::isnan(b))) return false;
-      }
-    }
-    return true;
-  };
+  const std::vector<SweepBand> bands = bands_of(plan, results);
   std::string names;
   std::size_t n = 0;
-  for (std::size_t r = 0; r < n_runs; ++r)
-    if (alike(r)) names += (n++ == 0 ? "" : ", ") + plan.runs()[r].lane.text;
+  for (std::size_t r = 0; r < bands.size(); ++r)
+    if (bands[r].seeds_alike) names += (n++ == 0 ? "" : ", ") + plan.runs()[r].lane.text;
   if (n == 0) return {};
   return fmt::format("{}: all {} seeds gave the same, nothing is drawn by chance there: more seeds are no more evidence",
-                     n == n_runs ? "every run" : names, n_seeds);
+                     n == bands.size() ? "every run" : names, plan.n_seeds());
 }
 
 }  // namespace kvscope::cli

@@ -68,7 +68,7 @@ void StoreData::set(const SweepReader& reader) {
   m_folder = reader.folder();
   m_curves.clear();
   m_full.reset();
-  const std::vector<SweepBand> bands = sweep_bands(m_contents.beside(), reader.results());
+  const std::vector<SweepBand> bands = sweep_bands(m_contents.beside(), m_contents.seeds.size(), reader.results());
   const auto depths = sweep_depths(m_contents, reader.results());
   std::vector<SweepHeads> heads = sweep_heads(bands.size(), reader.results());
   std::vector<std::string> keys;  // of the curves
@@ -156,11 +156,6 @@ QString StoreData::budgetInWords(const StoreMark& mark) {
   return budgetOf(mark) + (mark.of_bytes ? " of the prompt's keys and values in full precision" : " of the prompt");
 }
 
-QString StoreData::pairedText(const SweepBand& band) {
-  if (band.compared == 0) return {};
-  return QString("better on %1 of %2, worse on %3").arg(band.better).arg(band.compared).arg(band.worse);
-}
-
 QString StoreData::besideOf(const StoreMark& mark) const {
   const std::size_t beside = m_contents.runs[mark.run].beside;
   if (beside == mark.run) return {};
@@ -192,7 +187,7 @@ QStringList StoreData::describe(const StoreCurve& curve, const StoreMark& mark, 
   out << (mark.band.n == n ? QString("all %1 items: %2").arg(n).arg(over()) : QString("%1 of %2 items so far").arg(mark.band.n).arg(n));
   if (const QString beside = besideOf(mark); !beside.isEmpty() && mark.band.compared > 0)
     out << QString("%1 than %2 at the same budget, on the same texts with the same seeds, %3")
-               .arg(pairedText(mark.band), beside, mark.band.figure("score").n > 0 ? "by the answers found" : "by KL");
+               .arg(qs(words_of_pairs(mark.band)), beside, mark.band.figure("score").n > 0 ? "by the answers found" : "by KL");
   if (const QString unequal = unequalWords(curve, mark); !unequal.isEmpty()) out << "but not in the same memory: " + unequal;
   return out;
 }

@@ -79,8 +79,6 @@ class StoreData {
   static QString budgetOf(const StoreMark& mark);
   /// "20 % of the prompt"
   static QString budgetInWords(const StoreMark& mark);
-  /// "better on 9 of 16, worse on 3"; empty: nothing to compare with.
-  static QString pairedText(const SweepBand& band);
   /// All of one mark, a line each.
   QStringList describe(const StoreCurve& curve, const StoreMark& mark, const StoreMeasure& measure) const;
   /// The run that `mark` is compared with: "H2O"; empty: none.

@@ -270,19 +270,20 @@ void StorePanel::selectRun(int run) {
 QString StorePanel::wordsOfTable() const {
   if (showsHeads())
     return QString("kept, merged, evicted: share of the heads, mean over the texts, %1").arg(momentWords(m_heads->moment()));
-  QString beside, unequal;
+  QString beside, unequal, once;
   double most = 0;
   for (const StoreCurve& curve : m_data.curves())
     for (const StoreMark& mark : curve.marks) {
       if (beside.isEmpty()) beside = m_data.besideOf(mark);
+      if (mark.band.texts_once) once = " Where all seeds gave the same, each text counts once.";
       const QString words = m_data.unequalWords(curve, mark);
       if (words.isEmpty() || StoreData::inequality(mark) <= most) continue;
       most = StoreData::inequality(mark);
       unequal = QString(" The same budget is not the same memory: at %1, %2.").arg(StoreData::budgetOf(mark), words);
     }
   if (beside.isEmpty()) return {};
-  return QString("better, worse: on how many of the same texts with the same seeds than %1 at the same budget, by %2.%3")
-      .arg(beside, m_data.scored() ? "the answers found" : "KL", unequal);
+  return QString("better, worse: on how many of the same texts with the same seeds than %1 at the same budget, by %2.%3%4")
+      .arg(beside, m_data.scored() ? "the answers found" : "KL", once, unequal);
 }
 
 QStringList StorePanel::cellsOf(const QString& title, const StoreMark& mark) const {
