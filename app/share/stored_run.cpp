@@ -37,16 +37,19 @@ Trace results_of(const JsonCursor& session, const std::string& path) {
 }
 
 /// The file's own words may have been changed after its results were stored, which then are of something else.
-void expect_results_of(const JsonCursor& session, const Snapshot& s, const std::string& path) {
+void expect_results_of(const JsonCursor& session, const Trace& results, const std::string& path) {
+  const Snapshot& s = results.snapshot;
   std::vector<std::string> notes;  // what is not known here changes nothing of the results
   RunRequest asked = read_request(session, &notes);
   if (!session.given("prompt")) asked.prompt = s.prompt;
   if (!session.given("prompt_mode")) asked.mode = s.prefill_mode ? PromptMode::prefill : PromptMode::stream;
   if (!session.given("follow")) asked.follow = follow_of(s.follow).value_or(asked.follow);
+  if (!session.given("temperature")) asked.temperature = results.temperature.value_or(asked.temperature);
+  if (!session.given("seed")) asked.seed = results.seed;
   if (!session.given("generate")) asked.n_generate = static_cast<int>(s.tokens.size());
   if (!session.given("lanes"))
     for (const LaneSnapshot& lane : s.lanes) asked.lanes.push_back(lane_spec_of_result(lane.spec));
-  const char* const other = not_of(asked, s);
+  const char* const other = not_of(asked, results);
   if (other)
     throw Error(
         fmt::format("{}: expected results of the session's own request, got those of other {}: it was changed after they were stored; "
@@ -64,7 +67,7 @@ std::optional<StoredRun> of_session(const std::string& text, const std::string& 
     throw Error(fmt::format("{}: expected a session of at most {} bytes, got {}", path, kMostOfSession, text.size()));
   StoredRun run{results_of(root, path), root.real_or("temperature", 0, 100, 0),
                 newer_session_notice(root.whole_or("version", 0, std::numeric_limits<int>::max(), 0))};
-  expect_results_of(root, run.trace.snapshot, path);
+  expect_results_of(root, run.trace, path);
   return run;
 }
 
@@ -73,7 +76,9 @@ std::optional<StoredRun> of_session(const std::string& text, const std::string& 
 StoredRun read_stored_run(const std::string& path) {
   const std::string text = read_text(path, kMaxTraceBytes);
   if (std::optional<StoredRun> run = of_session(text, path)) return std::move(*run);
-  return {read_trace(text, path), std::nullopt};
+  StoredRun run{read_trace(text, path), std::nullopt};
+  run.temperature = run.trace.temperature;
+  return run;
 }
 
 }  // namespace kvscope::share

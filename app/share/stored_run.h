@@ -11,7 +11,7 @@ namespace kvscope::share {
 /// Results as a file holds them, and what the file knows besides.
 struct StoredRun {
   Trace trace;
-  std::optional<double> temperature;  // nullopt: a trace does not say
+  std::optional<double> temperature;  // nullopt: it does not say
   std::string notice = {};            // for people: what this program may not know of the file; usually empty
 };
 

@@ -98,7 +98,8 @@ void write_request(JsonText& out, const RunRequest& r) {
 
 bool is_request_key(std::string_view key) { return std::ranges::find(kKeys, key) != kKeys.end(); }
 
-const char* not_of(const RunRequest& r, const Snapshot& s) {
+const char* not_of(const RunRequest& r, const Trace& results) {
+  const Snapshot& s = results.snapshot;
   const std::span<const TokenInfo> prompt = std::span(s.tokens).first(std::min(s.tokens.size(), static_cast<std::size_t>(s.n_prompt)));
   const bool same_text = r.prompt_text != PromptText::plain || s.prompt.empty() || s.prompt == r.prompt;
   if (r.prompt_ids.empty() ? !same_text : !std::ranges::equal(r.prompt_ids, prompt, {}, {}, &TokenInfo::id)) return "prompt";
@@ -112,6 +113,8 @@ const char* not_of(const RunRequest& r, const Snapshot& s) {
     return "runs";
   if (s.prefill_mode != (r.mode == PromptMode::prefill)) return "prompt mode";
   if (s.follow != name_of(r.follow)) return "fed tokens (follow)";
+  if (r.follow != Follow::file && results.temperature.value_or(r.temperature) != r.temperature) return "temperature";
+  if (results.seed != r.seed) return "seed";
   const auto after = static_cast<std::ptrdiff_t>(s.tokens.size()) - s.n_prompt;  // fewer where the text ended by itself
   return r.follow != Follow::file && after > r.n_generate ? "length (generate)" : nullptr;
 }

@@ -7,8 +7,8 @@
 
 #include "io/json_cursor.h"
 #include "runtime/session/run_request.h"
-#include "snapshot/snapshot.h"
 #include "trace/json_text.h"
+#include "trace/trace_reader.h"
 
 namespace kvscope {
 
@@ -24,9 +24,9 @@ void write_request(JsonText& out, const RunRequest& request);
 /// the wrong type or out of range, a run that this build does not know. With notes, words and runs that this build does not know are noted
 /// and left out instead: a newer program may have written them.
 RunRequest read_request(const JsonCursor& object, std::vector<std::string>* notes = nullptr);
-/// What of a request results are not of: "prompt", "runs", "prompt mode", "fed tokens (follow)" or "length (generate)"; nullptr: they may
-/// be its own.
-const char* not_of(const RunRequest& request, const Snapshot& results);
+/// What of a request results are not of: "prompt", "runs", "prompt mode", "fed tokens (follow)", "temperature", "seed" or "length
+/// (generate)"; nullptr: they may be its own.
+const char* not_of(const RunRequest& request, const Trace& results);
 /// True of the names under which write_request() writes.
 bool is_request_key(std::string_view key);
 

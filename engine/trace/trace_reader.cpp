@@ -107,6 +107,7 @@ void Reader::read() {
   out_.prefill_mode = mode.text() == "prefill";
   out_.follow = root_.at("follow").text();
   trace_.seed = root_.at("seed").unsigned_whole();
+  if (root_.given("temperature")) trace_.temperature = amount_or_null(root_.at("temperature"));
   tokens();
   if (root_.has("candidate_texts")) candidates();
   if (root_.has("shadow")) out_.history = root_.at("shadow").flag();

@@ -72,6 +72,7 @@ void Writer::write() {
       .member("precision", s.precision)
       .member("prompt_mode", s.prefill_mode ? "prefill" : "stream");
   json_.member("follow", s.follow).member("seed", static_cast<unsigned long long>(options_.seed));
+  if (options_.temperature) json_.member("temperature", *options_.temperature);
   tokens();
   if (why_) json_.member("detail", "why");
   if (shown_) json_.member("shadow", s.history).member("prompt", s.prompt);

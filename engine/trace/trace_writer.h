@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/cancel.h"
@@ -15,7 +16,8 @@ namespace kvscope {
 
 struct TraceOptions {
   Detail detail = Detail::slots;
-  std::uint64_t seed = 0;   // of the request; a snapshot does not know it
+  std::uint64_t seed = 0;                  // of the request; a snapshot does not know it
+  std::optional<double> temperature = {};  // of the request, too; nullopt: not known
   bool for_window = false;  // texts, lanes and steps as the window shows them, whatever the detail of the heads; Detail::why has them
   const CancelToken* cancel = nullptr;  // asked once per step
 };

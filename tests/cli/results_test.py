@@ -217,8 +217,12 @@ class SessionOfTheWindow(CliTest):
         self.succeeds("run", self.session(results=results))
         for change, word in (({"prompt_ids": [1, 2, 3, 4, 5, 6, 7, 8, 9, 11]}, "of other prompt"), ({"lanes": ["full", "h2o:slots=5"]}, "of other runs"),
                              ({"prompt_mode": "prefill"}, "of other prompt mode"), ({"follow": "self"}, "of other fed tokens (follow)"),
-                             ({"generate": 1}, "of other length (generate)")):
+                             ({"temperature": 0.5}, "of other temperature"), ({"seed": "8"}, "of other seed"), ({"generate": 1}, "of other length (generate)")):
             self.refuses(1, ["run", self.session(results=results, **change)], word, "--session")
+        trace = trace.replace(b'"temperature":0.0,', b"", 1)  # as earlier versions wrote it
+        results = {"schema": "kvscope.trace/1", "packed": "zlib, base64", "bytes": len(trace), "data": base64.b64encode(zlib.compress(trace)).decode()}
+        self.succeeds("run", self.session(results=results))
+        self.succeeds("run", self.session(results=results, temperature=0.5))
 
     def test_what_it_says_is_not_said_twice(self):
         path = self.session()

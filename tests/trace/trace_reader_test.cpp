@@ -51,6 +51,15 @@ TEST(TraceReader, GivesBackTheSameDocumentForEveryDetail) {
   }
 }
 
+TEST(TraceReader, KnowsTheTemperatureWhereItIsSaid) {
+  const std::string said = trace_text(sample_run(), {.seed = 5, .temperature = 0.5}), greedy = trace_text(sample_run(), {.temperature = 0});
+  EXPECT_EQ(read_trace(said, "t.json").temperature, 0.5);
+  EXPECT_EQ(read_trace(greedy, "t.json").temperature, 0.0);
+  EXPECT_EQ(read_trace(trace_text(sample_run()), "t.json").temperature, std::nullopt) << "as earlier versions wrote them";
+  EXPECT_THAT(message_of(changed(json::json_pointer("/temperature"), -1)),
+              HasSubstr("t.json: temperature: expected a number from 0, got -1"));
+}
+
 TEST(TraceReader, FewerDetailsMakeUpNoTokenOfTheReference) {
   const Trace t = read_trace(trace_text(sample_run(), {.detail = Detail::slots}), "t.json");
   for (const LaneSnapshot& lane : t.snapshot.lanes)

@@ -43,6 +43,7 @@ RunRequest requestOf(const Trace& trace) {
     r.n_generate = std::max(0, s.prefill_mode ? steps - 1 : steps - s.n_prompt);
   }
   r.seed = trace.seed;
+  r.temperature = trace.temperature.value_or(0);
   r.history = s.history;
   return r;
 }

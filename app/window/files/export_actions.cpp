@@ -236,8 +236,8 @@ void ExportActions::writeTraceAs() {
   QString path = pathFor("Write trace", "trace.json", "Trace (*.json)");
   if (path.isEmpty()) return;
   if (QFileInfo(path).suffix().isEmpty()) path += ".json";
-  const std::uint64_t seed = m.model.controller.request().seed;
-  m_writer.writePieces([snapshot, seed](const TakesText& take) { writeTrace(*snapshot, seed, take); }, path);
+  const share::Asked asked = ShownFacts(m.model.controller, *snapshot).facts.asked;
+  m_writer.writePieces([snapshot, asked](const TakesText& take) { writeTrace(*snapshot, asked.seed, asked.temperature, take); }, path);
   m.rows.say("Writing " + path + " …");
 }
 

@@ -7,7 +7,7 @@ namespace kvscope {
 
 ShownFacts::ShownFacts(const SessionController& controller, const Snapshot& snapshot) {
   const RunRequest& request = controller.request();
-  const bool known = !controller.viewOnly();  // an opened trace does not say how it was sampled, nor by which file
+  const bool known = !controller.viewOnly();  // an opened trace need not say how it was sampled, nor by which file
   facts.asked = {static_cast<int>(snapshot.tokens.size()) - snapshot.n_prompt, known ? std::optional(request.temperature) : std::nullopt,
                  request.seed};
   if (known && !controller.computesElsewhere()) model = controller.modelFolder().toStdString();

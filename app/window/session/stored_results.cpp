@@ -38,18 +38,19 @@ QByteArray compressed(const std::string& text) {
 
 }  // namespace
 
-PackedTrace packTrace(const Snapshot& results, std::uint64_t seed, const CancelToken* cancel) {
+PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const CancelToken* cancel) {
   PackedTrace out;
   for (const Detail detail : {Detail::why, Detail::slots}) {
-    const std::string text = trace_text(results, {.detail = detail, .seed = seed, .for_window = true, .cancel = cancel});
+    const std::string text = trace_text(
+        results, {.detail = detail, .seed = request.seed, .temperature = request.temperature, .for_window = true, .cancel = cancel});
     out = {compressed(text), text.size()};
     if (static_cast<std::size_t>(out.zlib.size()) <= kMostPacked) break;
   }
   return out;
 }
 
-void writeTrace(const Snapshot& results, std::uint64_t seed, const TakesText& take) {
-  write_trace(results, {.detail = Detail::why, .seed = seed}, take);
+void writeTrace(const Snapshot& results, std::uint64_t seed, std::optional<double> temperature, const TakesText& take) {
+  write_trace(results, {.detail = Detail::why, .seed = seed, .temperature = temperature}, take);
 }
 
 /// The trace as it was packed. Throws Error: it is damaged.
@@ -140,7 +141,7 @@ void StoredResults::examine(const SavedSession& session, const QString& path) {
           const Trace trace = read_trace(text, "results");
           RunRequest told = session.request;  // as it stands in the file
           told.lanes = with_files_told(told.lanes, folder_of(path.toStdString()));
-          const char* const other = not_of(told, trace.snapshot) ? not_of(session.request, trace.snapshot) : nullptr;
+          const char* const other = not_of(told, trace) ? not_of(session.request, trace) : nullptr;
           if (other) why = QString("are those of another request (%1) than its own").arg(other);
         } catch (const std::exception& error) {  // memory, too
           why = QString("are damaged (%1)").arg(QString::fromUtf8(words_of(error)));
@@ -168,7 +169,7 @@ void StoredResults::keep(const QString& path, const SavedSession& session, const
     QString why;
     SavedSession whole = session;
     try {
-      whole.results = packTrace(*results, session.request.seed, &cancel);
+      whole.results = packTrace(*results, session.request, &cancel);
       whole.results.model_sha256 = hashOf(model, results->model_stamp);
       for (const SeenTable& table : tables) whole.results.files.push_back(hashOf(table));
       cancel.check();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <QByteArray>
 #include <QMutex>
@@ -21,9 +22,10 @@ namespace kvscope {
 
 /// Results beside what computes them: the trace that kvscope-cli writes with --detail why (of long runs, where that would be too large for
 /// a file to hand out, with --detail slots), compressed by zlib. Throws Cancelled.
-PackedTrace packTrace(const Snapshot& results, std::uint64_t seed, const CancelToken* cancel = nullptr);
-/// The trace of results as kvscope-cli writes it with --detail why, in pieces as they are made.
-void writeTrace(const Snapshot& results, std::uint64_t seed, const TakesText& take);
+/// request: what they are of.
+PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const CancelToken* cancel = nullptr);
+/// The trace of results as kvscope-cli writes it with --detail why, in pieces as they are made. temperature nullopt: not known.
+void writeTrace(const Snapshot& results, std::uint64_t seed, std::optional<double> temperature, const TakesText& take);
 /// Throws Error (damaged, too large, no trace); `name` begins its message.
 Trace unpackTrace(const PackedTrace& packed, const QString& name);
 

@@ -412,8 +412,9 @@ TEST_F(ResultsTest, ThatAreDamagedOrOfSomethingElseAreComputedAnewWithAWord) {
   ASSERT_TRUE(settle());
   ASSERT_TRUE(save());
   const QJsonObject other = objectOf(path)["results"].toObject();
-  const auto opened = [&](const QJsonObject& results) {
+  const auto opened = [&](const QJsonObject& results, const QJsonObject& edits = {}) {
     QJsonObject o = whole;
+    for (auto edit = edits.begin(); edit != edits.end(); ++edit) o[edit.key()] = edit.value();
     o["results"] = results;
     write(path, QJsonDocument(o).toJson());
     window->notices().clear();
@@ -424,6 +425,8 @@ TEST_F(ResultsTest, ThatAreDamagedOrOfSomethingElseAreComputedAnewWithAWord) {
   };
   const QJsonObject good = whole["results"].toObject();
   EXPECT_EQ(opened(good), "");
+  EXPECT_NE(opened(good, {{"temperature", 0.5}}).find("of another request (temperature) than its own"), std::string::npos);
+  EXPECT_NE(opened(good, {{"seed", "77"}}).find("of another request (seed) than its own"), std::string::npos);
   QJsonObject changed = good;
   QByteArray bytes = QByteArray::fromBase64(good["data"].toString().toLatin1());
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x40);
