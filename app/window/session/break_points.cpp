@@ -168,19 +168,20 @@ void BreakPoints::refresh() {
   const std::optional<Asked> now = m_asked.empty() ? std::nullopt : std::optional(m_asked.front());
   if (now) std::erase_if(m_asked, [this](const Asked& asked) { return specOf(asked.key) == nullptr; });
   if (m_asked.empty() || m_asked.front() != *now) end();
-  for (auto& [key, known] : m_known) see(key, known);
+  see();
   if (ready()) begin();
   publish();
 }
 
 /// What the screen shows is known as well as what was tried.
-void BreakPoints::see(const QByteArray& key, Known& known) const {
-  if (!ready()) return;
+void BreakPoints::see() {
+  if (m_known.empty() || !ready()) return;
   const Snapshot& s = m_workspace.snapshot();
   for (std::size_t i = 0; i < s.lanes.size(); ++i) {
     const LaneSnapshot& run = s.lanes[i];
-    const bool whole = run.slots_asked >= 0 && static_cast<int>(run.steps.size()) == m_n_steps;
-    if (whole && keyOf(m_controller.request().lanes[i]) == key) known.seen[run.slots_asked] = differingSteps(s, run);
+    if (run.slots_asked < 0 || static_cast<int>(run.steps.size()) != m_n_steps) continue;
+    const auto known = m_known.find(keyOf(m_controller.request().lanes[i]));
+    if (known != m_known.end()) known->second.seen[run.slots_asked] = differingSteps(s, run);
   }
 }
 
@@ -191,7 +192,7 @@ void BreakPoints::begin() {
     Known& known = m_known[asked.key];
     if (known.tried.empty()) {
       known = {{}, {}, s.n_prompt, s.lanes.front().steps.back()->position + 1, countedSteps(), {}};
-      see(asked.key, known);
+      see();
     }
     if (known.n_steps < 1) {
       fail("nothing was generated after the prompt");

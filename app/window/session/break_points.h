@@ -72,7 +72,7 @@ class BreakPoints : public QObject {
   QByteArray keyOf(const LaneSpec& spec) const;
   const LaneSpec* specOf(const QByteArray& key) const;
   void refresh();
-  void see(const QByteArray& key, Known& known) const;
+  void see();
   void begin();
   void end();
   void fail(const QString& why);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first picture of a fresh start is the failure, and the way from one difference to the next.
-#include <QTextCursor>
-
-#include <QToolButton>
 #include <cmath>
+
+#include <QTextCursor>
+#include <QToolButton>
 
 #include "app/window/canvas/canvas_widget.h"
 #include "app/window/help/welcome_page.h"

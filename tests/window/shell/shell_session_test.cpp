@@ -509,23 +509,28 @@ TEST_F(WindowTest, WhatWasLeftIsOfferedAndNeverInTheWay) {
   EXPECT_EQ(QDir(folder.path()).entryList({"*.kvscope"}).size(), 1) << "it lives on in the journal of this window";
 }
 
-TEST_F(WindowTest, AnOfferToRecoverThatWasDismissedIsNotMadeAgain) {
-  QTemporaryDir folder;
-  write(folder.filePath("unsaved-1700000000000-1.kvscope"), bytesOf(kVersion1));
-  options.picture.clear();  // what is dismissed is remembered
-  options.view = "inspect";
-  options.journal = folder.path().toStdString();
-  const auto begin = [this] {
+class BackupTest : public WindowTest {
+ protected:
+  /// Starts the program anew, and no script: what is dismissed is remembered.
+  bool beginOn(const QTemporaryDir& folder) {
+    options.picture.clear();
+    options.view = "inspect";
+    options.journal = folder.path().toStdString();
     window.reset();
     window = std::make_unique<MainWindow>(options, startState(options));
     window->show();
     return settle();
-  };
-  ASSERT_TRUE(begin());
+  }
+};
+
+TEST_F(BackupTest, AnOfferToRecoverThatWasDismissedIsNotMadeAgain) {
+  QTemporaryDir folder;
+  write(folder.filePath("unsaved-1700000000000-1.kvscope"), bytesOf(kVersion1));
+  ASSERT_TRUE(beginOn(folder));
   ASSERT_TRUE(window->notices().isVisible());
   for (auto* button : window->notices().findChildren<QToolButton*>()) button->click();
   EXPECT_TRUE(window->notices().isHidden());
-  ASSERT_TRUE(begin());
+  ASSERT_TRUE(beginOn(folder));
   EXPECT_TRUE(window->notices().isHidden()) << window->notices().text().toStdString();
   EXPECT_TRUE(QFile::exists(folder.filePath("unsaved-1700000000000-1.kvscope"))) << "the welcome page still has it";
 }
@@ -572,20 +577,11 @@ TEST_F(WindowTest, OfTwoBackupsEachIsOfferedAndNoneIsLost) {
   EXPECT_THAT(kept, testing::UnorderedElementsAre(newer, "the older one ends so"));
 }
 
-TEST_F(WindowTest, WhereOneOfTwoBackupsIsDismissedTheOtherIsOffered) {
+TEST_F(BackupTest, WhereOneOfTwoBackupsIsDismissedTheOtherIsOffered) {
   window.reset();
   QTemporaryDir folder;
   leaveTwo(folder);
-  options.picture.clear();  // what is dismissed is remembered
-  options.view = "inspect";
-  options.journal = folder.path().toStdString();
-  const auto begin = [this] {
-    window.reset();
-    window = std::make_unique<MainWindow>(options, startState(options));
-    window->show();
-    return settle();
-  };
-  ASSERT_TRUE(begin());
+  ASSERT_TRUE(beginOn(folder));
   const auto cross = [this] {
     for (auto* button : window->notices().findChildren<QToolButton*>()) button->click();
   };
@@ -593,11 +589,11 @@ TEST_F(WindowTest, WhereOneOfTwoBackupsIsDismissedTheOtherIsOffered) {
   cross();
   ASSERT_TRUE(window->notices().isVisible());
   EXPECT_TRUE(window->notices().text().endsWith("the older one ends so”.")) << window->notices().text().toStdString();
-  ASSERT_TRUE(begin());
+  ASSERT_TRUE(beginOn(folder));
   EXPECT_TRUE(window->notices().text().endsWith("the older one ends so”.")) << window->notices().text().toStdString();
   cross();
   EXPECT_TRUE(window->notices().isHidden());
-  ASSERT_TRUE(begin());
+  ASSERT_TRUE(beginOn(folder));
   EXPECT_TRUE(window->notices().isHidden()) << "neither is offered again";
   EXPECT_EQ(QDir(folder.path()).entryList({"unsaved-*.kvscope"}).size(), 2) << "the welcome page still has them";
 }
