@@ -80,6 +80,8 @@ struct Fiber {
   ucontext_t context;
 #endif
   bool done = true;
+  const unsigned* waits_for = nullptr;  // a turn that is to end; nullptr: it can go on
+  unsigned turn = 0;
 };
 
 /// The block in work on this host thread.
@@ -88,49 +90,77 @@ struct Block {
   std::vector<Warp> warps;
   std::vector<unsigned char> shared;
   const std::function<void()>* kernel = nullptr;
-  int current = 0, alive = 0, waiting = 0;
+  int threads = 0, current = 0, alive = 0, waiting = 0;
   unsigned turn = 0;
-  std::uint64_t progress = 0;
 #if defined(EMULATOR_FAST)
   void* scheduler = nullptr;
 #else
   ucontext_t scheduler;
 #endif
 };
-thread_local Block block;
+thread_local constinit Block* block = nullptr;
 Order order = Order::ascending;
 
-void to_scheduler() {
-  Fiber& me = block.fibers[static_cast<std::size_t>(block.current)];
+void enter(int thread) {
+  block->current = thread;
+  threadIdx = dim3(static_cast<unsigned>(thread), 0, 0);
+}
+
+bool can_go_on(const Fiber& fiber) { return !fiber.done && (fiber.waits_for == nullptr || *fiber.waits_for != fiber.turn); }
+
+/// To the next thread that can go on, round the block, or, where there is none, to who runs it.
+void to_next() {
+  Fiber& me = block->fibers[static_cast<std::size_t>(block->current)];
+  const int n = block->threads, by = order == Order::ascending ? 1 : n - 1;
+  for (int i = 1, t = block->current; i < n; ++i) {
+    t = t + by < n ? t + by : t + by - n;
+    Fiber& next = block->fibers[static_cast<std::size_t>(t)];
+    if (!can_go_on(next)) continue;
+    enter(t);
 #if defined(EMULATOR_FAST)
-  kvscope_emulator_switch(&me.top, block.scheduler);
+    return kvscope_emulator_switch(&me.top, next.top);
 #else
-  swapcontext(&me.context, &block.scheduler);
+    swapcontext(&me.context, &next.context);
+    return;
+#endif
+  }
+#if defined(EMULATOR_FAST)
+  kvscope_emulator_switch(&me.top, block->scheduler);
+#else
+  swapcontext(&me.context, &block->scheduler);
 #endif
 }
 
+/// Until another thread ends this turn. Who waits is not resumed before: most of a block waits most of the time.
+void wait_while(const unsigned& turn, unsigned now) {
+  Fiber& me = block->fibers[static_cast<std::size_t>(block->current)];
+  me.waits_for = &turn;
+  me.turn = now;
+  while (turn == now) to_next();
+  me.waits_for = nullptr;
+}
+
 void release_block() {
-  if (block.waiting == 0 || block.waiting < block.alive) return;
-  block.waiting = 0;
-  ++block.turn;
-  ++block.progress;
+  if (block->waiting == 0 || block->waiting < block->alive) return;
+  block->waiting = 0;
+  ++block->turn;
 }
 
 void fiber_main() {
-  (*block.kernel)();
-  if (!block.fibers[static_cast<std::size_t>(block.current)].copies.empty()) complain("a thread has left before its copies were there");
-  block.fibers[static_cast<std::size_t>(block.current)].done = true;
-  Warp& warp = block.warps[static_cast<std::size_t>(block.current / 32)];
+  (*block->kernel)();
+  if (!block->fibers[static_cast<std::size_t>(block->current)].copies.empty()) complain("a thread has left before its copies were there");
+  block->fibers[static_cast<std::size_t>(block->current)].done = true;
+  Warp& warp = block->warps[static_cast<std::size_t>(block->current / 32)];
   warp.lost = true;
   if (warp.arrived > 0) complain("a lane has left while its warp waits in a shuffle");
-  --block.alive;
-  ++block.progress;
+  --block->alive;
   release_block();
-  to_scheduler();
+  to_next();
 }
 
 void start(Fiber& fiber) {
   fiber.done = false;
+  fiber.waits_for = nullptr;
 #if defined(EMULATOR_FAST)
   auto* top = reinterpret_cast<void**>(fiber.stack.get() + kStack - 64);
   top = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(top) / 16 * 16);
@@ -147,47 +177,42 @@ void start(Fiber& fiber) {
 #endif
 }
 
-void resume(int thread) {
-  block.current = thread;
-  threadIdx = dim3(static_cast<unsigned>(thread), 0, 0);
-  Fiber& fiber = block.fibers[static_cast<std::size_t>(thread)];
+/// Until no thread can go on.
+void begin_with(int thread) {
+  enter(thread);
+  Fiber& fiber = block->fibers[static_cast<std::size_t>(thread)];
 #if defined(EMULATOR_FAST)
-  kvscope_emulator_switch(&block.scheduler, fiber.top);
+  kvscope_emulator_switch(&block->scheduler, fiber.top);
 #else
-  swapcontext(&block.scheduler, &fiber.context);
+  swapcontext(&block->scheduler, &fiber.context);
 #endif
 }
 
 void run_block(int threads) {
-  for (Fiber& fiber : block.fibers) fiber.done = true;
-  if (block.fibers.size() < static_cast<std::size_t>(threads)) block.fibers.resize(static_cast<std::size_t>(threads));
-  block.warps.assign(static_cast<std::size_t>(threads + 31) / 32, Warp());
-  block.alive = threads;
-  block.waiting = 0;
+  if (block->fibers.size() < static_cast<std::size_t>(threads)) block->fibers.resize(static_cast<std::size_t>(threads));
+  block->warps.assign(static_cast<std::size_t>(threads + 31) / 32, Warp());
+  block->threads = block->alive = threads;
+  block->waiting = 0;
   for (int t = 0; t < threads; ++t) {
-    start(block.fibers[static_cast<std::size_t>(t)]);
-    ++block.warps[static_cast<std::size_t>(t / 32)].size;
+    start(block->fibers[static_cast<std::size_t>(t)]);
+    ++block->warps[static_cast<std::size_t>(t / 32)].size;
   }
-  for (std::uint64_t before = block.progress - 1; block.alive > 0;) {
-    if (before == block.progress) complain("threads wait for each other for ever: not all of them reach a barrier or shuffle");
-    before = block.progress;
-    for (int i = 0; i < threads; ++i) {
-      const int t = order == Order::ascending ? i : threads - 1 - i;
-      if (!block.fibers[static_cast<std::size_t>(t)].done) resume(t);
-    }
-  }
+  begin_with(order == Order::ascending ? 0 : threads - 1);
+  if (block->alive > 0) complain("threads wait for each other for ever: not all of them reach a barrier or shuffle");
 }
 
 void run_grid(dim3 grid, dim3 block_size, std::size_t shared_bytes, const std::function<void()>& kernel) {
   if (block_size.y != 1 || block_size.z != 1 || block_size.x % 32 != 0 || block_size.x > 1024)
     complain("a block size that is not emulated");
-  block.kernel = &kernel;
+  static thread_local Block own;
+  block = &own;
+  block->kernel = &kernel;
   blockDim = block_size;
   gridDim = grid;
   for (unsigned z = 0; z < grid.z; ++z) {
     for (unsigned y = 0; y < grid.y; ++y) {
       for (unsigned x = 0; x < grid.x; ++x) {
-        block.shared = std::vector<unsigned char>(shared_bytes, 0xff);  // of its exact size and full of NaN
+        block->shared = std::vector<unsigned char>(shared_bytes, 0xff);  // of its exact size and full of NaN
         blockIdx = dim3(x, y, z);
         run_block(static_cast<int>(block_size.x));
       }
@@ -207,36 +232,35 @@ void run(dim3 grid, dim3 block_size, std::size_t shared_bytes, cudaStream_t stre
   enqueue(stream, [=, kernel = std::move(kernel)] { run_grid(grid, block_size, shared_bytes, kernel); });
 }
 
-unsigned char* dynamic_shared() { return block.shared.data(); }
+unsigned char* dynamic_shared() { return block->shared.data(); }
 
 void wait_for_block() {
-  const unsigned turn = block.turn;
-  ++block.waiting;
+  const unsigned turn = block->turn;
+  ++block->waiting;
   release_block();
-  while (block.turn == turn) to_scheduler();
+  wait_while(block->turn, turn);
 }
 
 const void* exchange(const void* mine, std::size_t bytes) {
-  Warp& warp = block.warps[static_cast<std::size_t>(block.current / 32)];
+  Warp& warp = block->warps[static_cast<std::size_t>(block->current / 32)];
   if (bytes > kMostGiven) complain("more than a lane can give");
   if (warp.lost) complain("a shuffle of a warp that has lost a lane");
   const unsigned turn = warp.turn;
-  std::memcpy(warp.values[turn % 2] + bytes * static_cast<std::size_t>(block.current % 32), mine, bytes);
+  std::memcpy(warp.values[turn % 2] + bytes * static_cast<std::size_t>(block->current % 32), mine, bytes);
   if (++warp.arrived == warp.size) {
     warp.arrived = 0;
     ++warp.turn;
-    ++block.progress;
   }
-  while (warp.turn == turn) to_scheduler();
+  wait_while(warp.turn, turn);
   return warp.values[turn % 2];
 }
 
 void copy_later(void* to, const void* from, std::size_t bytes) {
-  block.fibers[static_cast<std::size_t>(block.current)].copies.push_back({to, from, bytes});
+  block->fibers[static_cast<std::size_t>(block->current)].copies.push_back({to, from, bytes});
 }
 
 void wait_for_copies() {
-  std::vector<Copy>& copies = block.fibers[static_cast<std::size_t>(block.current)].copies;
+  std::vector<Copy>& copies = block->fibers[static_cast<std::size_t>(block->current)].copies;
   for (const Copy& copy : copies) std::memcpy(copy.to, copy.from, copy.bytes);
   copies.clear();
 }
