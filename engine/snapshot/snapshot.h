@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/config.h"
@@ -67,6 +69,12 @@ struct LaneSnapshot {
   double slots = 0;                           // logical slots now, mean per head
   double compress_ms = 0;                     // policy work of the last run: statistics, plan, merges
   double prompt_compress_ms = kNotAvailable;  // of it, step 0: the compression of the whole prompt; not available in stream mode
+
+  /// The value of a parameter as it was resolved; nullptr: the run has none of this name.
+  const std::string* param(std::string_view key) const {
+    const auto found = std::ranges::find(params, key, &ParamText::key);
+    return found == params.end() ? nullptr : &found->value;
+  }
 };
 
 /// The beginning of a prompt that is too long for the model.

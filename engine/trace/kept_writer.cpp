@@ -28,8 +28,7 @@ void write_heads(JsonText& json, std::size_t n_heads, std::size_t n_kv_heads, Va
 
 /// Where its keys stand, in the words of the key `positions`; a run of two policies says it in each of them, alike.
 std::string positions_of(const LaneSnapshot& lane) {
-  const auto said = std::ranges::find(lane.params, "positions", &ParamText::key);
-  if (said != lane.params.end()) return said->value;
+  if (const std::string* said = lane.param("positions")) return *said;
   const std::optional<PolicyPair> pair = pair_of(lane_spec_of_result(lane.spec));
   if (!pair) return "original";
   for (const auto& [key, value] : pair->prefill.given)

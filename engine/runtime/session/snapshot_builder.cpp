@@ -61,8 +61,8 @@ std::string telling_word(const std::vector<LaneSnapshot>& lanes, const LaneSnaps
   for (const ParamText& own : lane.params) {
     if (own.value.empty() || (std::isalpha(static_cast<unsigned char>(own.value[0])) == 0 && own.value[0] != '(')) continue;
     for (const LaneSnapshot& twin : lanes) {
-      const auto other = std::ranges::find(twin.params, own.key, &ParamText::key);
-      if (twin.title == lane.title && other != twin.params.end() && other->value != own.value) return own.value;
+      const std::string* other = twin.param(own.key);
+      if (twin.title == lane.title && other != nullptr && *other != own.value) return own.value;
     }
   }
   return {};

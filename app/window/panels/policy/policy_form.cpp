@@ -222,9 +222,8 @@ void PolicyForm::refresh() {
   const bool there = m_lane < static_cast<int>(runs.size()) && runs[static_cast<std::size_t>(m_lane)].spec == parsed.text;
   const auto in_force = [&](const std::string& key) {
     if (!there) return std::string();
-    const std::vector<ParamText>& params = runs[static_cast<std::size_t>(m_lane)].params;
-    const auto param = std::ranges::find(params, key, &ParamText::key);
-    return param == params.end() ? std::string() : param->value;
+    const std::string* value = runs[static_cast<std::size_t>(m_lane)].param(key);
+    return value == nullptr ? std::string() : *value;
   };
   for (ParamEditor* editor : m_fields) {
     editor->show(given(parsed, editor->info().key), in_force(editor->info().key));

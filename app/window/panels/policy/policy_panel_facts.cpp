@@ -45,9 +45,9 @@ QString questionWords(const LaneSnapshot& lane, const std::optional<PolicyInfo>&
 int tooWideWindow(const LaneSnapshot& lane, const PolicyInfo& info) {
   const bool halves = std::ranges::any_of(
       info.params, [](const ParamInfo& p) { return p.key == "window" && p.help.find("at most half of the budget") != std::string::npos; });
-  const auto given = std::ranges::find(lane.params, "window", &ParamText::key);
-  if (!halves || given == lane.params.end()) return 0;
-  const int asked = QString::fromStdString(given->value).toInt();
+  const std::string* given = lane.param("window");
+  if (!halves || given == nullptr) return 0;
+  const int asked = qs(*given).toInt();
   return asked > lane.slots_asked / 2 ? asked : 0;
 }
 
