@@ -18,6 +18,10 @@ if(KVSCOPE_SANITIZE)
   target_compile_options(kvscope_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${KVSCOPE_SANITIZE};-fno-omit-frame-pointer>)
   target_link_options(kvscope_flags INTERFACE -fsanitize=${KVSCOPE_SANITIZE})
 endif()
+set(KVSCOPE_TEST_SECONDS 300)  # that a test may take
+if(KVSCOPE_SANITIZE)
+  set(KVSCOPE_TEST_SECONDS 1800)
+endif()
 
 # Headers of others are most of what a source compiles: they are compiled once.
 option(KVSCOPE_PRECOMPILE "precompile the headers of the standard library, fmt, GoogleTest and Qt" ON)
@@ -77,5 +81,5 @@ function(kvscope_tests name label)
   target_include_directories(${name}_tests PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name}_tests PRIVATE ${ARG_DEPS} kvscope_test_paths GTest::gtest GTest::gmock GTest::gtest_main kvscope_flags)
   kvscope_test_program(${name}_tests)
-  gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT 300)
+  gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT ${KVSCOPE_TEST_SECONDS})
 endfunction()

@@ -10,10 +10,16 @@ TINY = os.path.join(HERE, "..", "golden", "tiny-gqa")        # 64 tokens, no tok
 CLI = os.environ["KVSCOPE_CLI"]
 # AddressSanitizer maps terabytes that are never touched
 limits_addresses = unittest.skipIf("address" in os.environ.get("KVSCOPE_SANITIZE", ""), "AddressSanitizer needs more addresses than this test leaves")
+counts_memory = unittest.skipIf(os.environ.get("KVSCOPE_SANITIZE", ""), "a sanitizer's own memory would count")
+
+
+def slowness():
+    """Sanitizers and busy machines: KVSCOPE_TEST_SLOWNESS stretches the limits."""
+    return float(os.environ.get("KVSCOPE_TEST_SLOWNESS", "1"))
 
 
 def cli(*arguments, **kw):
-    return subprocess.run([CLI, *arguments], capture_output=True, text=True, timeout=120, **kw)
+    return subprocess.run([CLI, *arguments], capture_output=True, text=True, timeout=120 * slowness(), **kw)
 
 
 class CliTest(unittest.TestCase):

@@ -296,7 +296,7 @@ class Run(CliTest):
         self.assertIn("--- full\nOnce upon a time", text)
         self.assertIn("--- local:slots=4\nOnce upon a time", text)
         self.assertEqual(text.splitlines()[-1], "means over the steps after the prompt")
-        self.assertRegex(text.splitlines()[-5], r"^[0-9.]+ tokens/s in each run: all of them take a step together$", "once, it is not a policy's")
+        self.assertRegex(text.splitlines()[-5], r"^[0-9.\u2009]+ tokens/s in each run: all of them take a step together$", "once, it is not a policy's")
         rows = [x.split() for x in text.splitlines()[-4:-1]]
         self.assertEqual(rows[0], "policy run slots KV bytes mean KL top-1 same nll".split())
         self.assertEqual([r[0] for r in rows[1:]], ["full", "local"])

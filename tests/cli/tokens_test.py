@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from program import CLI, HERE, TINY, CliTest
+from program import CLI, HERE, TINY, CliTest, counts_memory
 
 VOCABULARIES = os.path.join(HERE, "..", "tokenizer", "data")
 
@@ -91,6 +91,7 @@ class Tokens(CliTest):
         self.vocabulary("byte_words")
         self.assertIn("4194306 bytes", self.succeeds("tokens", "--model", self.folder, "--text-file", path))
 
+    @counts_memory
     def test_a_long_text_takes_memory_by_its_tokens_only(self):
         text = "The cat sat on the mat; the dog sat on the log.\n" * 20000
         path = self.write("long.txt", text)
