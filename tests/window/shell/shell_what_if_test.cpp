@@ -413,6 +413,44 @@ TEST_F(WhatIfTest, APinOfATokenThatIsGoneRestoresItAndKeepsIt) {
       << words.toStdString();
 }
 
+/// "Pinned in all heads" is true of those, too, in which the token was gone.
+TEST_F(WhatIfTest, APinInAllHeadsBringsTheTokenBackWhereItIsGone) {
+  const auto n_with = [&](int run, int token, int step) {
+    const auto& heads = snapshot().lanes[static_cast<std::size_t>(run)].steps[static_cast<std::size_t>(step)]->heads;
+    return std::ranges::count_if(heads, [token](const HeadRecord& h) { return std::ranges::binary_search(h.pos, token); });
+  };
+  const auto n_heads = static_cast<std::ptrdiff_t>(snapshot().lanes[4].steps[0]->heads.size());
+  int token = 0;
+  for (int t = 1; t < snapshot().n_prompt && token == 0; ++t)
+    if (const auto n = n_with(4, t, 1); n > 0 && n < n_heads) token = t;
+  ASSERT_GT(token, 0);
+  const int last = static_cast<int>(snapshot().lanes[4].steps.size()) - 1;
+  select(token, token, 2);
+  key("atlas", Qt::Key_P);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  for (int step = 2; step <= last; ++step) EXPECT_EQ(n_with(5, token, step), n_heads) << lane(5) << " step " << step;
+}
+
+TEST_F(WhatIfTest, AWrongAnswerIsRedAndAMendedOneIsNot) {
+  select(1, snapshot().n_prompt - 1, 1);
+  key("atlas", Qt::Key_R);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  WhatIfModel& model = panel()->model();
+  int n_changed = 0;
+  for (const char* edits : {"@restore=1-30,step=0@pin=1-30,step=0", "@evict=0-30,step=0"}) {
+    window->controller().setLaneSpec(5, QString::fromStdString(lane(4) + edits));
+    ASSERT_TRUE(settle());
+    const int row = model.rowCount() - 1;
+    const WhatIfEffect effect = effect_of(snapshot(), 5, nullptr, true);
+    if (effect.first_change < 0) continue;
+    ++n_changed;
+    const bool right = snapshot().lanes[5].steps[static_cast<std::size_t>(effect.first_change)]->top1_same;
+    const bool red = model.data(model.index(row, WhatIfModel::kText), Qt::ForegroundRole).isValid();
+    EXPECT_EQ(red, !right) << edits;
+  }
+  EXPECT_GT(n_changed, 0);
+}
+
 TEST_F(WhatIfTest, TheButtonOfTheSlotsCardDoesWhatItsKeyDoes) {
   const int token = keptEverywhere(1);
   ASSERT_GT(token, 0);

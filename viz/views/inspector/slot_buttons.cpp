@@ -39,13 +39,14 @@ std::string SlotButtons::label(What what, std::string_view scope) { return fmt::
 std::string SlotButtons::help(What what, std::string_view scope) {
   switch (what) {
     case What::pin:
-      return fmt::format("Keep the slot whatever its score, {}, in a run beside this one (P)", scope);
+      return fmt::format("Keep the token whatever its score, {}, in a run beside this one; where it is gone it comes back first (P)",
+                         scope);
     case What::evict:
       return fmt::format("Evict the slot, {}, in a run beside this one (E)", scope);
     case What::merge:
       return fmt::format("Merge the slot into the one that is clicked next, {}, in a run beside this one (M)", scope);
     case What::restore:
-      return fmt::format("Give the token its slot back, {}, in a run beside this one (R)", scope);
+      return fmt::format("Give the token its slot back, {}, in a run beside this one (R); Pin (P) keeps it there, too", scope);
   }
   return {};
 }
@@ -53,16 +54,16 @@ std::string SlotButtons::help(What what, std::string_view scope) {
 void SlotButtons::draw(Painter& p, const Rect& area, Has has) {
   if (p.frame().alone) return;  // an exported picture has no buttons
   const Theme& t = p.theme();
-  const std::vector<What> whats = has == Has::slot      ? std::vector{What::pin, What::evict, What::merge}
-                                  : has == Has::nothing ? std::vector{What::restore}
-                                                        : std::vector{What::restore, What::pin};
-  // One button has the room of three: whom it is about is said.
-  const float gap = p.px(6), third = (area.width() - 2 * gap) / 3;
-  const auto needed = [&](What what) { return p.width_of(Face::body, label(what, p.frame().edit_scope)) + p.px(20); };
-  const float width = whats.size() > 1 ? third : std::min(area.width(), std::max(third, needed(whats.front())));
+  const std::vector<What> whats =
+      has == Has::slot ? std::vector{What::pin, What::evict, What::merge} : std::vector{What::restore, What::pin};
+  // Few buttons have the room of three: whom they are about is said.
+  const float gap = p.px(6), n = static_cast<float>(whats.size()), third = (area.width() - 2 * gap) / 3;
+  float width = third;
+  for (const What what : whats) width = std::max(width, p.width_of(Face::body, label(what, p.frame().edit_scope)) + p.px(20));
+  width = std::min(width, (area.width() - (n - 1) * gap) / n);
   float x = area.x0;
   for (const What what : whats) {
-    const Rect r{std::round(x), area.y1 - p.px(27), std::round(x + width), area.y1 - p.px(2)};
+    const Rect r{std::round(x), area.y1 - p.px(30), std::round(x + width), area.y1 - p.px(5)};  // clear of the frame of the focus
     const bool under = p.pointer().inside && r.contains(p.pointer().at);
     p.fill(r, t.raised, 1, p.px(4));
     p.frame_rect(r, under ? t.accent : t.line, 1, p.px(4));

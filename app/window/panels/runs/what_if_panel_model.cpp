@@ -102,6 +102,7 @@ WhatIfEffect effect_of(const Snapshot& snapshot, int fork, const WhatIf* what_if
   out.kl_mean = mean_kl(lane) - mean_kl(base);
   for (std::size_t s = 0; s < n && out.first_change < 0; ++s)
     if (lane.steps[s]->top1 != base.steps[s]->top1) out.first_change = static_cast<int>(s);
+  out.wrong = out.first_change >= 0 && !lane.steps[static_cast<std::size_t>(out.first_change)]->top1_same;
   return out;
 }
 
@@ -146,7 +147,7 @@ QString WhatIfModel::text(int row, int column) const {
     case kText:
       return std::isnan(effect.kl_last) ? QString("n/a")
              : effect.first_change < 0  ? QString("same")
-                                        : QString("from step %1").arg(effect.first_change);
+                                        : QString("changes at step %1").arg(effect.first_change);
     default:
       break;
   }
@@ -181,7 +182,7 @@ QVariant WhatIfModel::data(const QModelIndex& index, int role) const {
     return static_cast<int>(m_what_ifs[static_cast<std::size_t>(row)].on ? Qt::Checked : Qt::Unchecked);
   if (role == Qt::ForegroundRole && !isTotal(row) && !m_what_ifs[static_cast<std::size_t>(row)].on)
     return toColor(m_workspace.theme().disabled);
-  if (role == Qt::ForegroundRole && index.column() == kText && m_effects[static_cast<std::size_t>(row)].first_change >= 0)
+  if (role == Qt::ForegroundRole && index.column() == kText && m_effects[static_cast<std::size_t>(row)].wrong)
     return toColor(m_workspace.theme().changed);
   if (role == Qt::ToolTipRole) {
     const bool shared = index.column() >= kKlLast && index.column() != kLocal && !isTotal(row) &&
@@ -210,14 +211,15 @@ QVariant WhatIfModel::headerData(int section, Qt::Orientation orientation, int r
   if (orientation != Qt::Horizontal) return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
   if (role == Qt::TextAlignmentRole) return static_cast<int>((section <= kHeads ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role == Qt::ToolTipRole) {
-    constexpr const char* kHelp[] = {"what was done by hand; the box switches it off without forgetting it",
-                                     "heads in which it was asked for",
-                                     "done after the compression of this step; the next step is the first to show it",
-                                     "slots changed of those asked for (pin: that have a slot now)",
-                                     "KL(full || fork) less KL(full || baseline), nats, at the last step",
-                                     "the same, of the means over the steps after the prompt",
-                                     "local_l1_wo of these heads, mean over the steps after the edit, less that of the baseline",
-                                     "first step whose most likely next token differs from the baseline's"};
+    constexpr const char* kHelp[] = {
+        "what was done by hand; the box switches it off without forgetting it",
+        "heads in which it was asked for",
+        "done after the compression of this step; the next step is the first to show it",
+        "slots changed of those asked for (pin: that have a slot now)",
+        "KL(full || fork) less KL(full || baseline), nats, at the last step",
+        "the same, of the means over the steps after the prompt",
+        "local_l1_wo of these heads, mean over the steps after the edit, less that of the baseline",
+        "first step whose most likely next token is not that of the run without these edits; red: nor the full cache's"};
     return kHelp[section];
   }
   if (role != Qt::DisplayRole) return {};

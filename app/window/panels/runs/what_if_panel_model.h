@@ -20,6 +20,7 @@ struct WhatIfEffect {
   double kl_mean = kNotAvailable;      // of the means over the steps after the prompt
   double local_l1_wo = kNotAvailable;  // of the means over the chosen heads and the steps after the what-if
   int first_change = -1;               // first step at which the most likely next token differs from the baseline's; -1: none
+  bool wrong = false;                  // what it is there is not the full cache's either
 };
 
 /// Effect of `what_if` alone: KL and text are known only where no other one is on. nullptr: of the whole fork.

@@ -104,7 +104,8 @@ EditsMade HandEdits::made(WhatIf::Kind kind) const {
   const bool brings_back = kind == WhatIf::Kind::restore && m_restored_stays;  // where it is gone, though other heads may have it
   if (brings_back) kind = WhatIf::Kind::pin;
   WhatIf one = early(kind);
-  const bool gone = kind == WhatIf::Kind::pin && !one.positions.empty() && (brings_back || !emptyEdit(one).isEmpty());
+  // Pinned in all heads is pinned in those, too, in which it is gone.
+  const bool gone = kind == WhatIf::Kind::pin && !one.positions.empty() && (brings_back || (one.step >= 0 && held(one).n_gone > 0));
   if (!gone || !m_workspace.snapshot().history) return {one};
   WhatIf back = early(WhatIf::Kind::restore);
   one.step = back.step;
@@ -147,19 +148,24 @@ void HandEdits::edit(WhatIf::Kind kind) {
   add(std::move(edits));
 }
 
-QString HandEdits::emptyEdit(const WhatIf& what_if) const {
+HandEdits::Held HandEdits::held(const WhatIf& what_if) const {
   const LaneSnapshot& lane = *m_workspace.lane();
-  if (what_if.step < 0) return {};  // before the first compression every token of the prompt has its slot
   const std::vector<HeadRecord>& heads = lane.steps[static_cast<std::size_t>(what_if.step)]->heads;
-  int n_there = 0, n_gone = 0, last_there = -1;
+  Held out;
   for (std::size_t h = 0; h < heads.size() && h < lane.fates->heads.size(); ++h) {
     if (!what_if.heads.has(heads[h].layer, heads[h].kv_head)) continue;
     for (const int token : what_if.positions) {
       const bool there = std::ranges::binary_search(heads[h].pos, token);
-      ++(there ? n_there : n_gone);
-      if (!there) last_there = std::max(last_there, fate_at(lane.fates->heads[h], token, what_if.step).left - 1);
+      ++(there ? out.n_there : out.n_gone);
+      if (!there) out.last_there = std::max(out.last_there, fate_at(lane.fates->heads[h], token, what_if.step).left - 1);
     }
   }
+  return out;
+}
+
+QString HandEdits::emptyEdit(const WhatIf& what_if) const {
+  if (what_if.step < 0) return {};  // before the first compression every token of the prompt has its slot
+  const auto [n_there, n_gone, last_there] = held(what_if);
   const QString what = tokenWords(m_workspace.snapshot(), what_if.positions), are = what_if.positions.size() == 1 ? "has" : "have";
   if (what_if.kind == WhatIf::Kind::restore)
     return n_gone > 0 ? QString() : QString("%1 %2 a slot in %3 already").arg(what, are, scopeWords());

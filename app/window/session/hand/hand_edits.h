@@ -76,8 +76,14 @@ class HandEdits : public QObject {
   WhatIf selected(WhatIf::Kind kind, int step) const;
   /// The same before the step shown; after it, where it could not be done earlier.
   WhatIf early(WhatIf::Kind kind) const;
-  /// What an edit is made of: a pin gives a token that has no slot any more its slot back first.
+  /// What an edit is made of: a pin gives a token its slot back first in the heads in which it is gone.
   EditsMade made(WhatIf::Kind kind) const;
+  /// In how many of an edit's heads its tokens have a slot at its step, which is no negative one.
+  struct Held {
+    int n_there = 0, n_gone = 0;
+    int last_there = -1;  // of those that are gone: the last step at which one of them had it
+  };
+  Held held(const WhatIf& what_if) const;
   /// Why an edit would change nothing in any of its heads; empty: it changes something.
   QString emptyEdit(const WhatIf& what_if) const;
   QString noRoom() const;

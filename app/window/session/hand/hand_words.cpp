@@ -77,6 +77,15 @@ GoneAgain goneAgain(const LaneSnapshot& run, const WhatIf& restored) {
   return out;
 }
 
+/// A policy that chooses once, after the prompt, takes nothing afterwards.
+bool removesLater(const LaneSnapshot& run, int after) {
+  const auto removes = [](const HeadRecord& head) {
+    return std::ranges::any_of(head.events, [](const Event& e) { return e.kind != Event::Kind::restore && !e.by_hand; });
+  };
+  return std::ranges::any_of(run.steps,
+                             [&](const StepPtr& step) { return step->step > after && std::ranges::any_of(step->heads, removes); });
+}
+
 constexpr const char* kPinIt = "pin it to keep it (P).";
 
 }  // namespace
@@ -137,7 +146,7 @@ QString resultWords(const Snapshot& snapshot, const LaneSnapshot& fork, const Ed
                          qs(viz::format_number(with.kl)));
   if (!mayGoAgain(made)) return out;
   const GoneAgain gone = goneAgain(fork, first);
-  if (gone.step < 0) return out + " The policy may evict it again: " + kPinIt;
+  if (gone.step < 0) return removesLater(fork, first.step) ? out + " The policy may evict it again: " + kPinIt : out;
   const QString where = gone.n_of > 1 ? QString(" in %1 of %2 heads").arg(gone.n_heads).arg(gone.n_of) : QString();
   return out + QString(" The policy took it again at step %1%2: ").arg(gone.step).arg(where) + kPinIt;
 }
