@@ -66,6 +66,8 @@ struct HeadCauses {
   double kl_without = 0;              // KL(full || run) of the run as it is, nats
   std::vector<double> kl;             // by head: of the run with this head in full; NaN: not measured
   std::vector<std::uint8_t> returns;  // by head: 1 where the top choice is then the full cache's, and is not in the run as it is
+  int n_steps = 0;                    // of the run that count, the one that is shown among them
+  std::vector<int> n_right;           // by head: of these, those with the full cache's top choice; as long as kl where all are measured
   int n_unasked = 0;                  // heads that are measured only once somebody asks: it would take long, or was stopped
   double ms_left = -1;                // for those that are not measured yet, as estimated; -1: unknown
   bool operator==(const HeadCauses&) const = default;
@@ -78,6 +80,10 @@ struct HeadCauses {
   }
   bool answer_returns(int head) const {
     return head >= 0 && head < static_cast<int>(returns.size()) && returns[static_cast<std::size_t>(head)];
+  }
+  /// Steps that are right with this head in full; -1: not known, or the run has one step.
+  int right(int head) const {
+    return n_steps > 1 && head >= 0 && head < static_cast<int>(n_right.size()) ? n_right[static_cast<std::size_t>(head)] : -1;
   }
 };
 

@@ -35,6 +35,7 @@ struct Selection {
   void select(const TokenRange& range) {
     tokens = range;
     more_tokens.clear();
+    if (slot && (*slot < range.first || *slot > range.last)) slot.reset();
   }
 };
 

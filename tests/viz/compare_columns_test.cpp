@@ -99,6 +99,19 @@ TEST_F(CompareTest, TheColumnOfSlotsSaysThatBudgetsDiffer) {
   EXPECT_EQ(mark("column", "slots").value, "they differ");
 }
 
+/// Place by place after the full cache's tokens, or a text that the run wrote.
+TEST_F(CompareTest, TheColumnOfAnswersSaysWhoseTextTheyFollow) {
+  canvas.frame.size = {1700, 600};
+  for (const auto& [follow, words] :
+       {std::pair("reference", "after A's tokens"), std::pair("self", "top choices"), std::pair("file", "after given tokens")}) {
+    snapshot.follow = follow;
+    ++snapshot.sequence;
+    canvas.frame.snapshot = &snapshot;
+    canvas.draw(*view);
+    EXPECT_EQ(mark("column", "answer").value, words);
+  }
+}
+
 TEST_F(CompareTest, AChoiceOfNumbersBringsHiddenColumnsBack) {
   canvas.frame.size = {1230, 870};
   ASSERT_EQ(view->options().at(2).name, "numbers");

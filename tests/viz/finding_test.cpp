@@ -116,9 +116,10 @@ TEST(FindingTest, NamesAMergedTokenWhereTheHeadsOutputMovedMore) {
     return finding_sentence(s, lane, finding_of(s, lane, 2, causes), causes);
   };
   const std::string merged =
-      fmt::format("merged token {} {} into slot {}, 96.9 % of its attention.", token, viz::quoted(token_text(s, token)), slot);
+      fmt::format("merged token {} {} into slot {}, 96.9 % of its attention", token, viz::quoted(token_text(s, token)), slot);
   const std::string words = say(1.03, {});
-  EXPECT_TRUE(words.ends_with(fmt::format("Largest change: L{} H{} {}", head.layer, head.kv_head, merged))) << words;
+  EXPECT_TRUE(words.ends_with(fmt::format("Largest change: L{} H{} {}, local error 103.0 %.", head.layer, head.kv_head, merged)))
+      << words << ": by both it is the largest";
   EXPECT_EQ(say(0.002, {}).find("merged"), std::string::npos) << "what a merge gave back whole breaks nothing";
   const std::string blamed = say(0.5, cause_words(s, causes_of(s, {static_cast<int>(h)})));
   EXPECT_NE(blamed.find(" alone in full this step is right. It " + merged), std::string::npos) << blamed;
@@ -242,6 +243,8 @@ TEST(FindingTest, DoesNotCountWhatAHeadLosesOnlyAfterTheQuery) {
   EXPECT_EQ(found, 3);
 }
 
+int index_of(const Snapshot& s, const Loss& loss) { return loss.layer * s.model.n_kv_heads + loss.kv_head; }
+
 TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {
   const Snapshot s = with_changed({2});
   const int per = s.model.n_kv_heads, n = s.model.n_layers * per;
@@ -254,12 +257,47 @@ TEST(FindingTest, SaysHowManyHeadsAreEnoughByThemselves) {
   const CauseWords two = cause_words(s, causes_of(s, {per + 1, 0}));
   EXPECT_EQ(two.brief, "L1 H1 or L0 H0");
   EXPECT_EQ(two.sentence, "With L1 H1 or L0 H0 in full this step is right.");
-  EXPECT_EQ(two.whole, "Each of these is enough, if only it keeps its full cache: L1 H1, L0 H0. L1 H1 gains most: KL 4.50 → 0.250 nats. " +
-                           std::to_string(n - 2) + " of " + std::to_string(n) + " heads do not by themselves.");
-  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1, 0, 1})).sentence, "With any of 3 heads in full this step is right.");
+  EXPECT_EQ(two.whole, "Each of these makes this step's token the full cache's again, if only it keeps its full cache; " +
+                           std::to_string(n - 2) + " of " + std::to_string(n) +
+                           " heads do not:\nL1 H1: KL 4.50 → 0.250 nats\nL0 H0: KL 4.50 → 0.500 nats");
+  const CauseWords three = cause_words(s, causes_of(s, {per + 1, 0, 1}));
+  EXPECT_EQ(three.brief, "L1 H1 or 2 others");
+  EXPECT_EQ(three.sentence, "With L1 H1, L0 H0 or L0 H1 in full this step is right.");
+  EXPECT_EQ(cause_words(s, causes_of(s, {per + 1, 0, 1, 2})).sentence, "With L1 H1 or any of 3 others in full this step is right.");
 }
 
-int index_of(const Snapshot& s, const Loss& loss) { return loss.layer * s.model.n_kv_heads + loss.kv_head; }
+/// What repairs the step that is shown need not repair the others of the run.
+TEST(FindingTest, SaysWhichHeadsRepairAllSteps) {
+  const Snapshot s = with_changed({2});
+  const auto all_of = [&](int n_steps, std::vector<int> right) {
+    HeadCauses of = causes_of(s, {1, 0});
+    of.n_steps = n_steps;
+    of.n_right.assign(of.kl.size(), 12);
+    for (std::size_t h = 0; h < right.size(); ++h) of.n_right[h] = right[h];
+    return cause_words(s, of);
+  };
+  EXPECT_EQ(cause_words(s, causes_of(s, {1, 0})).all, "") << "not measured";
+  EXPECT_EQ(all_of(1, {1, 1}).all, "") << "there is no other step";
+  EXPECT_EQ(all_of(12, {12, 12}).all, "all 12 steps, too");
+  EXPECT_EQ(all_of(12, {12, 11}).all, "all 12 steps: L0 H0") << "the others that are right in all do not bring this answer back";
+  EXPECT_EQ(all_of(12, {11, 11}).all, "all 12 steps: none");
+  EXPECT_NE(all_of(12, {12, 11}).whole.find("L0 H1: KL 4.50 → 0.250 nats, 11 of 12 steps right"), std::string::npos);
+}
+
+/// Eight heads may be enough where seven of them only tip a tie.
+TEST(FindingTest, NamesTheLossOfWhoGainsMostOfThoseThatAreEnough) {
+  const Snapshot s = with_changed({2});
+  const LaneSnapshot& lane = s.lanes[3];
+  const int most = index_of(s, finding_of(s, lane, 2).loss), n_heads = s.model.n_layers * s.model.n_kv_heads;
+  int n = 0;
+  for (int other = 0; other < n_heads; ++other) {
+    if (other == most || largest_change_at(s, lane, 2, std::vector<int>{other}).step < 0) continue;
+    EXPECT_EQ(index_of(s, finding_of(s, lane, 2, cause_words(s, causes_of(s, {other, most}))).loss), other);
+    EXPECT_EQ(index_of(s, finding_of(s, lane, 2, cause_words(s, causes_of(s, {most, other}))).loss), most);
+    ++n;
+  }
+  EXPECT_GT(n, 0);
+}
 
 /// No slot of this head stood for the token when the step was answered.
 bool lost_in(const LaneSnapshot& lane, int step, int head, int token) { return slot_seen(lane, step, head, token) < 0; }

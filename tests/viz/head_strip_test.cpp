@@ -78,7 +78,7 @@ TEST(HeadFacts, PrintsTheMeasuresOfTheRecord) {
   const Snapshot snapshot = small_snapshot();
   EXPECT_EQ(
       head_facts(pick_head(snapshot, head_of(1, 0, 0, 7))),
-      "L0 · H0 · attention lost to eviction 20.0 %, stood in by merges 25.0 % · local error 113.5 % · after Wₒ 729 · changed by this compression 1.2 %");
+      "L0 · H0 · attention lost to eviction 20.0 %, stood in by merges 25.0 % · local error 113.5 % · after Wₒ 729 · changed by this step's removals 1.2 %");
   Snapshot unmeasured = snapshot;
   auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps.back());
   step->heads[0].attention_loss = step->heads[0].local_rel_l2 = step->heads[0].local_l1_wo = kNotAvailable;

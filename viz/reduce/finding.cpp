@@ -61,7 +61,21 @@ std::string names_of(const Snapshot& snapshot, const std::vector<int>& heads) {
   return heads.size() == 2 ? first + " and " + short_name(snapshot, heads[1]) : fmt::format("{} and {} more", first, heads.size() - 1);
 }
 
-std::string either_of(const std::string& a, const std::string& b) { return fmt::format("With {} or {} in full this step is right.", a, b); }
+/// "L4 H1", "L4 H1 or L4 H3", "L4 H1, L4 H3 or L5 H2", "L4 H1 or any of 7 others".
+std::string any_of_names(const std::vector<std::string>& names) {
+  switch (names.size()) {
+    case 1:
+      return names[0];
+    case 2:
+      return fmt::format("{} or {}", names[0], names[1]);
+    case 3:
+      return fmt::format("{}, {} or {}", names[0], names[1], names[2]);
+    default:
+      return fmt::format("{} or any of {} others", names[0], names.size() - 1);
+  }
+}
+
+std::string step_right_with(const std::string& heads) { return fmt::format("With {} in full this step is right.", heads); }
 
 }  // namespace
 
@@ -108,8 +122,10 @@ Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step,
   out.unsure = unsure_of(record);
   std::vector<int> meant = causes.heads;
   if (meant.empty() && causes.most >= 0) meant = {causes.most};
-  out.loss = largest_change_at(snapshot, lane, step, meant);
-  if (out.loss.step < 0 && !meant.empty()) out.loss = largest_change_at(snapshot, lane, step);
+  // A head may be enough because it tips a tie: whose gain is the largest explains more than whose loss is.
+  for (const int head : meant)
+    if (out.loss.step < 0) out.loss = largest_change_at(snapshot, lane, step, std::span(&head, 1));
+  if (out.loss.step < 0) out.loss = largest_change_at(snapshot, lane, step);
   if (out.loss.step < 0 || lane.fates == nullptr) return out;
   for (const int h : causes.heads) {
     const int slot = slot_seen(lane, step, h, out.loss.token);
@@ -175,38 +191,64 @@ std::string measuring_words(const HeadCauses& causes) {
   return fmt::format("{} of {} heads{}{}", causes.n_measured, causes.n_heads, time, time.empty() ? "" : " left");
 }
 
+/// In few words: "L4 H1", "L4 H1 or L4 H3", "L4 H1 or 2 others".
+static std::string any_of(const Snapshot& snapshot, const std::vector<int>& heads) {
+  std::vector<std::string> names;
+  for (const int h : heads) names.push_back(short_name(snapshot, h));
+  return names.size() < 3 ? any_of_names(names) : fmt::format("{} or {} others", names[0], names.size() - 1);
+}
+
+/// Which of the heads that bring this step's answer back repair all steps, too.
+static std::string all_steps(const Snapshot& snapshot, const HeadCauses& causes, const std::vector<int>& heads) {
+  if (heads.empty() || causes.right(heads.front()) < 0) return {};
+  std::vector<int> all = heads;
+  std::erase_if(all, [&](int h) { return causes.right(h) < causes.n_steps; });
+  return fmt::format("all {} steps{}", causes.n_steps,
+                     all.size() == heads.size() ? ", too"
+                     : all.empty()              ? ": none"
+                                                : ": " + any_of(snapshot, all));
+}
+
+std::string gain_words(const HeadCauses& causes, int head) {
+  const std::string steps = causes.right(head) < 0 ? "" : fmt::format(", {} of {} steps right", causes.right(head), causes.n_steps);
+  return fmt::format("KL {} → {} nats{}", format_number(causes.kl_without), format_number(causes.kl[static_cast<std::size_t>(head)]),
+                     steps);
+}
+
 CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
-  constexpr std::size_t kNamed = 6;
   if (!causes.whole()) return {};
   std::vector<int> heads(causes.kl.size());
   std::iota(heads.begin(), heads.end(), 0);
   std::ranges::stable_sort(heads, std::greater<>{}, [&](int h) { return causes.saved(h); });
   const auto name = [&](int h) { return short_name(snapshot, h); };
   const int best = heads.front(), gains = causes.saved(best) > 0 ? best : -1;
-  const std::string most = fmt::format("{} gains most: KL {} → {} nats.", name(best), format_number(causes.kl_without),
-                                       format_number(causes.kl[static_cast<std::size_t>(best)]));
+  const std::string most = fmt::format("{} gains most: {}.", name(best), gain_words(causes, best));
   std::erase_if(heads, [&](int h) { return !causes.answer_returns(h); });
-  if (heads.empty())
-    return {
-        "no head alone",
-        "With no single head in full this step is right" + (gains < 0 ? std::string(".") : fmt::format(", {} gains most.", name(gains))),
-        fmt::format("With any one head in full and the others as they are, this step's token stays wrong. {}", most),
-        {},
-        gains};
-  std::string names;
-  for (std::size_t i = 0; i < std::min(heads.size(), kNamed); ++i) names += (i == 0 ? "" : ", ") + name(heads[i]);
-  if (heads.size() > kNamed) names += fmt::format(" and {} more", heads.size() - kNamed);
-  const std::string others =
-      fmt::format("{} of {} heads do not by themselves.", causes.n_heads - static_cast<int>(heads.size()), causes.n_heads);
-  if (heads.size() == 1)
-    return {fmt::format("{} alone", name(heads[0])), fmt::format("With {} alone in full this step is right.", name(heads[0])),
-            fmt::format("If only {} keeps its full cache, this step's token is the full cache's again. {} {}", names, most, others), heads,
-            gains};
-  const std::string whole = fmt::format("Each of these is enough, if only it keeps its full cache: {}. {} {}", names, most, others);
-  if (heads.size() == 2)
-    return {fmt::format("{} or {}", name(heads[0]), name(heads[1])), either_of(name(heads[0]), name(heads[1])), whole, heads, gains};
-  return {fmt::format("any of {} heads", heads.size()), fmt::format("With any of {} heads in full this step is right.", heads.size()),
-          whole, heads, gains};
+  CauseWords out;
+  out.most = gains;
+  if (heads.empty()) {
+    out.brief = "no head alone";
+    out.sentence = "With no single head in full this step is right" + (gains < 0 ? "." : fmt::format(", {} gains most.", name(gains)));
+    out.whole = "With any one head in full and the others as they are, this step's token stays wrong.";
+    if (gains >= 0) out.whole += " " + most;
+    return out;
+  }
+  std::string lines;
+  for (std::size_t i = 0; i < std::min(heads.size(), kNamedHeads); ++i)
+    lines += fmt::format("\n{}: {}", name(heads[i]), gain_words(causes, heads[i]));
+  if (heads.size() > kNamedHeads) lines += fmt::format("\nand {} more", heads.size() - kNamedHeads);
+  if (std::ranges::find(heads, gains) == heads.end() && gains >= 0) lines += "\n" + most;
+  const int others = causes.n_heads - static_cast<int>(heads.size());
+  out.all = all_steps(snapshot, causes, heads);
+  out.heads = heads;
+  const bool one = heads.size() == 1;
+  out.brief = one ? name(heads[0]) + " alone" : any_of(snapshot, heads);
+  std::vector<std::string> names;
+  for (const int h : heads) names.push_back(name(h));
+  out.sentence = step_right_with(one ? out.brief : any_of_names(names));
+  out.whole = fmt::format("{} this step's token the full cache's again, if only it keeps its full cache; {} of {} heads do not:{}",
+                          one ? "This head makes" : "Each of these makes", others, causes.n_heads, lines);
+  return out;
 }
 
 /// "; L4 H1 merged it": the head lost the token, too, but not as the one that is named did. Empty: it has it.
@@ -214,6 +256,12 @@ static std::string other_way(const Snapshot& snapshot, const LaneSnapshot& lane,
   const int slot = lane.fates == nullptr ? finding.loss.token : slot_seen(lane, finding.step, head, finding.loss.token);
   if (slot == finding.loss.token) return {};
   return fmt::format("; {} {} it", short_name(snapshot, head), slot < 0 ? "evicted" : "merged");
+}
+
+/// ", local error 94.7 %": a change is the largest by its attention and by how far the head's output moved.
+static std::string moved_words(const LaneSnapshot& lane, const Finding& finding, int head) {
+  const double moved = lane.steps[static_cast<std::size_t>(finding.step)]->heads[static_cast<std::size_t>(head)].local_rel_l2;
+  return std::isnan(moved) ? std::string() : fmt::format(", local error {}", format_percent(moved));
 }
 
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes) {
@@ -228,27 +276,37 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
   const auto n = static_cast<int>(causes.heads.size());
   const std::string name = short_name(snapshot, head);
   const bool brings_back = std::ranges::find(causes.heads, head) != causes.heads.end(), all = n > 1 && finding.n_alike == n;
-  const std::string who = !brings_back && (n > 0 || head != causes.most) ? (loss.slot < 0 ? "Largest loss: " : "Largest change: ") + name
-                          : all                                          ? n == 2 ? "Both" : "All of them"
-                          : n > 1                                        ? name
-                                                                         : "It";
+  const bool largest = !brings_back && (n > 0 || head != causes.most);
+  const std::string who = largest ? (loss.slot < 0 ? "Largest loss: " : "Largest change: ") + name
+                          : all   ? n == 2 ? "Both" : "All of them"
+                          : n > 1 ? name
+                                  : "It";
   const std::string lost =
       fmt::format("{} token {} {}{}, {} of {} attention{}.", loss.slot < 0 ? "evicted" : "merged", loss.token,
                   quoted(token_text(snapshot, loss.token)), loss.slot < 0 || all ? std::string() : fmt::format(" into slot {}", loss.slot),
                   format_percent(loss.attention), all ? name + "'s" : std::string("its"),
-                  n == 2 && brings_back && !all ? other_way(snapshot, lane, finding, causes.heads[causes.heads[0] == head ? 1 : 0]) : "");
+                  largest && loss.slot >= 0       ? moved_words(lane, finding, head)
+                  : n == 2 && brings_back && !all ? other_way(snapshot, lane, finding, causes.heads[causes.heads[0] == head ? 1 : 0])
+                                                  : "");
   return fmt::format("{}{} {} {}", what, measured ? ". " + causes.sentence : ".", who, lost);
 }
 
 std::string longest_finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding) {
   const int head = head_of(snapshot, finding.loss);
   const std::string name = short_name(snapshot, head);
-  Finding both = finding, one = finding;
-  both.n_alike = 2;
-  one.n_alike = 1;
-  const CauseWords either{"", either_of(name, name), "", {head, head}, head};
-  const std::string as_both = finding_sentence(snapshot, lane, both, either), as_one = finding_sentence(snapshot, lane, one, either);
-  return as_both.size() > as_one.size() ? as_both : as_one;
+  std::string longest;
+  for (const int n : {2, 3, 12})
+    for (const int n_alike : {1, n}) {
+      Finding of = finding;
+      of.n_alike = n_alike;
+      const auto count = static_cast<std::size_t>(n);
+      CauseWords causes;
+      causes.sentence = step_right_with(any_of_names(std::vector<std::string>(count, name)));
+      causes.heads.assign(count, head);
+      causes.most = head;
+      if (std::string words = finding_sentence(snapshot, lane, of, causes); words.size() > longest.size()) longest = std::move(words);
+    }
+  return longest;
 }
 
 }  // namespace kvscope::viz

@@ -111,7 +111,7 @@ std::string lost_text(const HeadPick& pick) {
 std::string head_facts(const HeadPick& pick) {
   if (pick.values == nullptr) return {};
   const HeadRecord& head = *pick.values;
-  return fmt::format("{}{} · {} · local error {} · after Wₒ {} · changed by this compression {}{}", head_name(head.layer, head.kv_head),
+  return fmt::format("{}{} · {} · local error {} · after Wₒ {} · changed by this step's removals {}{}", head_name(head.layer, head.kv_head),
                      choice_text(pick), lost_text(pick), format_percent(head.local_rel_l2), format_number(head.local_l1_wo),
                      format_percent(head.compress_rel_l2), pooled_text(head));
 }
@@ -123,7 +123,7 @@ std::string restored_text(std::span<const EarlierFate> past, int token, int step
   if (last == nullptr) return {};
   const Fate& before = last->fate;
   const bool merged = before.into >= 0 && before.left < before.lost;
-  return fmt::format("restored by hand at step {}, {} at step {}", last->until, merged ? "merged" : "evicted",
+  return fmt::format("restored by hand at step {}, had been {} at step {}", last->until, merged ? "merged" : "evicted",
                      merged ? before.left : before.lost);
 }
 

@@ -29,7 +29,8 @@ const char* category_word(const LaneSnapshot& lane, Category category);
 
 /// What became of a token in a head: "evicted at step 0", "merged into slot 58 at step 101", "sink, protected", ...
 std::string fate_text(const HeadColumns& columns, int token);
-/// "restored by hand at step 1, evicted at step 0": the last of the earlier fates of the token that ended by `step`; empty: there is none.
+/// "restored by hand at step 1, had been evicted at step 0": the last of the earlier fates of the token that ended by `step`; empty: there
+/// is none.
 std::string restored_text(std::span<const EarlierFate> past, int token, int step);
 
 /// Tooltip of one token of one head: what, values, ranks, context. At most 12 lines.

@@ -18,7 +18,6 @@ namespace kvscope {
 
 namespace {
 const char* const kAtStart = "welcome";  // settings
-const char* const kTourSeen = "tourSeen";
 }  // namespace
 
 FirstSteps::FirstSteps(WindowModel& model, WindowRows& rows, Pages& pages, const Panels& panels)
@@ -27,10 +26,7 @@ FirstSteps::FirstSteps(WindowModel& model, WindowRows& rows, Pages& pages, const
   QSettings* settings = model.settings.get();
   // Once; from then on the last session, unless it was asked for.
   m_welcome->setShownAtStart(settings && settings->value(kAtStart, false).toBool());
-  connect(m_welcome, &WelcomePage::inspectRequested, this, [this] {
-    m_pages.show(Page::inspect);
-    offerTour();
-  });
+  connect(m_welcome, &WelcomePage::inspectRequested, this, [this] { m_pages.show(Page::inspect); });  // as Esc
   connect(m_welcome, &WelcomePage::tourRequested, this, &FirstSteps::startTour);
   connect(m_welcome, &WelcomePage::shownAtStartChanged, this, [settings](bool on) {
     if (settings) settings->setValue(kAtStart, on);
@@ -65,21 +61,12 @@ void FirstSteps::startTour() {
          part("policy")}};
     m_tour = new Tour(stops, m_rows.central());
     connect(m_tour, &Tour::ended, this, [this] {
-      if (m_model.settings) m_model.settings->setValue(kTourSeen, true);
       for (const QPointer<QWidget>& panel : std::exchange(m_in_front, {}))
         if (panel) panel->raise();  // of tabs those that it has covered
       if (m_tour->isAncestorOf(QApplication::focusWidget())) Q_EMIT focusLeft();
     });
   }
   m_tour->start();
-}
-
-/// The first time that somebody meets the layout Inspect, and never over a lecture or a file that was asked for.
-void FirstSteps::offerTour() {
-  QSettings* settings = m_model.settings.get();
-  if (!settings || !m_model.options.atStartOnly() || settings->value(kTourSeen, false).toBool()) return;
-  settings->setValue(kTourSeen, true);
-  startTour();
 }
 
 bool FirstSteps::welcomes() const {

@@ -39,8 +39,6 @@ class FirstSteps : public QObject {
   void focusLeft();
 
  private:
-  void offerTour();
-
   WindowModel& m_model;
   WindowRows& m_rows;
   Pages& m_pages;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <utility>
 
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMenu>
+#include <QMouseEvent>
 #include <QPushButton>
 #include <QToolButton>
 
@@ -47,6 +49,11 @@ bool sameZoom(const viz::TokenWindow& a, const viz::TokenWindow& b) {
   return std::abs(a.count - b.count) <= 0.001 * a.count && std::abs(a.first - b.first) <= std::max(1.0, 0.02 * a.count);
 }
 
+/// "KeepKV, 17 slots".
+QString budgetedTitle(const LaneSnapshot& lane) {
+  return qs(lane.title) + (lane.slots_asked < 0 ? QString() : ", " + counted(lane.slots_asked, "slot", "slots"));
+}
+
 /// While there is no run yet.
 QString wordsWithoutRun(const Snapshot& snapshot) {
   if (snapshot.phase == RunPhase::computing) return "the text is being read";  // elsewhere, maybe, where the model is not known yet
@@ -63,8 +70,13 @@ QString wordsWithoutRun(const Snapshot& snapshot) {
 class Chip final : public QPushButton {
  public:
   using QPushButton::QPushButton;
+  std::function<void()> beside;  // a click there; empty: nothing
 
  protected:
+  void mousePressEvent(QMouseEvent* event) override {
+    if (event->button() != Qt::LeftButton || hitButton(event->pos()) || !beside) return QPushButton::mousePressEvent(event);
+    beside();
+  }
   bool hitButton(const QPoint& at) const override {
     const int cross = 2 * iconSize().width() + 4;  // with the air around it
     return rect().contains(at) && at.x() >= width() - cross;
@@ -88,7 +100,8 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   m_tokens = chip({}, "× selects no tokens", false);
   m_steps = chip({}, "× counts all steps again (Esc)", true);
   m_step = chip({}, "× goes to the latest step", true);
-  m_lane = chip({}, "× goes to the full cache", false);
+  m_lane = chip({}, "Click: another run; × goes to the full cache", false);
+  m_lane->beside = [this] { offerRuns(); };
   m_sentence = new CrumbSentence(this);
   m_sentence->setObjectName("facts");
   m_elsewhere = new QPushButton(this);
@@ -134,7 +147,7 @@ CrumbRow::CrumbRow(Workspace& workspace, QWidget* parent) : QFrame(parent), m_wo
   connect(m_lane, &QPushButton::clicked, this, edit([](viz::Selection& s) { s.lane = 0; }));
   connect(m_elsewhere, &QPushButton::clicked, this, &CrumbRow::differenceRequested);
   connect(m_which, &QPushButton::clicked, this, &CrumbRow::offerHeads);
-  connect(m_saved, &QPushButton::clicked, this, &CrumbRow::savedRequested);
+  connect(m_saved, &QPushButton::clicked, this, &CrumbRow::offerBudgets);
   connect(m_why, &QPushButton::clicked, this, &CrumbRow::askWhy);
   connect(m_clear, &QPushButton::clicked, this, &CrumbRow::clearSelection);
   listen();
@@ -170,7 +183,7 @@ void CrumbRow::listen() {
   connect(&m_workspace, &Workspace::themeChanged, this, [this] { applyTheme(); });
 }
 
-QPushButton* CrumbRow::chip(const QString& text, const QString& help, bool active) {
+Chip* CrumbRow::chip(const QString& text, const QString& help, bool active) {
   auto* b = new Chip(text, this);
   b->setObjectName(active ? "chipActive" : "chip");
   b->setToolTip(help);
@@ -215,10 +228,8 @@ void CrumbRow::refresh() {
   const int n_steps = lane ? static_cast<int>(lane->steps.size()) : 0;
   const QString step = QString("step %1 of %2").arg(m_workspace.step()).arg(n_steps - 1);
   show(m_step, lane && !m_workspace.atLatestStep(), step);
-  const QString run = "run " + QString::fromStdString(viz::lane_letter(s.lane));
-  QString of_run = run;
-  if (lane) of_run += " · " + qs(lane->title) + (lane->slots_asked < 0 ? QString() : ", " + counted(lane->slots_asked, "slot", "slots"));
-  show(m_lane, lane && s.lane > 0, of_run, run);
+  const QString run = "run " + qs(viz::lane_letter(s.lane));
+  show(m_lane, lane && s.lane > 0, lane ? run + " · " + budgetedTitle(*lane) : run, run);
   QString sentence, brief, foreseen;
   if (!lane) {
     m_why->hide();
@@ -296,9 +307,9 @@ void CrumbRow::refreshQuestions() {
   m_saved->setEnabled(to_set);
   const QString saved = !budgeted ? QString("no budget to lower") : asked ? point.words : QString("What saves it?");
   const viz::HeadCauses& measuring = m_workspace.causes();
-  const QString which = measuring.running      ? QString("%1 of %2 heads").arg(measuring.n_measured).arg(measuring.n_heads)
+  const QString which = measuring.running      ? QString("measuring %1/%2").arg(measuring.n_measured).arg(measuring.n_heads)
                         : causes.brief.empty() ? QString("Which head?")
-                                               : QString::fromStdString(causes.brief);
+                                               : qs(causes.brief);
   const std::string wait = viz::measuring_words(measuring);
   m_which->setToolTip(causes.whole.empty()
                           ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache") +
@@ -317,14 +328,15 @@ void CrumbRow::refreshQuestions() {
   if (const QString most = QString(saved).remove(" even").remove(" slots"); point.state == BreakPoint::State::never)
     saved_words << most << most.section(" of ", 0, 0);  // a number that is cut would be another one
   QStringList which_words{which};
+  if (!causes.all.empty() && !measuring.running) which_words.prepend(which + '\n' + qs(causes.all));
   if (causes.heads.size() == 1 && budgeted)
     which_words << QString("give %1 all").arg(which.section(" alone", 0, 0));
   else if (causes.heads.size() == 2)
     which_words << (budgeted ? "give one all" : "2 heads");
   m_sentence->questions = {
       {m_elsewhere, {step + ": show it", step}, {step + ": show it"}, {step}},
-      {m_saved, saved_words, {"What saves it?", "«9» from 99.9 %: set it"}, {"What saves it?"}},
-      {m_which, which_words, {"give L9 H9 all", "L9 H9 or L9 H9", "any of 99 heads"}, {"give L9 H9 all", "L9 H9 or L9 H9"}},
+      {m_saved, saved_words, {"What saves it?", "«9» from 99.9 %: set one"}, {"What saves it?"}},
+      {m_which, which_words, {"give L9 H9 all", "L9 H9 or 9 others", "all 12 steps: L9 H9"}, {"give L9 H9 all", "L9 H9 or L9 H9"}},
       {m_why, {whyWords()}, {"Why evicted?", "Why token 999?"}, {"Why evicted?", "Why token 999?"}}};
   if (const viz::Loss loss = lossNamed(); loss.step >= 0) {
     const AskedToken of = askedToken(loss);
@@ -335,6 +347,7 @@ void CrumbRow::refreshQuestions() {
   m_saved->setAccessibleDescription(point.how);
   const QString click = !budgeted ? QString("This run has no budget: there is none that would have saved the answer")
                         : point.state == BreakPoint::State::searching ? "Click: give up the search"
+                        : point.two()                                 ? "Click: choose which of the two to give the run"
                         : point.marked()                              ? "Click: give the run this budget"
                         : asked                                       ? QString()
                                                                       : "Searches the lowest budget at which each run still says the full "
@@ -345,7 +358,6 @@ void CrumbRow::refreshQuestions() {
 
 /// A head that is named as the answer can be given what it lacks; before there is one, and where nothing can be given, the grid shows all.
 void CrumbRow::offerHeads() {
-  constexpr std::size_t kMost = 6;
   const viz::CauseWords causes = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
   const LaneSnapshot* lane = m_workspace.lane();
   std::vector<int> heads = causes.heads;
@@ -354,14 +366,48 @@ void CrumbRow::offerHeads() {
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
   const int per_layer = std::max(1, m_workspace.snapshot().model.n_kv_heads);
-  for (std::size_t i = 0; i < std::min(heads.size(), kMost); ++i) {
+  for (std::size_t i = 0; i < std::min(heads.size(), viz::kNamedHeads); ++i) {
     const int layer = heads[i] / per_layer, kv_head = heads[i] % per_layer;
-    menu->addAction(QString("Give L%1 H%2 its full cache").arg(layer).arg(kv_head), this,
+    const QString gain = qs(viz::gain_words(m_workspace.causes(), heads[i]));  // one may only tip a tie
+    menu->addAction(QString("Give L%1 H%2 its full cache: %3").arg(layer).arg(kv_head).arg(gain), this,
                     [this, layer, kv_head] { Q_EMIT fullCacheRequested(layer, kv_head); });
   }
+  if (heads.size() > viz::kNamedHeads)
+    menu->addAction(QString("%1 more bring this answer back").arg(heads.size() - viz::kNamedHeads))->setEnabled(false);
   menu->addSeparator();
   menu->addAction("Show all heads in the grid", this, &CrumbRow::whichRequested);
   menu->popup(m_which->mapToGlobal(m_which->rect().bottomLeft()));
+}
+
+void CrumbRow::offerRuns() {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  const Snapshot& snapshot = m_workspace.snapshot();
+  for (int i = 0; i < static_cast<int>(snapshot.lanes.size()); ++i) {
+    const QString words = qs(viz::lane_letter(i)) + "  " + budgetedTitle(snapshot.lanes[static_cast<std::size_t>(i)]);
+    QAction* run = menu->addAction(words, this, [this, i] {
+      viz::Selection selection = m_workspace.selection();
+      selection.lane = i;
+      m_workspace.setSelection(selection);
+    });
+    run->setCheckable(true);
+    run->setChecked(i == m_workspace.selection().lane);
+  }
+  menu->popup(m_lane->mapToGlobal(m_lane->rect().bottomLeft()));
+}
+
+/// What saves the step and what saves all are two budgets: which of them is set is chosen.
+void CrumbRow::offerBudgets() {
+  const BreakPoint point = m_workspace.breakPoint(m_workspace.selection().lane);
+  if (!point.marked()) return Q_EMIT savedRequested();
+  if (!point.two()) return Q_EMIT budgetRequested(point.asked, point.share);
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  menu->addAction(QString("Set %1: %2 in step %3").arg(point.share, point.token).arg(point.step), this,
+                  [this, point] { Q_EMIT budgetRequested(point.asked, point.share); });
+  menu->addAction(QString("Set %1: %2 right").arg(point.all_share, point.all.section(" from ", 0, 0)), this,
+                  [this, point] { Q_EMIT budgetRequested(point.all_asked, point.all_share); });
+  menu->popup(m_saved->mapToGlobal(m_saved->rect().bottomLeft()));
 }
 
 void CrumbRow::remember() {

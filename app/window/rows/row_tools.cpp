@@ -311,13 +311,16 @@ QString ToolRow::facts() const {
   const std::string tokens = viz::format_count(snapshot.n_prompt);
   const std::string share = n_slots < snapshot.n_prompt
                                 ? viz::format_percent(static_cast<double>(n_slots) / snapshot.n_prompt) + " of " + tokens
-                                : "as many as the text, " + tokens;
+                                : "as many as the prompt, " + tokens;
   if (n_slots != lane->slots_asked) return qs(share);              // on its way: what it comes to is not known yet
   const bool other = std::abs(slots - lane->slots_asked) >= 0.05;  // a cache that was cut once has grown since
   const auto raised = std::ranges::find(lane->warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
   const std::string asked = raised != lane->warnings.end() ? viz::format_mean(raised->asked) + " asked, raised · " : std::string();
+  // All of the prompt is not all: who sees tokens go at 100 % is told why.
+  const bool evicts = !other && n_slots >= snapshot.n_prompt && static_cast<int>(snapshot.tokens.size()) > lane->slots_asked;
+  const std::string full = evicts ? "later tokens evict · " : std::string();
   const std::string now = other ? (earlier ? "" : "now ") + viz::format_mean(slots) + " slots, " : std::string();
-  return qs(share + " · " + asked + when + now + memory);
+  return qs(share + " · " + full + asked + when + now + memory);
 }
 
 /// What cannot work is off, and says why where one points; `why` empty: it works.

@@ -26,6 +26,7 @@ class QToolButton;
 namespace kvscope {
 
 class BudgetBox;
+class Chip;
 class CrumbSentence;
 class SessionController;
 class StepAnswer;
@@ -136,6 +137,8 @@ class CrumbRow : public QFrame {
   void whyRequested();
   /// What would have saved the answer, or what came of that question.
   void savedRequested();
+  /// A budget that was found is to be set: slots per head to ask for, and which share of the prompt that is.
+  void budgetRequested(int slots, const QString& share);
   /// Which head breaks the answer?
   void whichRequested();
   /// This head is to keep its full cache.
@@ -154,6 +157,8 @@ class CrumbRow : public QFrame {
   void listen();
   void refresh();
   void offerHeads();
+  void offerBudgets();
+  void offerRuns();
   QString welcomeWords(const Snapshot& snapshot, const LaneSnapshot& lane);
   void refreshQuestions();
   struct AskedToken {
@@ -169,12 +174,13 @@ class CrumbRow : public QFrame {
   void remember();
   void go(qsizetype to);
   void travel(qsizetype by);
-  QPushButton* chip(const QString& text, const QString& help, bool active);
+  Chip* chip(const QString& text, const QString& help, bool active);
   void applyTheme();
 
   Workspace& m_workspace;
   QToolButton *m_back, *m_forward;
-  QPushButton *m_head, *m_tokens, *m_steps, *m_step, *m_lane, *m_elsewhere, *m_saved, *m_which, *m_why, *m_clear;
+  Chip *m_head, *m_tokens, *m_steps, *m_step, *m_lane;
+  QPushButton *m_elsewhere, *m_saved, *m_which, *m_why, *m_clear;
   CrumbSentence* m_sentence;
   viz::FindingOnce m_finding;
   AskedToken m_shown_why;  // that stood selected when the sentence came to be, or that this has selected: nobody chose it for the question

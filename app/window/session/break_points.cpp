@@ -87,6 +87,12 @@ int BreakPoints::countedSteps() const { return m_n_steps - firstStep(); }
 
 int BreakPoints::askedStep() const { return std::max(m_workspace.step(), firstStep()); }
 
+int BreakPoints::Known::askFor(int slots) const {
+  const auto has = [slots](const auto& one) { return one.second.slots == slots; };
+  const auto found = std::find_if(tried.rbegin(), tried.rend(), has);
+  return found == tried.rend() ? slots : found->first;
+}
+
 BudgetBisection BreakPoints::Known::of(int step) const {
   BudgetBisection out(static_cast<int>(std::ceil(kLeast * n_prompt)), n_prompt, static_cast<int>(kPrecision * n_prompt));
   const auto answers = [step](const std::set<int>& differs) { return step < 0 ? differs.empty() : !differs.contains(step); };
@@ -148,12 +154,16 @@ void BreakPoints::giveUp() {
 }
 
 void BreakPoints::proceed() {
-  const int lane = m_workspace.selection().lane;
-  const BreakPoint point = m_workspace.breakPoint(lane);
-  const auto& lanes = m_controller.request().lanes;
+  const BreakPoint point = m_workspace.breakPoint(m_workspace.selection().lane);
   if (point.state == BreakPoint::State::searching) return giveUp();
-  if (!point.marked() || lane >= static_cast<int>(lanes.size())) return ask();
-  const std::string wanted = withSlots(lanes[static_cast<std::size_t>(lane)], point.asked, m_workspace.snapshot().n_prompt);
+  point.marked() ? give(point.asked) : ask();
+}
+
+void BreakPoints::give(int slots) {
+  const int lane = m_workspace.selection().lane;
+  const auto& lanes = m_controller.request().lanes;
+  if (lane >= static_cast<int>(lanes.size())) return;
+  const std::string wanted = withSlots(lanes[static_cast<std::size_t>(lane)], slots, m_workspace.snapshot().n_prompt);
   m_controller.setLaneSpec(lane, QString::fromStdString(wanted));
 }
 
@@ -274,12 +284,9 @@ BreakPoint BreakPoints::pointOf(std::size_t lane) const {
   const QString token = qs(viz::quoted(viz::text_of_id(s, reference[static_cast<std::size_t>(step)]->top1)));
   const QString budget = budgetWords(bisection.slots(), known.n_prompt);
   BreakPoint out{State::found, bisection.slots(), 0, {}, {}, {}, token, step};
-  out.asked = out.slots;
-  for (const auto& [n_slots, tried] : known.tried) {
-    if (tried.slots != out.slots) continue;
-    out.held = tried.held;
-    out.asked = n_slots;
-  }
+  out.asked = known.askFor(out.slots);
+  for (const auto& [n_slots, tried] : known.tried)
+    if (tried.slots == out.slots) out.held = tried.held;
   if (bisection.state() == BudgetBisection::State::never) {
     out.state = State::never;
     // No share of the prompt: as many slots as that has tokens are fewer than the full cache has behind it.
@@ -302,11 +309,15 @@ BreakPoint BreakPoints::pointOf(std::size_t lane) const {
                             "; below it the answer differs at the budgets tried (" + belowBorder(bisection, false) +
                             " slots). Others were not tried: more slots need not be better.";
     if (const QString lucky = belowBorder(bisection, true); !lucky.isEmpty())
-      out.how += QString("\nWith fewer slots it answers, too, at %1, and not at those between.").arg(lucky);
+      out.how += QString("\nSome budgets with fewer slots answer, too (%1), but not all between them and this one.").arg(lucky);
   }
   if (out.marked()) {
     out.share = shareWords(bisection.slots(), known.n_prompt);
     out.all = allFrom(known);
+    if (const BudgetBisection all = known.of(-1); !out.all.isEmpty() && all.state() != BudgetBisection::State::never) {
+      if (all.slots() != bisection.slots()) out.all_share = shareWords(all.slots(), known.n_prompt);
+      out.all_asked = known.askFor(all.slots());
+    }
   }
   const QString other = contradiction(lane, bisection, step);
   if (!other.isEmpty()) out.how += '\n' + other;

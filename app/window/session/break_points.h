@@ -37,6 +37,8 @@ class BreakPoints : public QObject {
   void giveUp();
   /// With the selected run: asks, gives a search up, or gives the run the budget that was found.
   void proceed();
+  /// The selected run gets this budget, slots per head.
+  void give(int slots);
 
  private:
   /// A run with a budget that was tried.
@@ -56,6 +58,8 @@ class BreakPoints : public QObject {
     /// What these say of a step, or of all (-1). It is still searching where they say too little.
     BudgetBisection of(int step) const;
     std::optional<int> wanted(int step) const;
+    /// What was asked for where a run had so many: fewer, where its policy raised them.
+    int askFor(int slots) const;
   };
   struct Asked {
     QByteArray key;

@@ -13,6 +13,7 @@
 #include "app/window/session/workspace.h"
 #include "policy/catalog.h"
 #include "policy/text/lane_edits.h"
+#include "snapshot/figures.h"
 
 namespace kvscope {
 
@@ -146,11 +147,17 @@ void CausalHeads::publish() {
     double ms = 0;  // of those that are measured
     for (const QueuedRun& run : m_queue.runs())
       if (run.batch == m_batch && run.state == QueuedRun::State::done) ms += run.ms;
+    const auto first = static_cast<std::size_t>(first_counted_step(m_workspace.snapshot(), *lane));
+    out.n_steps = static_cast<int>(lane->steps.size() - first);
     for (const std::vector<Answer>& answers : m_answers) {
       const Answer answer = step < answers.size() ? answers[step] : Answer{};
       out.n_measured += answers.empty() ? 0 : 1;
       out.kl.push_back(answer.kl);
       out.returns.push_back(!record->top1_same && answer.same ? 1 : 0);
+      const bool same_steps = answers.size() == lane->steps.size();
+      out.n_right.push_back(same_steps ? static_cast<int>(std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first), answers.end(),
+                                                                        [](const Answer& of) { return of.same; }))
+                                       : -1);
     }
     const double each = out.n_measured > 0 ? ms / out.n_measured : expectedMs(*lane) / out.n_heads;
     if (out.running) out.ms_left = each * (out.n_heads - out.n_measured);

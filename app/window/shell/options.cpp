@@ -52,6 +52,7 @@ const char* const kHelp =
     "\nKeys in the window (F1 lists all of them and changes them; Esc leaves the text):\n"
     "  Alt+1 ... Alt+5     inspect, one head, compare, budget sweep, lecture\n"
     "  Space, Left, Right  play, a step back or forward; with Shift ten; Home and End the first and the latest\n"
+    "                      (after a click into the atlas: its cursor, token by token)\n"
     "  P, E, M, R          pin, evict, merge, restore the selected tokens, in a copy of the run\n"
     "  F5, F6, Ctrl+.      generate, one token more, stop\n"
     "  Ctrl+R, Ctrl+F      add runs; find tokens, heads and events\n"

@@ -107,7 +107,7 @@ void paintHorizontalLine(QPainter& painter, const viz::Theme& theme, int x1, int
 
 QString fitting(const QFontMetrics& metrics, int width, std::initializer_list<QString> words) {
   for (const QString& word : words)
-    if (metrics.horizontalAdvance(word) <= width) return word;
+    if (metrics.elidedText(word, Qt::ElideRight, width) == word) return word;  // an advance in whole pixels may be too small
   return *(words.end() - 1);
 }
 

@@ -76,6 +76,9 @@ TEST_F(PolicyPanelTest, EveryPartOfANarrowBudgetBarHasItsName) {
   const auto* bars = panel.findChild<BudgetBars*>();
   ASSERT_NE(bars, nullptr);
   for (const char* part : {"sinks 4", "heavy ", "recent 8"}) EXPECT_TRUE(bars->toolTip().contains(part)) << bars->toolTip().toStdString();
+  const QString votes = bars->helpAt({10, bars->height() - 4});
+  EXPECT_TRUE(votes.startsWith("Votes, ") && votes.contains("is lost")) << votes.toStdString();
+  EXPECT_EQ(bars->helpAt({10, 4}), bars->toolTip());
 }
 
 /// Half of a sentence reads like the whole of it.

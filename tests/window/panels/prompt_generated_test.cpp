@@ -89,6 +89,15 @@ TEST_F(PromptGeneratedTest, SaysWhichTokenTheRunsGoOnFrom) {
     publish(std::move(s));
     EXPECT_TRUE(panel.strip().heading().endsWith(words)) << panel.strip().heading().toStdString();
     EXPECT_TRUE(panel.strip().helpOf(panel.strip().cells()[2]).endsWith(words));
+    // The names of the rows say it, too: what stands there place by place is a text that the run wrote only where it goes on from its own.
+    selectStep(0);
+    const QRect cell = panel.strip().rectOf(0);
+    const auto row = [&](double down) { return panel.strip().helpOfRow(QPoint(2, cell.top() + static_cast<int>(down * cell.height()))); };
+    EXPECT_TRUE(row(0.1).contains("text")) << row(0.1).toStdString();
+    EXPECT_EQ(row(0.35).contains("no text that it wrote"), std::string(follow) != "self") << row(0.35).toStdString();
+    EXPECT_TRUE(row(0.8).contains("probability")) << row(0.8).toStdString();
+    EXPECT_EQ(panel.strip().helpOfRow({2, 2}), panel.strip().heading());
+    EXPECT_TRUE(panel.strip().helpOfRow(cell.center()).isEmpty()) << "a cell has its own";
   }
 }
 

@@ -13,6 +13,7 @@
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 #include "viz/reduce/finding.h"
+#include "window/support/mouse_menu.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
@@ -118,7 +119,7 @@ TEST_F(BreaksOfLongTextTest, AnswersForTheTokenThatTheSentenceNames) {
   select(1);
   window->resize(1280, 800);
   ASSERT_TRUE(settle());
-  QPushButton* offer = button(found.token + " from " + found.share + ": set it");
+  QPushButton* offer = button(found.token + " from " + found.share + ": set one");
   ASSERT_NE(offer, nullptr);
   EXPECT_TRUE(offer->text().contains("all 12 steps from " + all.captured(1))) << offer->text().toStdString();
   EXPECT_GE(offer->height(), 2 * offer->fontMetrics().height()) << "two lines have room";
@@ -126,7 +127,14 @@ TEST_F(BreaksOfLongTextTest, AnswersForTheTokenThatTheSentenceNames) {
   EXPECT_TRUE(sweepWords().contains("all 12 steps from " + all.captured(1))) << sweepWords().toStdString();
   window->resize(960, 600);
   ASSERT_TRUE(settle());
-  EXPECT_NE(button("set " + found.share), nullptr) << "fewer words, and the verb";
+  offer = button("set a budget");
+  ASSERT_NE(offer, nullptr) << "fewer words, and the verb";
+  // The second line can be had, too.
+  chooseByMouse({QString("Set %1 %: all 12 steps right").arg(all.captured(1).section(' ', 0, 0))},
+                [&] { QTest::mouseClick(offer, Qt::LeftButton); });
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[1].slots_asked, all.captured(2).toInt());
+  EXPECT_LT(viz::next_changed_step(snapshot(), snapshot().lanes[1], -1), 0) << "all steps are right";
 }
 
 /// As after an edit by hand: what it came to stands where the question stood, and the way to the next step is offered.
@@ -142,7 +150,8 @@ TEST_F(BreaksOfLongTextTest, WhatIsSetStaysAtTheStepThatWasAskedAbout) {
   ASSERT_TRUE(searched());
   const BreakPoint found = point(1);
   ASSERT_TRUE(found.marked());
-  QTest::mouseClick(answer(found), Qt::LeftButton);
+  ASSERT_TRUE(found.two());
+  chooseByMouse({QString("Set %1: ").arg(found.share)}, [&] { QTest::mouseClick(answer(found), Qt::LeftButton); });
   ASSERT_TRUE(settle());
   ASSERT_TRUE(answers(1));
   ASSERT_GE(viz::next_changed_step(snapshot(), snapshot().lanes[1], -1), 0) << "another one is still wrong";
@@ -348,7 +357,8 @@ TEST_F(BreaksTest, GivesTheRunWhatWouldHaveSavedIt) {
   ask();
   ASSERT_TRUE(searched());
   const int n_slots = point(1).slots;
-  QTest::mouseClick(answer(point(1)), Qt::LeftButton);
+  const auto click = [this] { QTest::mouseClick(answer(point(1)), Qt::LeftButton); };
+  point(1).two() ? chooseByMouse({"Set " + point(1).share + ": "}, click) : click();
   ASSERT_TRUE(settle());
   EXPECT_TRUE(lane(1).starts_with("keepkv:ratio=")) << lane(1) << ": in the unit that it had";
   EXPECT_EQ(snapshot().lanes[1].slots_asked, n_slots);

@@ -12,6 +12,7 @@
 #include "app/window/shell/panel.h"
 #include "app/window/shell/work_panels.h"
 #include "policy/catalog.h"
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/finding.h"
 #include "viz/views/head_grid/head_metric.h"
@@ -66,6 +67,9 @@ TEST_F(CausesTest, MeasuresEveryHeadByARunInWhichOnlyItKeepsAll) {
   const StepRecord& with = *snapshot().lanes[2].steps[static_cast<std::size_t>(step)];
   EXPECT_NEAR(causes().kl[static_cast<std::size_t>(best)], with.kl, 1e-9);
   EXPECT_TRUE(with.top1_same);
+  const RunFigures figures = run_figures(snapshot(), snapshot().lanes[2]);
+  EXPECT_EQ(causes().n_steps, figures.compared);
+  EXPECT_EQ(causes().right(best), figures.top1_same);
 }
 
 TEST_F(CausesTest, ShowsItInTheGridAndSaysItInWords) {
@@ -88,6 +92,7 @@ TEST_F(CausesTest, ShowsItInTheGridAndSaysItInWords) {
   ASSERT_FALSE(words.brief.empty());
   QPushButton* answer = buttonOf(window->rows().crumbs(), QString::fromStdString(words.brief));
   ASSERT_NE(answer, nullptr) << words.brief;
+  EXPECT_EQ(answer->text().section('\n', 1).toStdString(), words.all) << "one step is not the whole answer";
   EXPECT_TRUE(answer->toolTip().toStdString().starts_with(words.whole)) << answer->toolTip().toStdString();
   const std::string sentence = window->rows().crumbs().findChild<ElidedLabel*>("facts")->text().toStdString();
   EXPECT_LT(sentence.find(words.sentence), sentence.find("evicted token"))
@@ -126,7 +131,8 @@ TEST_P(CausesAtSize, AnAnswerStandsWhereItsQuestionStood) {
     const auto places = [this] {
       std::vector<QRect> out;
       for (const QPushButton* b : window->rows().crumbs().findChildren<QPushButton*>("chip"))
-        if (b->isVisible() && b->x() > window->rows().crumbs().findChild<ElidedLabel*>("facts")->x()) out.push_back(b->geometry());
+        if (b->isVisible() && b->x() > window->rows().crumbs().findChild<ElidedLabel*>("facts")->x())
+          out.emplace_back(b->x(), b->geometry().center().y(), b->width(), 0);  // one of two lines is higher
       return out;
     };
     const std::vector<QRect> before = places();
@@ -147,10 +153,20 @@ INSTANTIATE_TEST_SUITE_P(Sizes, CausesAtSize, ::testing::Values(QSize(1600, 1000
 
 TEST_F(CausesTest, AChipGoesByItsCrossOnly) {
   CrumbRow& crumbs = window->rows().crumbs();
+  viz::Selection selection = window->workspace().selection();
+  selection.layer = 4, selection.kv_head = 1;
+  window->workspace().setSelection(selection);
+  QPushButton* head = buttonOf(crumbs, "L4 · H1");
+  ASSERT_NE(head, nullptr);
+  QTest::mouseClick(head, Qt::LeftButton, {}, QPoint(12, head->height() / 2));
+  EXPECT_EQ(window->workspace().selection().layer, 4);
+  // That of the run offers the others.
   QPushButton* run = buttonOf(crumbs, "run B");
   ASSERT_NE(run, nullptr);
-  QTest::mouseClick(run, Qt::LeftButton, {}, QPoint(12, run->height() / 2));
-  EXPECT_EQ(window->workspace().selection().lane, 1);
+  chooseByMouse({"A  "}, [&] { QTest::mouseClick(run, Qt::LeftButton, {}, QPoint(12, run->height() / 2)); });
+  EXPECT_EQ(window->workspace().selection().lane, 0);
+  selection.lane = 1;
+  window->workspace().setSelection(selection);
   QTest::mouseClick(run, Qt::LeftButton, {}, QPoint(run->width() - 14, run->height() / 2));
   EXPECT_EQ(window->workspace().selection().lane, 0);
 }

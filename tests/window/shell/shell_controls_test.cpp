@@ -265,5 +265,19 @@ TEST_F(BudgetFieldTest, TheFiguresBesideItAreOfItsNumberAndOfTheStepLookedAt) {
   ASSERT_TRUE(settle());
 }
 
+TEST_F(BudgetFieldTest, AsManySlotsAsThePromptAreNotAsManyAsTheText) {
+  const auto says = [this](const char* words) {
+    const auto labels = window->rows().tools().findChildren<QLabel*>("secondary");
+    return std::ranges::any_of(labels,
+                               [words](const QLabel* label) { return label->toolTip().contains(words) || label->text().contains(words); });
+  };
+  window->controller().setLaneSpec(4, QString("keepkv:slots=%1").arg(snapshot().n_prompt));
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(says("later tokens evict"));
+  window->controller().setLaneSpec(4, QString("keepkv:slots=%1").arg(snapshot().n_prompt - 1));
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(says("later tokens evict")) << "of a smaller one nobody expects otherwise";
+}
+
 }  // namespace
 }  // namespace kvscope

@@ -18,6 +18,7 @@
 #include "app/window/session/undo/runs_undo.h"
 #include "app/window/session/window_model.h"
 #include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
@@ -201,6 +202,27 @@ TEST_F(UndoTest, WordsTypedInOneGoAreOneStepAndTheCaretGoesWhereTheyWere) {
   QTest::keyClicks(&editor(), "a");
   QTest::keyClick(&editor(), Qt::Key_Backspace);
   EXPECT_FALSE(window->model().undo.now().canUndo()) << "nothing was changed";
+}
+
+TEST_F(UndoTest, WhatIsTypedOverASelectionIsOneStep) {
+  const std::string prompt = text();
+  for (const QString typed : {"Two words", "The other"}) {  // the second begins as what it replaces
+    editor().setFocus();
+    editor().selectAll();
+    QTest::keyClicks(&editor(), typed);
+    EXPECT_EQ(editor().exactText(), typed);
+    undo();
+    EXPECT_EQ(text(), prompt);
+  }
+  EXPECT_FALSE(window->model().undo.now().canUndo());
+}
+
+TEST_F(UndoTest, TheMenuSaysWhatWouldBeTakenBack) {
+  const auto offered = [this] { return window->model().undo.group().undoText(); };
+  typeBudget("30");
+  EXPECT_EQ(offered(), "budget of run " + QString::fromStdString(viz::lane_letter(window->workspace().selection().lane)));
+  window->controller().setLaneSpec(2, "tova:slots=30");
+  EXPECT_EQ(offered(), "policy of run C");
 }
 
 TEST_F(UndoTest, ALoadedTextIsAStepOfItsOwn) {

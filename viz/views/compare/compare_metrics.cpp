@@ -41,6 +41,9 @@ void add_answer_lines(const Snapshot& snapshot, const LaneMetrics& m, std::vecto
     out.push_back(fmt::format("step {}: {}, {}", token.step, quoted(text_of_id(snapshot, token.id)),
                               token.same ? "as the full cache" : "the full cache says otherwise"));
   if (listed < answer.size()) out.push_back(more_text(answer.subspan(listed)));
+  if (!answer.empty() && snapshot.follow != "self")
+    out.push_back(fmt::format("each after {} before it: no text that the run wrote",
+                              snapshot.follow == "file" ? "the given tokens" : "the full cache's tokens"));
 }
 
 /// Its heads hold more behind the last step that counts than in the one shown: a mean over the steps is that of a run that grows.
@@ -267,7 +270,9 @@ void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricC
     }
     // Said here, too: the title of the panel may have no room for it.
     const bool unequal = c.kind == Kind::slots && !p.frame().plain && unequal_budgets(*p.frame().snapshot);
-    const std::string unit = unequal ? "they differ" : c.unit;
+    const std::string& follow = p.frame().snapshot->follow;  // the row is no text that the run wrote, unless it goes on from its own
+    const bool fed = c.kind == Kind::answer && !p.frame().plain && follow != "self";
+    const std::string unit = unequal ? "they differ" : fed ? follow == "file" ? "after given tokens" : "after A's tokens" : c.unit;
     p.text({at, strip.y0 + p.px(24)}, unit, Face::caption, unequal ? t.accent : t.secondary, left ? Align::left : Align::right);
     p.mark("column", c.title, {x, strip.y0, end, strip.y1}, unit);
     x = end;

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "viz/draw/format.h"
+#include "viz/reduce/finding.h"
 #include "viz/reduce/range.h"
 #include "viz/reduce/text.h"
 #include "viz/views/head_grid/head_grid.h"
@@ -55,9 +56,10 @@ std::vector<std::string> HeadGrid::tooltip(const Frame& frame, int layer, int he
   const std::vector<double>& values = values_of(frame);
   const double v = values[index];
   lines.push_back(fmt::format("{} {} ({})", metric_name(metric_), format_metric(metric_, v), unit_text(frame)));
-  if (metric_ == HeadMetric::cause && !std::isnan(v))
-    lines.push_back(fmt::format("KL {} → {} nats{}", format_number(frame.causes->kl_without), format_number(frame.causes->kl[index]),
-                                frame.causes->answer_returns(static_cast<int>(index)) ? ": the answer returns" : ""));
+  if (metric_ == HeadMetric::cause && !std::isnan(v)) {
+    const bool returns = frame.causes->answer_returns(static_cast<int>(index));
+    lines.push_back(gain_words(*frame.causes, static_cast<int>(index)) + (returns ? ": the answer returns" : ""));
+  }
   if (!frame.snapshot->history && needs_history(metric_))
     lines.back() = std::string(metric_name(metric_)) + " not captured: M captures it now";
   if (frame.selection.steps && metric_ != HeadMetric::votes_lost && !habit_in(metric_) && !is_of_one_step(metric_)) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -227,6 +228,22 @@ void TokenRows::fates(const Rect& row, std::span<const Category> categories) con
   p.unclip();
 }
 
+/// Where a number of votes has its middle: beside dots of a neighbour that reach as far down, not on them. NaN: there is no room.
+float TokenRows::votes_number_at(std::span<const int> list, int token, float x, float half) const {
+  const auto dots = [&](float from, float to) {
+    const int first = std::max(0, static_cast<int>(axis.token_at(from))),
+              end = std::min(static_cast<int>(axis.token_at(to)) + 1, static_cast<int>(list.size()));
+    for (int t = first; t < end; ++t)
+      if (const int n = list[static_cast<std::size_t>(t)]; t != token && n >= 3 && n <= 5) return true;
+    return false;
+  };
+  if (axis.px < 1) return x;  // columns stand for dots
+  const float side = half - 2;
+  if (!dots(x - half - 2, x + half + 2)) return x;
+  if (!dots(x - half - side - 2, x + half - side + 2)) return x - side;
+  return dots(x - half + side - 2, x + half + side + 2) ? std::numeric_limits<float>::quiet_NaN() : x + side;
+}
+
 void TokenRows::votes(const Rect& row, std::span<const int> list, bool single) const {
   const Theme& t = p.theme();
   const int last = std::min(axis.last_visible(), static_cast<int>(list.size()) - 1);
@@ -261,9 +278,10 @@ void TokenRows::votes(const Rect& row, std::span<const int> list, bool single) c
       p.fill({std::round(x - w / 2), row.y0, std::round(x - w / 2) + w, row.y0 + h}, t.text);
       const std::string number = format_count(n);
       const float half = p.width_of(Face::caption, number) / 2;
-      if (x - half > number_end + 3 && row.height() >= h + p.px(9.5f)) {
-        p.text({x, row.y0 + h + p.px(7)}, number, Face::strong, t.text, Align::centre);
-        number_end = x + half;
+      const float at = votes_number_at(list, shown, x, half);
+      if (at - half > number_end + 3 && row.height() >= h + p.px(9.5f)) {
+        p.text({at, row.y0 + h + p.px(7)}, number, Face::strong, t.text, Align::centre);
+        number_end = at + half;
       }
     }
     if (fine_marks() && (n > 1 || axis.px >= 5))

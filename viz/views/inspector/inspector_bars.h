@@ -54,6 +54,7 @@ struct TokenRows {
   void found(float y, std::span<const TokenRange> places) const;
 
   Rect column(int token, const Rect& row) const;
+  float votes_number_at(std::span<const int> list, int token, float x, float half) const;
   bool fine_marks() const { return p.frame().fine_marks || axis.last_visible() - axis.first_visible() < kManyTokens; }
   float bar_width() const;
   /// The last token, up to `last`, in the pixel column of `token`; of columns of a pixel or more: the token itself.

@@ -24,14 +24,18 @@ namespace {
 constexpr int kCellWidth = 31;       // with the gap
 constexpr int kBox = 20, kBar = 24;  // heights of a token's box and of a bar of p = 1
 
-/// What the first two rows hold; "fed" is the one that every run goes on from.
+/// What the rows hold; "fed" is the one that every run goes on from. A run that is fed another's text would say its own, place by place:
+/// the row is no text that it wrote.
 struct RowNames {
-  QString reference, says;
+  QString reference, says, p;
 };
 
 RowNames rowNames(const Snapshot& snapshot, const QString& run) {
   const bool self = snapshot.follow == "self";
-  return {self ? "reference" : snapshot.follow == "file" ? "text, fed" : "reference, fed", run + (self ? " says, fed" : " says")};
+  return {self                        ? "reference"
+          : snapshot.follow == "file" ? "text, fed"
+                                      : "reference, fed",
+          run + (self ? " says, fed" : " would say"), "p, " + run};
 }
 
 /// The same in words: does a run go on from its own token, or from the reference's?
@@ -139,8 +143,8 @@ GeneratedStrip::Rows GeneratedStrip::rows() const {
   const auto u = [this](double v) { return px(*this, v); };
   QFontMetrics metrics(typeFont(*this, Type::body));
   const RowNames names = rowNames(m_workspace.snapshot(), m_lane_title);
-  const int label = std::max(
-      {metrics.horizontalAdvance(names.reference), metrics.horizontalAdvance(names.says), metrics.horizontalAdvance("p, " + m_lane_title)});
+  const int label =
+      std::max({metrics.horizontalAdvance(names.reference), metrics.horizontalAdvance(names.says), metrics.horizontalAdvance(names.p)});
   Rows r{};
   r.left = std::min(label + u(6), std::max(u(72), width() * 2 / 5));
   r.reference = u(34);
@@ -219,7 +223,7 @@ void GeneratedStrip::paintLabels(QPainter& painter, const Rows& r) const {
   const RowNames names = rowNames(m_workspace.snapshot(), m_lane_title);
   label(r.reference, px(*this, kBox), {names.reference, names.reference.section(',', 0, 0)});
   label(r.says, px(*this, kBox), {names.says, m_lane_title + " says", m_lane_title});
-  label(r.bar, px(*this, kBar) + px(*this, 4), {"p, " + m_lane_title, "p"});
+  label(r.bar, px(*this, kBar) + px(*this, 4), {names.p, "p"});
 }
 
 void GeneratedStrip::paintCell(QPainter& painter, const Rows& r, int i, int current) const {
@@ -344,13 +348,32 @@ bool GeneratedStrip::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   auto* help = static_cast<QHelpEvent*>(event);
   const int i = cellAt(help->pos());
-  if (i < 0) {
+  const QString words = i >= 0 ? helpOf(m_cells[static_cast<std::size_t>(i)]) : helpOfRow(help->pos());
+  if (words.isEmpty())
     QToolTip::hideText();
-    return true;
-  }
-  const Cell& cell = m_cells[static_cast<std::size_t>(i)];
-  QToolTip::showText(help->globalPos(), helpOf(cell).toHtmlEscaped().replace("\n", "<br>"), this);
+  else
+    QToolTip::showText(help->globalPos(), words.toHtmlEscaped().replace("\n", "<br>"), this);
   return true;
+}
+
+QString GeneratedStrip::helpOfRow(const QPoint& at) const {
+  const Rows r = rows();
+  if (m_cells.empty() || at.x() >= r.left) return {};
+  if (at.y() < r.reference) return heading();
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const bool self = snapshot.follow == "self", given = snapshot.follow == "file";
+  if (at.y() < r.says)
+    return given  ? QString("the given text: what every run is fed, token by token")
+           : self ? QString("the full cache's own text")
+                  : QString("the full cache's text: what every run is fed, token by token");
+  if (at.y() < r.bar) {
+    if (self) return m_lane_title + "'s own text: it is fed what it says";
+    return QString(
+               "%1's top choice at each place, asked after %2 tokens before it:\nno text that it wrote. Run > Runs follow > "
+               "their own text has that.")
+        .arg(m_lane_title, given ? "the given" : "the full cache's");
+  }
+  return QString("%1's probability of the token %2 there").arg(m_lane_title, given ? "fed" : "that the full cache says");
 }
 
 QString GeneratedStrip::helpOf(const Cell& cell) const {

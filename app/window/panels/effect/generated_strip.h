@@ -31,6 +31,8 @@ class GeneratedStrip : public QWidget {
   QString headingWithin(const QFontMetrics& metrics, int room) const;
   /// Of a cell at the mouse: the tokens, and which of them the run goes on from.
   QString helpOf(const Cell& cell) const;
+  /// Of the name of a row, and of the heading: what they hold.
+  QString helpOfRow(const QPoint& at) const;
   QRect rectOf(int cell) const;  // empty: scrolled away
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;

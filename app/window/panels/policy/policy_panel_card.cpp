@@ -5,7 +5,9 @@
 
 #include <QEvent>
 #include <QGridLayout>
+#include <QHelpEvent>
 #include <QLabel>
+#include <QToolTip>
 #include <QVBoxLayout>
 
 #include "app/window/panels/policy/policy_panel_allocation.h"
@@ -17,6 +19,8 @@
 namespace kvscope {
 
 namespace {
+
+constexpr int kVotes = 44;  // px at 100 %: where the second bar's words begin
 
 /// A thin line between parts of the card, in the theme's colour.
 class Divider : public QWidget {
@@ -74,6 +78,22 @@ void BudgetBars::refresh() {
   setToolTip(words.isEmpty() ? QString() : "slots of a head: " + words.join(", "));
   setAccessibleDescription(toolTip());
   update();
+}
+
+QString BudgetBars::helpAt(const QPoint& at) const {
+  const VotesFacts votes = votesFacts(m_workspace);
+  if (!votes.known || at.y() < px(*this, kVotes)) return toolTip();
+  return QString(
+             "%1: %2\nEvery token that was seen has one vote. A slot has those of all tokens that were merged into it;\n"
+             "the vote of a token that was evicted is lost: nothing stands for it.")
+      .arg(votes.title, votes.words);
+}
+
+bool BudgetBars::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+  auto* help = static_cast<QHelpEvent*>(event);
+  QToolTip::showText(help->globalPos(), helpAt(help->pos()), this);
+  return true;
 }
 
 QSize BudgetBars::sizeHint() const { return {px(*this, 320), px(*this, 76)}; }
@@ -134,7 +154,7 @@ void BudgetBars::paintEvent(QPaintEvent*) {
   if (x < width() - 2) hollow(QRectF(x, u(20), width() - x, bar_height));
 
   const QFontMetrics metrics(typeFont(*this, Type::body));
-  heading(u(44), votes.title, fitting(metrics, width() - metrics.horizontalAdvance(votes.title) - u(10), {votes.words, votes.brief}));
+  heading(u(kVotes), votes.title, fitting(metrics, width() - metrics.horizontalAdvance(votes.title) - u(10), {votes.words, votes.brief}));
   const long long seen = votes.in_slots + votes.lost;
   const double kept = seen > 0 ? width() * static_cast<double>(votes.in_slots) / static_cast<double>(seen) : 0;
   painter.setPen(Qt::NoPen);

@@ -23,8 +23,11 @@ class BudgetBars : public QWidget {
  public:
   explicit BudgetBars(Workspace& workspace, QWidget* parent = nullptr);
   QSize sizeHint() const override;
+  /// What one bar or the other is, at a place.
+  QString helpAt(const QPoint& at) const;
 
  protected:
+  bool event(QEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
 
  private:

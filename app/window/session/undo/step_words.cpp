@@ -86,28 +86,44 @@ QString handStepWords(const Snapshot& snapshot, WhatIf edit) {
   return handWords(snapshot, {.what_ifs = {std::move(edit)}, .budgets = {}});
 }
 
+bool other_budget(const LaneSpec& from, const LaneSpec& to) {
+  const Given before = budget_of(from), now = budget_of(to);
+  return before.key != now.key || before.value != now.value;
+}
+
+/// What of a run differs: "budget of run F".
+QString changeName(const LaneSpec& from, const LaneSpec& to, const QString& run) {
+  if (from.name != to.name) return "policy of " + run;
+  if (other_what_if(from.edits, to.edits)) return "edit by hand of " + run;
+  if (from.edits.budgets != to.edits.budgets) return "budgets of single heads of " + run;
+  const std::vector<std::string> keys = other_keys(from, to);
+  const bool budget = other_budget(from, to);
+  if (budget && keys.empty()) return "budget of " + run;
+  return (budget || keys.size() != 1 ? QString("settings") : qs(keys.front())) + " of " + run;
+}
+
 QString changeWords(const Snapshot& snapshot, const LaneSpec& from, const LaneSpec& to, const QString& run) {
-  const auto arrow = [](const QString& a, const QString& b) { return QString(", %1 → %2").arg(a, b); };
-  if (from.name != to.name) return "policy of " + run + arrow(qs(wordsOf(from.text).title), qs(wordsOf(to.text).title));
+  const QString name = changeName(from, to, run);
+  const auto arrow = [&name](const QString& a, const QString& b) { return QString("%1, %2 → %3").arg(name, a, b); };
+  if (from.name != to.name) return arrow(qs(wordsOf(from.text).title), qs(wordsOf(to.text).title));
   if (const WhatIf* edit = other_what_if(from.edits, to.edits)) {
     const bool switched = from.edits.what_ifs.size() == to.edits.what_ifs.size();
     const QString off = !switched ? QString() : edit->on ? QString(", switched on") : QString(", switched off");
-    return QString("edit by hand of %1, %2%3").arg(run, handStepWords(snapshot, *edit), off);
+    return QString("%1, %2%3").arg(name, handStepWords(snapshot, *edit), off);
   }
-  if (from.edits.budgets != to.edits.budgets) return "budgets of single heads of " + run;
-  const Given before = budget_of(from), now = budget_of(to);
+  if (from.edits.budgets != to.edits.budgets) return name;
   const std::vector<std::string> keys = other_keys(from, to);
-  const bool budget = before.key != now.key || before.value != now.value;
-  if (budget && keys.empty()) {
+  if (other_budget(from, to)) {
+    const Given before = budget_of(from), now = budget_of(to);
     const bool with_share = before.key != now.key;
-    return "budget of " + run + arrow(budgetText(before, snapshot.n_prompt, with_share), budgetText(now, snapshot.n_prompt, with_share));
+    return keys.empty() ? arrow(budgetText(before, snapshot.n_prompt, with_share), budgetText(now, snapshot.n_prompt, with_share)) : name;
   }
-  if (budget || keys.size() != 1) return "settings of " + run;
+  if (keys.size() != 1) return name;
   const auto value = [&keys](const LaneSpec& of) {
     const std::string text = value_of(of, keys.front());
     return text.empty() ? QString("as usual") : qs(text);
   };
-  return QString("%1 of %2").arg(qs(keys.front()), run) + arrow(value(from), value(to));
+  return arrow(value(from), value(to));
 }
 
 QString shortened(std::string_view text) {
@@ -138,6 +154,13 @@ StepPlace::Look look_of(const WhatIf& edit) {
   if (edit.heads.layers.size() == 1) look.layer = edit.heads.layers.front();
   if (look.layer && edit.heads.kv_heads.size() == 1) look.kv_head = edit.heads.kv_heads.front();
   return look;
+}
+
+QString runsName(const Lanes& from, const Lanes& to) {
+  if (from.size() != to.size()) return from.size() < to.size() ? "add run" : "remove run";
+  const std::size_t at = first_other(from, to);
+  if (n_other(from, to) == 1) return changeName(from[at], to[at], runName(at));
+  return only_budgets_differ(from, to) ? "budget of several runs" : "change of several runs";
 }
 
 QString runsWords(const Snapshot& snapshot, const Lanes& from, const Lanes& to, bool back) {

@@ -33,6 +33,8 @@ std::optional<StepPlace> runsPlace(const std::vector<LaneSpec>& from, const std:
 /// The edit by hand with which a run came; nullptr: none.
 const WhatIf* handEditOf(const LaneSpec& run);
 StepPlace::Look look_of(const WhatIf& edit);
+/// What kind of step it is, for the menu: "budget of run F", "add run".
+QString runsName(const std::vector<LaneSpec>& from, const std::vector<LaneSpec>& to);
 /// What changes: "budget of run F, 10 % → 20 %", "policy of run B, H2O → D2O". A run that comes or goes, and what is done by hand, are
 /// called by what was done, whether that is done again or taken back: "adding run F, D2O, 10 %".
 QString runsWords(const Snapshot& snapshot, const std::vector<LaneSpec>& from, const std::vector<LaneSpec>& to, bool back);

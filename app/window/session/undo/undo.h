@@ -13,7 +13,6 @@
 #include "app/window/session/first_difference.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/undo/step_words.h"
-#include "viz/reduce/compare.h"
 
 namespace kvscope {
 
@@ -50,7 +49,7 @@ class LanesEdit : public RunsStep {
         m_generate_before(before.n_generate),
         m_generate_after(after.n_generate),
         m_occasion(occasion) {
-    setText(m_before.size() < m_after.size() ? "add run" : m_before.size() > m_after.size() ? "remove run" : "edit of " + lane());
+    setText(runsName(m_before, m_after));
     m_age.start();
   }
   /// Of tokens, in a run that it adds or changes.
@@ -93,6 +92,7 @@ class LanesEdit : public RunsStep {
     if (m_before[edited].edits.what_ifs != next->m_after[edited].edits.what_ifs) return false;
     if (m_before[edited].name != next->m_after[edited].name) return false;  // and so is the choice of a policy
     take(*next);
+    setText(runsName(m_before, m_after));
     m_age.restart();
     return true;
   }
@@ -128,10 +128,6 @@ class LanesEdit : public RunsStep {
     const auto i = static_cast<std::size_t>(edited);
     return m_before[i].edits.what_ifs != m_after[i].edits.what_ifs;
   }
-  QString lane() const {
-    const int edited = editedLane(m_before, m_after);
-    return edited < 0 ? QString("runs") : "run " + QString::fromStdString(viz::lane_letter(edited));
-  }
 
   SessionController& m_controller;
   FirstDifference& m_difference;
@@ -145,7 +141,7 @@ class LanesEdit : public RunsStep {
 };
 
 /// An edit of the prompt, with what became of edits by hand of its tokens. One step back are: characters that are typed or deleted one by
-/// one, each within a second of the one before it.
+/// one, each within a second of the one before it; the first of them may take the place of what was selected.
 class TextEdit : public RunsStep {
  public:
   /// takingBack: as for LanesEdit.
@@ -155,7 +151,8 @@ class TextEdit : public RunsStep {
         m_change(Change::between(before.prompt, after.prompt)),
         m_before(meaningOf(before)),
         m_after(meaningOf(after)),
-        m_by_key(m_change.removed.size() <= kCharacter && m_change.added.size() <= kCharacter && before.prompt_text == after.prompt_text) {
+        m_begins(m_change.added.size() <= kCharacter && before.prompt_text == after.prompt_text),
+        m_by_key(m_begins && m_change.removed.size() <= kCharacter) {
     setText("edit of the text");
     m_age.start();
   }
@@ -174,7 +171,7 @@ class TextEdit : public RunsStep {
   bool mergeWith(const QUndoCommand* other) override {
     const auto* next = static_cast<const TextEdit*>(other);
     const bool moved = next->m_change.removed.empty() && next->m_change.added.empty();  // what was done by hand has followed the text
-    if (!moved && !(m_by_key && next->m_by_key && m_age.elapsed() <= 1000)) return false;
+    if (!moved && !(m_begins && next->m_by_key && m_age.elapsed() <= 1000)) return false;
     const std::string& now = m_controller.request().prompt;
     std::string before = now;
     for (const Change* change : {&next->m_change, &std::as_const(m_change)})
@@ -221,7 +218,7 @@ class TextEdit : public RunsStep {
   bool& m_taking_back;
   Change m_change;
   Meaning m_before, m_after;
-  bool m_by_key;
+  bool m_begins, m_by_key;
   bool m_applied = false;
   QElapsedTimer m_age;
 };
