@@ -4,7 +4,7 @@
 namespace kvscope {
 
 Canvases::Canvases(Workspace& workspace, const std::shared_ptr<viz::TokenWindow>& zoom)
-    : m_workspace(workspace), m_zoom(zoom), m_renderer(CanvasRenderer::create(&m_no_pictures)) {}
+    : m_workspace(workspace), m_zoom(zoom), m_renderer(CanvasRenderer::shared(&m_no_pictures)) {}
 
 CanvasWidget& Canvases::add(std::unique_ptr<viz::View> view) {
   m_views.push_back(std::move(view));

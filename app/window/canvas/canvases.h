@@ -36,7 +36,7 @@ class Canvases {
   Workspace& m_workspace;
   std::shared_ptr<viz::TokenWindow> m_zoom;
   QString m_no_pictures;
-  std::unique_ptr<CanvasRenderer> m_renderer;
+  std::shared_ptr<CanvasRenderer> m_renderer;
   std::vector<std::unique_ptr<viz::View>> m_views;
   std::vector<CanvasWidget*> m_all;
 };

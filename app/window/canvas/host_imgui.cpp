@@ -49,6 +49,13 @@ std::unique_ptr<CanvasRenderer> CanvasRenderer::create(QString* reason) {
   return renderer;
 }
 
+std::shared_ptr<CanvasRenderer> CanvasRenderer::shared(QString* reason) {
+  static std::weak_ptr<CanvasRenderer> there;
+  std::shared_ptr<CanvasRenderer> renderer = there.lock();
+  if (!renderer) there = renderer = create(reason);
+  return renderer;
+}
+
 CanvasRenderer::~CanvasRenderer() {
   if (m_device) m_device->makeCurrent();
   m_text.reset();

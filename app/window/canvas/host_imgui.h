@@ -35,6 +35,8 @@ class CanvasRenderer {
  public:
   /// nullptr when the pictures cannot be drawn on this system; `reason` says why and what to do.
   static std::unique_ptr<CanvasRenderer> create(QString* reason);
+  /// The one of this program, as long as somebody has it: shaders and fonts are made once for all windows.
+  static std::shared_ptr<CanvasRenderer> shared(QString* reason);
   ~CanvasRenderer();
   CanvasRenderer(const CanvasRenderer&) = delete;
   CanvasRenderer& operator=(const CanvasRenderer&) = delete;

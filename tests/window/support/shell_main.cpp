@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <QApplication>
 
+#include "app/window/canvas/host_imgui.h"
+
 int main(int argc, char** argv) {
   ::testing::InitGoogleMock(&argc, argv);
   if (::testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
@@ -14,5 +16,7 @@ int main(int argc, char** argv) {
   }
   QApplication app(argc, argv);
   QApplication::setApplicationName("kvscope-tests");
+  QString reason;
+  const auto renderer = kvscope::CanvasRenderer::shared(&reason);  // once for the windows of all tests
   return RUN_ALL_TESTS();
 }

@@ -96,7 +96,9 @@ void draw_step_columns(Painter& p, const TimelineLayout& l, const std::vector<St
       const Rect frame_rect{column.x0 - 3, l.top.y0 - 4, column.x1 + 3, l.step_y + half + 3};
       p.selection(frame_rect, 1.5f, 3);
       p.mark("current step", name, frame_rect);
-      if (f.has_focus) p.focus_cursor(frame_rect);
+      Rect focus = frame_rect;
+      if (l.legend.height() > 0) focus.y1 = std::min(focus.y1, l.legend.y0 - 2);  // its line lies outside, and not on the legend's words
+      if (f.has_focus) p.focus_cursor(focus);
     } else if (f.hover.step == s.step) {
       p.frame_rect({column.x0 - 3, l.top.y0 - 4, column.x1 + 3, l.step_y + half + 3}, t.text, 1, 3, 0.4);
     }
