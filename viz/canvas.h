@@ -61,15 +61,17 @@ struct TokenWindow {
 /// What every head of the shown run does to the answer of the shown step: the run again, once for each, with only this head keeping its
 /// full cache.
 struct HeadCauses {
-  int n_heads = 0, n_measured = 0;    // 0 heads: nothing was asked
-  bool running = false;               // more of them come
-  double kl_without = 0;              // KL(full || run) of the run as it is, nats
-  std::vector<double> kl;             // by head: of the run with this head in full; NaN: not measured
-  std::vector<std::uint8_t> returns;  // by head: 1 where the top choice is then the full cache's, and is not in the run as it is
-  int n_steps = 0;                    // of the run that count, the one that is shown among them
-  std::vector<int> n_right;           // by head: of these, those with the full cache's top choice; as long as kl where all are measured
-  int n_unasked = 0;                  // heads that are measured only once somebody asks: it would take long, or was stopped
-  double ms_left = -1;                // for those that are not measured yet, as estimated; -1: unknown
+  int n_heads = 0, n_measured = 0;       // 0 heads: nothing was asked
+  bool running = false;                  // more of them come
+  double kl_without = 0;                 // KL(full || run) of the run as it is, nats
+  std::vector<double> kl;                // by head: of the run with this head in full; NaN: not measured
+  std::vector<std::uint8_t> returns;     // by head: 1 where the top choice is then the full cache's, and is not in the run as it is
+  int n_steps = 0;                       // of the run that count, the one that is shown among them
+  std::vector<int> n_right;              // by head: of these, those with the full cache's top choice; as long as kl where all are measured
+  std::string word;                      // the step's word or number, where it has more tokens: "«913»"
+  std::vector<std::uint8_t> word_right;  // by head: 1 where all of it is right
+  int n_unasked = 0;                     // heads that are measured only once somebody asks: it would take long, or was stopped
+  double ms_left = -1;                   // for those that are not measured yet, as estimated; -1: unknown
   bool operator==(const HeadCauses&) const = default;
   double saved(int head) const {
     return head >= 0 && head < static_cast<int>(kl.size()) ? kl_without - kl[static_cast<std::size_t>(head)] : kNotAvailable;

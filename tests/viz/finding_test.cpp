@@ -281,6 +281,14 @@ TEST(FindingTest, SaysWhichHeadsRepairAllSteps) {
   EXPECT_EQ(all_of(12, {12, 12}).all, "all 12 steps, too");
   EXPECT_EQ(all_of(12, {12, 11}).all, "all 12 steps: L0 H0") << "the others that are right in all do not bring this answer back";
   EXPECT_EQ(all_of(12, {11, 11}).all, "all 12 steps: none");
+  HeadCauses of = causes_of(s, {1, 0});
+  of.n_steps = 12;
+  of.n_right.assign(of.kl.size(), 11);
+  of.word = "«913»";
+  of.word_right.assign(of.kl.size(), 0);
+  EXPECT_EQ(cause_words(s, of).all, "«913»: none") << "of a word's part the word is asked";
+  of.word_right[0] = 1;
+  EXPECT_EQ(cause_words(s, of).all, "«913»: L0 H0") << "though it repairs 11 of 12 steps only";
   EXPECT_NE(all_of(12, {12, 11}).whole.find("L0 H1: KL 4.50 → 0.250 nats, 11 of 12 steps right"), std::string::npos);
 }
 

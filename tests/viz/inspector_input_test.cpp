@@ -163,6 +163,11 @@ TEST_F(InspectorTest, ButtonsOfTheSlotEditItByHand) {
   canvas.frame.selection.tokens = TokenRange{0, 0};
   EXPECT_EQ(click("Restore"), What::restore);
   EXPECT_EQ(find_mark(*view, "button", "Evict"), nullptr);
+  // Several that are selected are meant together, as by key.
+  canvas.frame.selection.tokens = TokenRange{0, 2};
+  EXPECT_EQ(click("Restore"), What::restore);
+  EXPECT_EQ(canvas.last<Select>(), nullptr) << "the selection stays";
+  EXPECT_EQ(mark("button", "Restore").value, "Restore · 3 tokens, L2 · H1");
   canvas.frame.selection.lane = 0;
   canvas.draw(*view);
   EXPECT_EQ(find_mark(*view, "button", "Restore"), nullptr) << "the reference is not edited";

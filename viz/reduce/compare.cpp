@@ -22,16 +22,54 @@ const StepRecord* record_at(const LaneSnapshot& lane, int step) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::string_view kBlank = "·";  // as token texts are shown
+
+/// No part of the word before it.
+bool begins_anew(const std::string& text) {
+  return text.starts_with(kBlank) || text.find_first_of(".,;:?!") == 0 || text.starts_with("↵") || text.starts_with("⟨");
+}
+
+/// That the full cache says in a step.
+std::string said_in(const Snapshot& snapshot, int step) {
+  return text_of_id(snapshot, snapshot.lanes.front().steps[static_cast<std::size_t>(step)]->top1);
+}
+
+}  // namespace
+
 std::size_t first_word(const Snapshot& snapshot, const std::vector<AnswerToken>& answer) {
-  constexpr std::string_view kBlank = "·";  // as token texts are shown
   bool begun = false;
   for (std::size_t i = 0; i < answer.size(); ++i) {
     const std::string text = text_of_id(snapshot, answer[i].id);
-    const bool ends = text.starts_with(kBlank) || text.find_first_of(".,;:?!") == 0 || text.starts_with("↵") || text.starts_with("⟨");
-    if (begun && ends) return i;
+    if (begun && begins_anew(text)) return i;
     begun = begun || text != kBlank;
   }
   return answer.size();
+}
+
+StepRange word_around(const Snapshot& snapshot, int step) {
+  StepRange out{step, step};
+  if (snapshot.lanes.empty() || step < 0) return out;
+  const LaneSnapshot& full = snapshot.lanes.front();
+  const int n = static_cast<int>(full.steps.size());
+  if (step >= n) return out;
+  const auto of_answer = [&](int s) { return full.steps[static_cast<std::size_t>(s)]->position >= snapshot.n_prompt - 1; };
+  // A mark stands alone, and so does a blank; a blank and letters in one token begin a word.
+  const auto of_word = [&](int s) {
+    const std::string text = said_in(snapshot, s);
+    return text != kBlank && (!begins_anew(text) || text.starts_with(kBlank));
+  };
+  if (!of_answer(step) || !of_word(step)) return out;
+  while (out.first > 0 && of_answer(out.first - 1) && !begins_anew(said_in(snapshot, out.first)) && of_word(out.first - 1)) --out.first;
+  while (out.last + 1 < n && !begins_anew(said_in(snapshot, out.last + 1))) ++out.last;
+  return out;
+}
+
+std::string words_of_steps(const Snapshot& snapshot, const StepRange& steps) {
+  std::string out;
+  for (int s = steps.first; s <= steps.last; ++s) out += said_in(snapshot, s);
+  return out;
 }
 
 void cut_to_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot) {

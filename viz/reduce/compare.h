@@ -55,6 +55,12 @@ inline constexpr int kAnswerOfOneWord = 6;  // tokens, at most
 /// How many tokens of an answer make its first word or number, the blank before it included: what was asked for, mostly.
 std::size_t first_word(const Snapshot& snapshot, const std::vector<AnswerToken>& answer);
 
+/// The steps whose tokens make a word or number of the full cache's answer together with this step's; that step alone where it is a mark
+/// or a blank.
+StepRange word_around(const Snapshot& snapshot, int step);
+/// The full cache's tokens of these steps, joined.
+std::string words_of_steps(const Snapshot& snapshot, const StepRange& steps);
+
 /// A lecture speaks of the word or number that was asked for: all of it, also where a run ends it early, and nothing of what a model goes
 /// on to say.
 void cut_to_word(std::vector<LaneMetrics>& lanes, const Snapshot& snapshot);

@@ -198,12 +198,13 @@ static std::string any_of(const Snapshot& snapshot, const std::vector<int>& head
   return names.size() < 3 ? any_of_names(names) : fmt::format("{} or {} others", names[0], names.size() - 1);
 }
 
-/// Which of the heads that bring this step's answer back repair all steps, too.
+/// Which of the heads that bring this step's token back repair its whole word or number, too, or, where it has no other token, all steps.
 static std::string all_steps(const Snapshot& snapshot, const HeadCauses& causes, const std::vector<int>& heads) {
   if (heads.empty() || causes.right(heads.front()) < 0) return {};
+  const bool word = causes.word_right.size() == causes.kl.size();
   std::vector<int> all = heads;
-  std::erase_if(all, [&](int h) { return causes.right(h) < causes.n_steps; });
-  return fmt::format("all {} steps{}", causes.n_steps,
+  std::erase_if(all, [&](int h) { return word ? causes.word_right[static_cast<std::size_t>(h)] == 0 : causes.right(h) < causes.n_steps; });
+  return fmt::format("{}{}", word ? causes.word : fmt::format("all {} steps", causes.n_steps),
                      all.size() == heads.size() ? ", too"
                      : all.empty()              ? ": none"
                                                 : ": " + any_of(snapshot, all));

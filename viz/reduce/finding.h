@@ -22,8 +22,8 @@ int changed_step_from(const Snapshot& snapshot, const LaneSnapshot& lane, int st
 /// What the question "which head?" came to, once every head is measured: in a few words, and the whole of it. Several heads may each be
 /// enough, and none of them has to be the one that misses most.
 struct CauseWords {
-  std::string brief;     // "L4 H1 or L4 H3", "L4 H1 or 2 others"; empty: not measured, or nothing is to be brought back
-  std::string all;       // "all 12 steps: L4 H1": what repairs this step need not repair the others; empty: there are none
+  std::string brief;  // "L4 H1 or L4 H3", "L4 H1 or 2 others"; empty: not measured, or nothing is to be brought back
+  std::string all;    // "«913»: L4 H1", "all 12 steps: L4 H1": what repairs this step need not repair the others; empty: there are none
   std::string sentence;  // "With L4 H1 or L4 H3 in full this step is right."
   std::string whole;
   std::vector<int> heads;  // layer * n_kv_heads + kv_head of those that do, who gains most first

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include <QHBoxLayout>
@@ -288,7 +289,10 @@ void CrumbRow::refresh() {
 void CrumbRow::refreshQuestions() {
   const LaneSnapshot* lane = m_workspace.lane();
   const AskedToken before = std::exchange(m_selected, selectedToken());
-  if (lane && !m_why_step.again(*lane, m_workspace.step()) && before == m_selected) m_shown_why = m_selected;
+  if (lane) {  // the same step computed anew is no other one
+    const std::tuple of{m_workspace.snapshot().prompt, lane->spec, m_workspace.step()};
+    if (std::exchange(m_why_of, of) != of && before == m_selected) m_shown_why = m_selected;
+  }
   const BreakPoint point = m_workspace.breakPoint(m_workspace.selection().lane);
   const bool asked = point.state != BreakPoint::State::unknown;
   const viz::CauseWords causes = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
@@ -347,7 +351,7 @@ void CrumbRow::refreshQuestions() {
   m_saved->setAccessibleDescription(point.how);
   const QString click = !budgeted ? QString("This run has no budget: there is none that would have saved the answer")
                         : point.state == BreakPoint::State::searching ? "Click: give up the search"
-                        : point.two()                                 ? "Click: choose which of the two to give the run"
+                        : point.several()                             ? "Click: choose which of them to give the run"
                         : point.marked()                              ? "Click: give the run this budget"
                         : asked                                       ? QString()
                                                                       : "Searches the lowest budget at which each run still says the full "
@@ -400,13 +404,14 @@ void CrumbRow::offerRuns() {
 void CrumbRow::offerBudgets() {
   const BreakPoint point = m_workspace.breakPoint(m_workspace.selection().lane);
   if (!point.marked()) return Q_EMIT savedRequested();
-  if (!point.two()) return Q_EMIT budgetRequested(point.asked, point.share);
+  if (!point.several()) return Q_EMIT budgetRequested(point.asked, point.share);
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
   menu->addAction(QString("Set %1: %2 in step %3").arg(point.share, point.token).arg(point.step), this,
                   [this, point] { Q_EMIT budgetRequested(point.asked, point.share); });
-  menu->addAction(QString("Set %1: %2 right").arg(point.all_share, point.all.section(" from ", 0, 0)), this,
-                  [this, point] { Q_EMIT budgetRequested(point.all_asked, point.all_share); });
+  for (const BreakPoint::Wider& more : point.wider)
+    menu->addAction(QString("Set %1: %2").arg(more.share, more.what), this,
+                    [this, more] { Q_EMIT budgetRequested(more.asked, more.share); });
   menu->popup(m_saved->mapToGlobal(m_saved->rect().bottomLeft()));
 }
 
@@ -502,7 +507,7 @@ CrumbRow::AskedToken CrumbRow::askedToken(const viz::Loss& loss) const {
   return in_head && chosen ? own : tokenOf(loss);
 }
 
-/// Of the heads that bring the answer back by themselves, the one that is looked at lost the token, too, maybe in another way.
+/// Of the heads that bring the answer back by themselves, the one that is looked at, if it lost the token in the same way.
 CrumbRow::AskedToken CrumbRow::tokenOf(const viz::Loss& loss) const {
   const viz::Selection& s = m_workspace.selection();
   const Snapshot& snapshot = m_workspace.snapshot();
@@ -510,7 +515,8 @@ CrumbRow::AskedToken CrumbRow::tokenOf(const viz::Loss& loss) const {
   if (!s.layer || !s.kv_head) return out;
   const int head = viz::head_index(snapshot, *s.layer, *s.kv_head);
   const viz::HeadCauses& causes = m_workspace.causes();
-  if (causes.whole() && causes.answer_returns(head) && slotOf(head, loss.token) != loss.token)
+  const int slot = slotOf(head, loss.token);
+  if (causes.whole() && causes.answer_returns(head) && slot != loss.token && (slot < 0) == (loss.slot < 0))
     out.layer = *s.layer, out.kv_head = *s.kv_head;
   return out;
 }

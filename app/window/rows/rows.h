@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include <QElapsedTimer>
@@ -185,7 +187,7 @@ class CrumbRow : public QFrame {
   viz::FindingOnce m_finding;
   AskedToken m_shown_why;  // that stood selected when the sentence came to be, or that this has selected: nobody chose it for the question
   AskedToken m_selected;
-  viz::AskedStep m_why_step;
+  std::tuple<std::string, std::string, int> m_why_of;  // prompt, run and step that the question "why?" stood beside last
   viz::AgreementOnce m_agreement;
   const StepAnswer* m_answer = nullptr;
   std::shared_ptr<viz::TokenWindow> m_zoom = std::make_shared<viz::TokenWindow>();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <QCryptographicHash>
@@ -25,6 +26,7 @@ namespace kvscope {
 namespace {
 
 constexpr double kLeast = 0.01, kPrecision = 0.005;  // shares of the prompt
+constexpr viz::StepRange kAllSteps{0, std::numeric_limits<int>::max()};
 constexpr std::size_t kRemembered = 256;
 
 /// The key in which the budget of a run is given.
@@ -93,9 +95,12 @@ int BreakPoints::Known::askFor(int slots) const {
   return found == tried.rend() ? slots : found->first;
 }
 
-BudgetBisection BreakPoints::Known::of(int step) const {
+BudgetBisection BreakPoints::Known::of(const viz::StepRange& steps) const {
   BudgetBisection out(static_cast<int>(std::ceil(kLeast * n_prompt)), n_prompt, static_cast<int>(kPrecision * n_prompt));
-  const auto answers = [step](const std::set<int>& differs) { return step < 0 ? differs.empty() : !differs.contains(step); };
+  const auto answers = [&steps](const std::set<int>& differs) {
+    const auto first = differs.lower_bound(steps.first);
+    return first == differs.end() || *first > steps.last;
+  };
   for (const auto& [asked, run] : tried) out.know(run.slots, answers(run.differs));
   for (const auto& [slots, differs] : seen) out.saw(slots, answers(differs));
   for (std::optional<int> n_slots = out.next(); n_slots; n_slots = out.next()) {
@@ -106,9 +111,10 @@ BudgetBisection BreakPoints::Known::of(int step) const {
   return out;
 }
 
-std::optional<int> BreakPoints::Known::wanted(int step) const {
-  const std::optional<int> first = of(step).next();
-  return first ? first : of(-1).next();
+std::optional<int> BreakPoints::Known::wanted(int step, const viz::StepRange& word) const {
+  for (const viz::StepRange& steps : {viz::StepRange{step, step}, word, kAllSteps})
+    if (const std::optional<int> next = of(steps).next()) return next;
+  return std::nullopt;
 }
 
 QByteArray BreakPoints::keyOf(const LaneSpec& spec) const {
@@ -209,7 +215,7 @@ void BreakPoints::begin() {
       continue;
     }
     const LaneSpec* spec = specOf(asked.key);
-    const std::optional<int> n_slots = known.wanted(asked.step);
+    const std::optional<int> n_slots = known.wanted(asked.step, viz::word_around(s, asked.step));
     if (spec == nullptr || !n_slots) {
       m_asked.pop_front();
       continue;
@@ -272,7 +278,7 @@ BreakPoint BreakPoints::pointOf(std::size_t lane) const {
   if (!asked && found == m_known.end()) return {};
   const Known known = found == m_known.end() ? Known{} : found->second;
   if (!known.failure.isEmpty()) return {State::failed, 0, 0, "not found", known.failure};
-  const BudgetBisection bisection = known.of(step);
+  const BudgetBisection bisection = known.of({step, step});
   if (known.n_steps < 1 || bisection.next()) {
     if (!asked) return {};
     const bool now = m_run > 0 && m_asked.front().key == key;
@@ -302,7 +308,7 @@ BreakPoint BreakPoints::pointOf(std::size_t lane) const {
     const bool always = bisection.state() == BudgetBisection::State::always;
     out.state = always ? State::always : State::found;
     out.words = QString(always ? "says %1 even at %2" : "says %1 from %2").arg(token, budget);
-    out.how = QString("With the full cache's most likely token in step %1.\n").arg(step) + allSteps(known, asked);
+    out.how = QString("With the full cache's most likely token in step %1.\n").arg(step);
     out.how += always ? QString("It is the least of %1 that were tried.")
                             .arg(counted(static_cast<int>(bisection.tried().size()), "budget", "budgets"))
                       : "By bisection, to " + counted(bisection.precision(), "slot", "slots") +
@@ -310,33 +316,42 @@ BreakPoint BreakPoints::pointOf(std::size_t lane) const {
                             " slots). Others were not tried: more slots need not be better.";
     if (const QString lucky = belowBorder(bisection, true); !lucky.isEmpty())
       out.how += QString("\nSome budgets with fewer slots answer, too (%1), but not all between them and this one.").arg(lucky);
+    if (const QString all = allSteps(known, asked); !all.isEmpty()) out.how += '\n' + all.chopped(1);
   }
   if (out.marked()) {
     out.share = shareWords(bisection.slots(), known.n_prompt);
-    out.all = allFrom(known);
-    if (const BudgetBisection all = known.of(-1); !out.all.isEmpty() && all.state() != BudgetBisection::State::never) {
-      if (all.slots() != bisection.slots()) out.all_share = shareWords(all.slots(), known.n_prompt);
-      out.all_asked = known.askFor(all.slots());
-    }
+    addWider(out, known);
   }
   const QString other = contradiction(lane, bisection, step);
   if (!other.isEmpty()) out.how += '\n' + other;
   return out;
 }
 
-/// "all 12 steps from 93.2 %": of a run with more than one, once it is known.
-QString BreakPoints::allFrom(const Known& known) {
-  const BudgetBisection all = known.of(-1);
-  if (known.n_steps < 2 || all.next()) return {};
-  const QString steps = QString("all %1 steps ").arg(known.n_steps);
-  return steps +
-         (all.state() == BudgetBisection::State::never ? QString("at none tried") : "from " + shareWords(all.slots(), known.n_prompt));
+/// What the whole word or number needs that the step is a part of, then all steps: "«913» from 26.8 %", "all 12 steps from 93.2 %".
+void BreakPoints::addWider(BreakPoint& point, const Known& known) const {
+  const viz::StepRange word = viz::word_around(m_workspace.snapshot(), point.step);
+  const auto add = [&](const viz::StepRange& steps, const QString& what, const QString& right) {
+    const BudgetBisection needs = known.of(steps);
+    if (needs.next()) return QString();
+    if (needs.state() == BudgetBisection::State::never) return what + " at none tried";
+    const QString share = shareWords(needs.slots(), known.n_prompt);
+    if (needs.slots() != point.slots) point.wider.push_back({right, share, known.askFor(needs.slots())});
+    return what + " from " + share;
+  };
+  const bool longer = word.first < word.last;
+  if (longer) {
+    const QString what = qs(viz::quoted(viz::words_of_steps(m_workspace.snapshot(), word)));
+    point.below = add(word, what, what);
+  }
+  const QString all = QString("all %1 steps").arg(known.n_steps);
+  if (known.n_steps > 1) point.all = add(kAllSteps, all, all + " right");
+  if (!longer) point.below = point.all;
 }
 
 /// The same as a line, as far as it is known.
 QString BreakPoints::allSteps(const Known& known, bool searching) const {
   if (known.n_steps < 2) return {};
-  const BudgetBisection all = known.of(-1);
+  const BudgetBisection all = known.of(kAllSteps);
   const QString steps = QString("All %1 steps").arg(known.n_steps);
   if (all.next())
     return steps + (searching ? QString(": still searching, ") : QString(": not searched to its end, ")) +

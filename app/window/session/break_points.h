@@ -12,6 +12,7 @@
 #include "app/window/session/break_point.h"
 #include "app/window/session/budget_bisection.h"
 #include "snapshot/snapshot.h"
+#include "viz/selection.h"
 
 namespace kvscope {
 
@@ -55,9 +56,10 @@ class BreakPoints : public QObject {
     int n_steps = 0;                    // after the prompt
     QString failure;                    // why there is no more; empty: there can be
 
-    /// What these say of a step, or of all (-1). It is still searching where they say too little.
-    BudgetBisection of(int step) const;
-    std::optional<int> wanted(int step) const;
+    /// What these say of steps. It is still searching where they say too little.
+    BudgetBisection of(const viz::StepRange& steps) const;
+    /// To be tried next for a step, then for its word, then for all steps.
+    std::optional<int> wanted(int step, const viz::StepRange& word) const;
     /// What was asked for where a run had so many: fewer, where its policy raised them.
     int askFor(int slots) const;
   };
@@ -84,7 +86,7 @@ class BreakPoints : public QObject {
   void lookAtQueue();
   void publish();
   BreakPoint pointOf(std::size_t lane) const;
-  static QString allFrom(const Known& known);
+  void addWider(BreakPoint& point, const Known& known) const;
   QString allSteps(const Known& known, bool searching) const;
   QString contradiction(std::size_t lane, const BudgetBisection& bisection, int step) const;
 

@@ -14,6 +14,8 @@
 #include "policy/catalog.h"
 #include "policy/text/lane_edits.h"
 #include "snapshot/figures.h"
+#include "viz/draw/format.h"
+#include "viz/reduce/compare.h"
 
 namespace kvscope {
 
@@ -81,11 +83,28 @@ void CausalHeads::refresh() {
   if (!m_wanted || lane == nullptr || !ready) return publish();
   if (Question of = question(*lane); of != m_of) {
     end();
+    if (recall(of)) return publish();
     const bool begins = m_asked || !(m_stopped || expectedMs(*lane) > kLongMs);
     if (begins) m_of = std::move(of);
     if (begins) start(*lane);
   }
   publish();
+}
+
+/// What was measured before an edit holds again once that is undone.
+bool CausalHeads::recall(const Question& of) {
+  constexpr std::size_t kRemembered = 32;
+  if (!m_answers.empty() && complete()) {
+    m_remembered.emplace_front(m_of, m_answers);
+    if (m_remembered.size() > kRemembered) m_remembered.pop_back();
+  }
+  const auto found = std::ranges::find(m_remembered, of, &std::pair<Question, std::vector<std::vector<Answer>>>::first);
+  if (found == m_remembered.end()) return false;
+  m_of = of;
+  m_heads.clear();
+  m_answers = found->second;
+  m_remembered.erase(found);
+  return true;
 }
 
 /// The run in which this head keeps every token: by its budget, or, where the run has none and says itself what stays, by pinning them.
@@ -149,15 +168,19 @@ void CausalHeads::publish() {
       if (run.batch == m_batch && run.state == QueuedRun::State::done) ms += run.ms;
     const auto first = static_cast<std::size_t>(first_counted_step(m_workspace.snapshot(), *lane));
     out.n_steps = static_cast<int>(lane->steps.size() - first);
+    const viz::StepRange word = viz::word_around(m_workspace.snapshot(), static_cast<int>(step));
+    const bool longer = word.first < word.last;
+    if (longer) out.word = viz::quoted(viz::words_of_steps(m_workspace.snapshot(), word));
+    const auto right = [](const Answer& of) { return of.same; };
     for (const std::vector<Answer>& answers : m_answers) {
       const Answer answer = step < answers.size() ? answers[step] : Answer{};
       out.n_measured += answers.empty() ? 0 : 1;
       out.kl.push_back(answer.kl);
       out.returns.push_back(!record->top1_same && answer.same ? 1 : 0);
       const bool same_steps = answers.size() == lane->steps.size();
-      out.n_right.push_back(same_steps ? static_cast<int>(std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first), answers.end(),
-                                                                        [](const Answer& of) { return of.same; }))
-                                       : -1);
+      const auto at = [&answers](int s) { return answers.begin() + s; };
+      out.n_right.push_back(same_steps ? static_cast<int>(std::count_if(at(static_cast<int>(first)), answers.end(), right)) : -1);
+      if (longer) out.word_right.push_back(same_steps && std::all_of(at(word.first), at(word.last + 1), right) ? 1 : 0);
     }
     const double each = out.n_measured > 0 ? ms / out.n_measured : expectedMs(*lane) / out.n_heads;
     if (out.running) out.ms_left = each * (out.n_heads - out.n_measured);

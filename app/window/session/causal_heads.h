@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <QObject>
@@ -47,6 +49,8 @@ class CausalHeads : public QObject {
   Question question(const LaneSnapshot& lane) const;
   void refresh();
   bool complete() const;
+  /// Takes over what is known of another question; false: nothing is. What is asked now is remembered, where it is whole.
+  bool recall(const Question& of);
   /// Of all heads; -1: unknown.
   double expectedMs(const LaneSnapshot& lane) const;
   /// Gives up what is being measured.
@@ -60,11 +64,12 @@ class CausalHeads : public QObject {
   SessionController& m_controller;
   RunQueue& m_queue;
   bool m_wanted = false;
-  bool m_asked = false;                        // for what is measured next
-  bool m_stopped = false;                      // by the user, who has not asked since
-  Question m_of;                               // that was asked last
-  std::map<std::string, std::size_t> m_heads;  // head by the specification of its run
-  std::vector<std::vector<Answer>> m_answers;  // by head, by step; empty: not measured
+  bool m_asked = false;                                                            // for what is measured next
+  bool m_stopped = false;                                                          // by the user, who has not asked since
+  Question m_of;                                                                   // that was asked last
+  std::map<std::string, std::size_t> m_heads;                                      // head by the specification of its run
+  std::vector<std::vector<Answer>> m_answers;                                      // by head, by step; empty: not measured
+  std::deque<std::pair<Question, std::vector<std::vector<Answer>>>> m_remembered;  // the newest first
   int m_batch = 0;
 };
 

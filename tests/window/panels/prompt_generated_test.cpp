@@ -51,7 +51,7 @@ TEST_F(PromptGeneratedTest, CountsWhatDiffersAmongTheTokensAndSaysTheNextApart) 
   };
   EXPECT_THAT(heading({}), ::testing::HasSubstr(" · same top choices · "));
   EXPECT_THAT(heading({3}), ::testing::HasSubstr(" · 1 top choice differs · "));
-  EXPECT_THAT(heading({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), ::testing::HasSubstr(" · 11 top choices differ, and the next · "))
+  EXPECT_THAT(heading({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), ::testing::HasSubstr(" · 11 top choices differ, so does the next · "))
       << "of twelve the first is the same";
   EXPECT_THAT(heading({12}), ::testing::HasSubstr(" · only the next top choice differs · "));
 }

@@ -407,6 +407,21 @@ TEST_F(CausesTest, IsAskedOnceForAllSteps) {
   EXPECT_EQ(window->model().runs.runs().size(), n);
 }
 
+TEST_F(CausesTest, WhatWasMeasuredHoldsAgainOnceAnEditIsUndone) {
+  ask();
+  ASSERT_TRUE(measured());
+  const viz::HeadCauses before = causes();
+  EXPECT_EQ(before.word_right.size(), 24u) << "the number has several digits";
+  window->controller().setLaneSpec(1, "keepkv:ratio=0.08");
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(measured());
+  const auto n = window->model().runs.runs().size();
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(causes(), before);
+  EXPECT_EQ(window->model().runs.runs().size(), n) << "no run is computed again";
+}
+
 TEST_F(CausesTest, IsGivenUpWhenAnotherMetricIsChosenOrTheQueueIsCancelled) {
   ask();
   ASSERT_TRUE(waitFor([this] { return window->model().runs.busy(); }, 5000));

@@ -21,6 +21,7 @@
 #include "app/window/panels/runs/what_if_panel_model.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/hand/hand_edits.h"
+#include "app/window/session/window_model.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/most_runs.h"
 #include "policy/text/lane_edits.h"
@@ -429,6 +430,8 @@ TEST_F(WhatIfTest, APinInAllHeadsBringsTheTokenBackWhereItIsGone) {
   key("atlas", Qt::Key_P);
   ASSERT_EQ(snapshot().lanes.size(), 6u);
   for (int step = 2; step <= last; ++step) EXPECT_EQ(n_with(5, token, step), n_heads) << lane(5) << " step " << step;
+  const QString offered = window->model().undo.group().undoText();
+  EXPECT_TRUE(offered.endsWith("pinned in all heads")) << offered.toStdString();
 }
 
 TEST_F(WhatIfTest, AWrongAnswerIsRedAndAMendedOneIsNot) {

@@ -434,7 +434,8 @@ class Inspector final : public View {
     if (const auto edit = buttons_.at(mouse)) {
       hover_.at(hover, {SlotButtons::help(edit->what, frame.edit_scope)}, intents);
       if (mouse.clicked) {
-        select(frame, pick, looked_.token, intents);  // the one looked at need not be selected
+        // The one looked at need not be selected.
+        if (!SlotButtons::means_selection(frame.selection, looked_.token)) select(frame, pick, looked_.token, intents);
         intents.push_back(*edit);
       }
       return;

@@ -51,7 +51,7 @@ std::string SlotButtons::help(What what, std::string_view scope) {
   return {};
 }
 
-void SlotButtons::draw(Painter& p, const Rect& area, Has has) {
+void SlotButtons::draw(Painter& p, const Rect& area, Has has, int token) {
   if (p.frame().alone) return;  // an exported picture has no buttons
   const Theme& t = p.theme();
   const std::vector<What> whats =
@@ -59,7 +59,10 @@ void SlotButtons::draw(Painter& p, const Rect& area, Has has) {
   // Few buttons have the room of three: whom they are about is said.
   const float gap = p.px(6), n = static_cast<float>(whats.size()), third = (area.width() - 2 * gap) / 3;
   float width = third;
-  for (const What what : whats) width = std::max(width, p.width_of(Face::body, label(what, p.frame().edit_scope)) + p.px(20));
+  const Frame& f = p.frame();
+  const std::string many = means_selection(f.selection, token) ? fmt::format("{} tokens", n_tokens(f.selection)) : std::string();
+  const std::string scope = many.empty() ? std::string(f.edit_scope) : fmt::format("{}, {}", many, f.edit_scope);
+  for (const What what : whats) width = std::max(width, p.width_of(Face::body, label(what, scope)) + p.px(20));
   width = std::min(width, (area.width() - (n - 1) * gap) / n);
   float x = area.x0;
   for (const What what : whats) {
@@ -67,8 +70,8 @@ void SlotButtons::draw(Painter& p, const Rect& area, Has has) {
     const bool under = p.pointer().inside && r.contains(p.pointer().at);
     p.fill(r, t.raised, 1, p.px(4));
     p.frame_rect(r, under ? t.accent : t.line, 1, p.px(4));
-    const std::string words = label(what, p.frame().edit_scope);
-    const std::string brief = fmt::format("{} · {}", name_of(what), brief_scope(p.frame().edit_scope));
+    const std::string words = label(what, scope);
+    const std::string brief = many.empty() ? fmt::format("{} · {}", name_of(what), brief_scope(f.edit_scope)) : label(what, many);
     const auto fits = [&](const std::string& text) { return p.width_of(Face::body, text) <= r.width() - p.px(4); };
     p.text_fit({r.middle_x(), r.middle_y()},
                fits(words)   ? words

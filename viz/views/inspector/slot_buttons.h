@@ -24,13 +24,13 @@ class SlotButtons {
   static Has of(const SlotFacts& facts, int step) {
     return facts.pos < 0 ? Has::nothing : facts.pos == facts.token || facts.removal.step == step ? Has::slot : Has::place_in_another;
   }
-  void draw(Painter& p, const Rect& area, Has has);
+  /// token: whose slot it is. Where several are selected, it among them, they are meant as by key.
+  void draw(Painter& p, const Rect& area, Has has, int token);
+  static bool means_selection(const Selection& selection, int token) { return n_tokens(selection) > 1 && has_token(selection, token); }
   /// "Evict · this head"; `scope`: Frame::edit_scope.
   static std::string label(EditTokens::What what, std::string_view scope);
   /// The same by key, for who cannot see them: "P: pin, E: evict, M: merge".
-  static const char* keys(Has has) {
-    return has == Has::slot ? "P: pin, E: evict, M: merge" : has == Has::nothing ? "R: restore" : "R: restore, P: pin";
-  }
+  static const char* keys(Has has) { return has == Has::slot ? "P: pin, E: evict, M: merge" : "R: restore, P: pin"; }
   /// What is under the mouse; nullopt: nothing.
   std::optional<EditTokens> at(const Pointer& mouse) const;
   /// "Evict the slot, all heads, in a run beside this one (E)"; `scope`: Frame::edit_scope.

@@ -111,7 +111,7 @@ GeneratedStrip::Heading GeneratedStrip::headingParts() const {
   if (m_n_differ > 0) {
     h.differ = counted(m_n_differ, "top choice differs", "top choices differ");
     h.brief = counted(m_n_differ, "differs", "differ");
-    if (m_next_differs) h.next = ", and the next";
+    if (m_next_differs) h.next = ", so does the next";
   } else {
     h.differ = m_next_differs ? "only the next top choice differs" : "same top choices";
     h.brief = m_next_differs ? "only the next differs" : h.differ;

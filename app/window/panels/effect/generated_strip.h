@@ -50,7 +50,7 @@ class GeneratedStrip : public QWidget {
  private:
   struct Heading {
     QString count, shown;         // "12 tokens", ", first 9 shown"
-    QString differ, brief, next;  // "1 top choice differs", "1 differs", ", and the next"
+    QString differ, brief, next;  // "1 top choice differs", "1 differs", ", so does the next"
     QString goes_on;
     QString words() const { return (QStringList{count + shown, differ + next, goes_on}).join(" · "); }
   };

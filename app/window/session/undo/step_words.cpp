@@ -78,7 +78,8 @@ const WhatIf* other_what_if(const LaneEdits& a, const LaneEdits& b) {
   const std::vector<WhatIf>&longer = a.what_ifs.size() > b.what_ifs.size() ? a.what_ifs : b.what_ifs,
         &shorter = &longer == &a.what_ifs ? b.what_ifs : a.what_ifs;
   const auto [in_longer, in_shorter] = std::ranges::mismatch(longer, shorter);
-  return in_longer == longer.end() ? nullptr : &*in_longer;
+  if (in_longer == longer.end()) return nullptr;
+  return in_shorter == shorter.end() ? &longer.back() : &*in_longer;  // a pin may have brought its token back first
 }
 
 QString handStepWords(const Snapshot& snapshot, WhatIf edit) {
@@ -144,7 +145,7 @@ std::optional<StepPlace> runsPlace(const Lanes& from, const Lanes& to) {
   return place;
 }
 
-const WhatIf* handEditOf(const LaneSpec& run) { return run.edits.what_ifs.empty() ? nullptr : &run.edits.what_ifs.front(); }
+const WhatIf* handEditOf(const LaneSpec& run) { return run.edits.what_ifs.empty() ? nullptr : &run.edits.what_ifs.back(); }
 
 StepPlace::Look look_of(const WhatIf& edit) {
   const std::vector<int>& tokens = edit.positions;
