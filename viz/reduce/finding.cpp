@@ -278,7 +278,7 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
   const std::string name = short_name(snapshot, head);
   const bool brings_back = std::ranges::find(causes.heads, head) != causes.heads.end(), all = n > 1 && finding.n_alike == n;
   const bool largest = !brings_back && (n > 0 || head != causes.most);
-  const std::string who = largest ? (loss.slot < 0 ? "Largest loss: " : "Largest change: ") + name
+  const std::string who = largest ? (loss.slot < 0 ? "Largest loss: " : "Largest attention × local error: ") + name
                           : all   ? n == 2 ? "Both" : "All of them"
                           : n > 1 ? name
                                   : "It";
