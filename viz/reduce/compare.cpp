@@ -20,10 +20,6 @@ const StepRecord* record_at(const LaneSnapshot& lane, int step) {
   return step >= 0 && step < static_cast<int>(lane.steps.size()) ? lane.steps[static_cast<std::size_t>(step)].get() : nullptr;
 }
 
-}  // namespace
-
-namespace {
-
 constexpr std::string_view kBlank = "·";  // as token texts are shown
 
 /// No part of the word before it.

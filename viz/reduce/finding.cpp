@@ -191,10 +191,14 @@ std::string measuring_words(const HeadCauses& causes) {
   return fmt::format("{} of {} heads{}{}", causes.n_measured, causes.n_heads, time, time.empty() ? "" : " left");
 }
 
-/// In few words: "L4 H1", "L4 H1 or L4 H3", "L4 H1 or 2 others".
-static std::string any_of(const Snapshot& snapshot, const std::vector<int>& heads) {
+static std::vector<std::string> short_names(const Snapshot& snapshot, const std::vector<int>& heads) {
   std::vector<std::string> names;
   for (const int h : heads) names.push_back(short_name(snapshot, h));
+  return names;
+}
+
+/// In few words: "L4 H1", "L4 H1 or L4 H3", "L4 H1 or 2 others".
+static std::string any_in_few_words(const std::vector<std::string>& names) {
   return names.size() < 3 ? any_of_names(names) : fmt::format("{} or {} others", names[0], names.size() - 1);
 }
 
@@ -207,7 +211,7 @@ static std::string all_steps(const Snapshot& snapshot, const HeadCauses& causes,
   return fmt::format("{}{}", word ? causes.word : fmt::format("all {} steps", causes.n_steps),
                      all.size() == heads.size() ? ", too"
                      : all.empty()              ? ": none"
-                                                : ": " + any_of(snapshot, all));
+                                                : ": " + any_in_few_words(short_names(snapshot, all)));
 }
 
 std::string gain_words(const HeadCauses& causes, int head) {
@@ -243,9 +247,8 @@ CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
   out.all = all_steps(snapshot, causes, heads);
   out.heads = heads;
   const bool one = heads.size() == 1;
-  out.brief = one ? name(heads[0]) + " alone" : any_of(snapshot, heads);
-  std::vector<std::string> names;
-  for (const int h : heads) names.push_back(name(h));
+  const std::vector<std::string> names = short_names(snapshot, heads);
+  out.brief = one ? names[0] + " alone" : any_in_few_words(names);
   out.sentence = step_right_with(one ? out.brief : any_of_names(names));
   out.whole = fmt::format("{} this step's token the full cache's again, if only it keeps its full cache; {} of {} heads do not:{}",
                           one ? "This head makes" : "Each of these makes", others, causes.n_heads, lines);

@@ -290,8 +290,11 @@ void CrumbRow::refreshQuestions() {
   const LaneSnapshot* lane = m_workspace.lane();
   const AskedToken before = std::exchange(m_selected, selectedToken());
   if (lane) {  // the same step computed anew is no other one
-    const std::tuple of{m_workspace.snapshot().prompt, lane->spec, m_workspace.step()};
-    if (std::exchange(m_why_of, of) != of && before == m_selected) m_shown_why = m_selected;
+    const int shown = m_workspace.step();
+    if (const auto of = std::tie(m_workspace.snapshot().prompt, lane->spec, shown); of != m_why_of) {
+      m_why_of = of;
+      if (before == m_selected) m_shown_why = m_selected;
+    }
   }
   const BreakPoint point = m_workspace.breakPoint(m_workspace.selection().lane);
   const bool asked = point.state != BreakPoint::State::unknown;

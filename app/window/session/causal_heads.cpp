@@ -49,7 +49,7 @@ void CausalHeads::ask() {
 }
 
 bool CausalHeads::complete() const {
-  return std::ranges::none_of(m_answers, [](const auto& steps) { return steps.empty(); });
+  return std::ranges::none_of(m_answers, [](const HeadAnswers& of) { return of.steps.empty(); });
 }
 
 void CausalHeads::end() {
@@ -98,7 +98,7 @@ bool CausalHeads::recall(const Question& of) {
     m_remembered.emplace_front(m_of, m_answers);
     if (m_remembered.size() > kRemembered) m_remembered.pop_back();
   }
-  const auto found = std::ranges::find(m_remembered, of, &std::pair<Question, std::vector<std::vector<Answer>>>::first);
+  const auto found = std::ranges::find(m_remembered, of, &std::pair<Question, std::vector<HeadAnswers>>::first);
   if (found == m_remembered.end()) return false;
   m_of = of;
   m_heads.clear();
@@ -142,13 +142,15 @@ void CausalHeads::take(const QueuedRun& run, const SnapshotPtr& result) {
   const auto head = m_heads.find(run.spec);
   if (run.purpose != QueuedRun::Purpose::head || run.batch != m_batch || head == m_heads.end() || result->lanes.empty()) return;
   const LaneSnapshot& lane = result->lanes.back();
-  std::vector<Answer>& answers = m_answers[head->second];
-  answers.clear();
+  HeadAnswers answers;
+  const int first = first_counted_step(*result, lane);
   for (const StepPtr& step : lane.steps) {
     // A policy that removes whatever the budget is has no such run.
     const bool whole = head->second < step->heads.size() && step->heads[head->second].n_slots == step->position + 1;
-    answers.push_back(whole ? Answer{step->kl, step->top1_same} : Answer{});
+    answers.steps.push_back(whole ? Answer{step->kl, step->top1_same} : Answer{});
+    answers.n_right += answers.steps.back().same && static_cast<int>(answers.steps.size()) > first;
   }
+  m_answers[head->second] = std::move(answers);
   publish();
 }
 
@@ -166,21 +168,20 @@ void CausalHeads::publish() {
     double ms = 0;  // of those that are measured
     for (const QueuedRun& run : m_queue.runs())
       if (run.batch == m_batch && run.state == QueuedRun::State::done) ms += run.ms;
-    const auto first = static_cast<std::size_t>(first_counted_step(m_workspace.snapshot(), *lane));
-    out.n_steps = static_cast<int>(lane->steps.size() - first);
+    out.n_steps = static_cast<int>(lane->steps.size()) - first_counted_step(m_workspace.snapshot(), *lane);
     const viz::StepRange word = viz::word_around(m_workspace.snapshot(), static_cast<int>(step));
     const bool longer = word.first < word.last;
     if (longer) out.word = viz::quoted(viz::words_of_steps(m_workspace.snapshot(), word));
     const auto right = [](const Answer& of) { return of.same; };
-    for (const std::vector<Answer>& answers : m_answers) {
+    for (const auto& [answers, n_right] : m_answers) {
       const Answer answer = step < answers.size() ? answers[step] : Answer{};
       out.n_measured += answers.empty() ? 0 : 1;
       out.kl.push_back(answer.kl);
       out.returns.push_back(!record->top1_same && answer.same ? 1 : 0);
       const bool same_steps = answers.size() == lane->steps.size();
-      const auto at = [&answers](int s) { return answers.begin() + s; };
-      out.n_right.push_back(same_steps ? static_cast<int>(std::count_if(at(static_cast<int>(first)), answers.end(), right)) : -1);
-      if (longer) out.word_right.push_back(same_steps && std::all_of(at(word.first), at(word.last + 1), right) ? 1 : 0);
+      out.n_right.push_back(same_steps ? n_right : -1);
+      const bool word_there = word.last < static_cast<int>(answers.size());
+      if (longer) out.word_right.push_back(word_there && std::all_of(answers.begin() + word.first, answers.begin() + word.last + 1, right));
     }
     const double each = out.n_measured > 0 ? ms / out.n_measured : expectedMs(*lane) / out.n_heads;
     if (out.running) out.ms_left = each * (out.n_heads - out.n_measured);

@@ -39,6 +39,12 @@ class CausalHeads : public QObject {
     bool same = false;          // with the full cache's most likely token
   };
 
+  /// Of one head.
+  struct HeadAnswers {
+    std::vector<Answer> steps;  // empty: not measured
+    int n_right = 0;            // of the steps that count
+  };
+
   struct Question {
     std::string text, model, spec;
     std::size_t n_steps = 0;
@@ -64,12 +70,12 @@ class CausalHeads : public QObject {
   SessionController& m_controller;
   RunQueue& m_queue;
   bool m_wanted = false;
-  bool m_asked = false;                                                            // for what is measured next
-  bool m_stopped = false;                                                          // by the user, who has not asked since
-  Question m_of;                                                                   // that was asked last
-  std::map<std::string, std::size_t> m_heads;                                      // head by the specification of its run
-  std::vector<std::vector<Answer>> m_answers;                                      // by head, by step; empty: not measured
-  std::deque<std::pair<Question, std::vector<std::vector<Answer>>>> m_remembered;  // the newest first
+  bool m_asked = false;                                                    // for what is measured next
+  bool m_stopped = false;                                                  // by the user, who has not asked since
+  Question m_of;                                                           // that was asked last
+  std::map<std::string, std::size_t> m_heads;                              // head by the specification of its run
+  std::vector<HeadAnswers> m_answers;                                      // by head
+  std::deque<std::pair<Question, std::vector<HeadAnswers>>> m_remembered;  // the newest first
   int m_batch = 0;
 };
 

@@ -246,7 +246,7 @@ class Inspector final : public View {
     const HeadColumns& columns = columns_of(frame, pick);
     const int token = focus_of(frame.selection, columns).token;
     const SlotFacts slot = slot_facts(pick, token, columns.removal);
-    const std::string keys = pick.lane > 0 ? fmt::format(". {}", SlotButtons::keys(SlotButtons::of(slot, pick.step))) : std::string();
+    const std::string keys = pick.lane > 0 ? fmt::format(". {}", SlotButtons::keys(SlotButtons::has_slot(slot, pick.step))) : std::string();
     return fmt::format("{}. {}{}", fmt::join(token_lines(*frame.snapshot, pick, columns, token), ", "),
                        why_words(*frame.snapshot, pick, why_of(pick, token), slot), keys);
   }

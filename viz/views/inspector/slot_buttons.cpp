@@ -51,11 +51,10 @@ std::string SlotButtons::help(What what, std::string_view scope) {
   return {};
 }
 
-void SlotButtons::draw(Painter& p, const Rect& area, Has has, int token) {
+void SlotButtons::draw(Painter& p, const Rect& area, bool has_slot, int token) {
   if (p.frame().alone) return;  // an exported picture has no buttons
   const Theme& t = p.theme();
-  const std::vector<What> whats =
-      has == Has::slot ? std::vector{What::pin, What::evict, What::merge} : std::vector{What::restore, What::pin};
+  const std::vector<What> whats = has_slot ? std::vector{What::pin, What::evict, What::merge} : std::vector{What::restore, What::pin};
   // Few buttons have the room of three: whom they are about is said.
   const float gap = p.px(6), n = static_cast<float>(whats.size()), third = (area.width() - 2 * gap) / 3;
   float width = third;

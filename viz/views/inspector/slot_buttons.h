@@ -18,19 +18,18 @@ class SlotButtons {
   static constexpr float kHeight = 36;  // logical pixels, room around them included
 
   void clear() { buttons_.clear(); }
-  /// What a token has in the head. In another one's slot it can only come back: evicting or merging that would be of the other one. What
-  /// the step on screen merges had its own slot for that step's query, and edits are made before it.
-  enum class Has { slot, place_in_another, nothing };
-  static Has of(const SlotFacts& facts, int step) {
-    return facts.pos < 0 ? Has::nothing : facts.pos == facts.token || facts.removal.step == step ? Has::slot : Has::place_in_another;
+  /// The token has a slot of its own in the head. In another one's it can only come back: evicting or merging that would be of the other
+  /// one. What the step on screen merges had its own slot for that step's query, and edits are made before it.
+  static bool has_slot(const SlotFacts& facts, int step) {
+    return facts.pos >= 0 && (facts.pos == facts.token || facts.removal.step == step);
   }
   /// token: whose slot it is. Where several are selected, it among them, they are meant as by key.
-  void draw(Painter& p, const Rect& area, Has has, int token);
+  void draw(Painter& p, const Rect& area, bool has_slot, int token);
   static bool means_selection(const Selection& selection, int token) { return n_tokens(selection) > 1 && has_token(selection, token); }
   /// "Evict · this head"; `scope`: Frame::edit_scope.
   static std::string label(EditTokens::What what, std::string_view scope);
   /// The same by key, for who cannot see them: "P: pin, E: evict, M: merge".
-  static const char* keys(Has has) { return has == Has::slot ? "P: pin, E: evict, M: merge" : "R: restore, P: pin"; }
+  static const char* keys(bool has_slot) { return has_slot ? "P: pin, E: evict, M: merge" : "R: restore, P: pin"; }
   /// What is under the mouse; nullopt: nothing.
   std::optional<EditTokens> at(const Pointer& mouse) const;
   /// "Evict the slot, all heads, in a run beside this one (E)"; `scope`: Frame::edit_scope.
