@@ -24,7 +24,6 @@ WITHOUT_FILES = ("kvzap", "fastkvzip", "lukv")  # nobody has trained theirs for 
 def digest(cli, arguments, folder):
     out = os.path.join(folder, "trace.json")
     subprocess.run([cli, "trace", "--quiet", "--detail", "why", "--out", out, *arguments], check=True)
-    subprocess.run([cli, "run", "--quiet", out], check=True, stdout=subprocess.DEVNULL)  # nothing of it is refused when it is read again
     with open(out, "rb") as f:
         return hashlib.sha256(f.read()).hexdigest(), os.path.getsize(out)
 
@@ -44,6 +43,8 @@ def main():
                     arguments += ["--lane", spec]
                 seen = {f"{n} threads": digest(cli, [*arguments, "--threads", str(n)], folder) for n in (1, 2, 5)}
                 seen["again"] = digest(cli, [*arguments, "--threads", "2"], folder)
+                # nothing of it is refused when it is read again: once, the others have the same bytes
+                subprocess.run([cli, "run", "--quiet", os.path.join(folder, "trace.json")], check=True, stdout=subprocess.DEVNULL)
                 same = len(set(seen.values())) == 1
                 bad += not same
                 print(f"{mode} {precision}, {len(specs)} lanes: {'same bytes' if same else seen} ({seen['again'][1]} bytes)")

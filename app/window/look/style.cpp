@@ -301,6 +301,8 @@ void applyTheme(QApplication& app, const viz::Theme& theme) {
     app.setStyle(new WindowStyle);  // the application owns it
     app.setProperty("kvscopeStyle", true);
   }
+  const QString sheet = styleSheet(theme);
+  if (app.styleSheet() == sheet) return;  // Qt would give every widget its style anew
   QPalette palette;
   const auto set = [&palette](QPalette::ColorRole role, viz::Rgb c) { palette.setColor(role, toColor(c)); };
   set(QPalette::Window, theme.window);
@@ -324,7 +326,7 @@ void applyTheme(QApplication& app, const viz::Theme& theme) {
     palette.setColor(QPalette::Disabled, role, toColor(theme.disabled));
   app.setPalette(palette);
   app.setFont(uiFont(kBodyType));
-  app.setStyleSheet(styleSheet(theme));
+  app.setStyleSheet(sheet);
 }
 
 }  // namespace kvscope
