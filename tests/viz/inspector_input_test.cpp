@@ -153,6 +153,18 @@ TEST_F(InspectorTest, ButtonsOfTheSlotEditItByHand) {
   canvas.move(*view, centre(mark("button", "Evict")));
   EXPECT_THAT(canvas.last<HoverAt>()->tooltip, ::testing::ElementsAre("Evict the slot, L2 · H1, in a run beside this one (E)"));
 
+  auto step = std::make_shared<StepRecord>(*snapshot.lanes[1].steps.back());
+  step->heads[0].pinned = {3};
+  snapshot.lanes[1].steps.back() = step;
+  canvas.draw(*view);
+  canvas.move(*view, centre(mark("button", "Pin")));
+  EXPECT_EQ(mark("button", "Pin").value, "Unpin");
+  EXPECT_THAT(canvas.last<HoverAt>()->tooltip,
+              ::testing::ElementsAre(::testing::StartsWith("It is pinned by hand: let the policy choose")));
+  EXPECT_EQ(click("Pin"), What::pin) << "who edits knows that it is pinned";
+  EXPECT_EQ(click("Pin"), std::nullopt) << "a double click: another button may stand there by then";
+  step->heads[0].pinned = {};
+
   canvas.frame.selection.slot = 1;  // merged into slot 2, two steps ago: evicting that would be of another token
   canvas.frame.selection.tokens = TokenRange{1, 1};
   EXPECT_EQ(click("Restore"), What::restore);
@@ -165,6 +177,7 @@ TEST_F(InspectorTest, ButtonsOfTheSlotEditItByHand) {
   EXPECT_EQ(find_mark(*view, "button", "Evict"), nullptr);
   // Several that are selected are meant together, as by key.
   canvas.frame.selection.tokens = TokenRange{0, 2};
+  EXPECT_EQ(click("Pin"), What::pin);
   EXPECT_EQ(click("Restore"), What::restore);
   EXPECT_EQ(canvas.last<Select>(), nullptr) << "the selection stays";
   EXPECT_EQ(mark("button", "Restore").value, "Restore · 3 tokens, L2 · H1");

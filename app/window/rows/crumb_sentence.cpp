@@ -15,7 +15,8 @@ namespace kvscope {
 
 namespace {
 constexpr QChar kEllipsis(0x2026);
-}
+const QString kMenu = QStringLiteral(" \u25be");  // ▾
+}  // namespace
 
 CrumbSentence::CrumbSentence(QWidget* row) : ElidedLabel(row) {
   row->installEventFilter(this);
@@ -111,7 +112,7 @@ void CrumbSentence::ask(const Question& question, const QStringList& may_say) {
   }
   for (const QString& words : question.says) {
     setLines(button, words.contains('\n'));
-    button.setText(words);
+    button.setText(question.menu ? words + kMenu : words);
     if (button.sizeHint().width() <= room) break;
   }
   if (const int lack = button.sizeHint().width() - room; lack > 0)

@@ -27,6 +27,7 @@ class CrumbSentence final : public ElidedLabel {
     QPushButton* of;
     QStringList says;         // the first is the whole; each of the others has fewer words
     QStringList full, brief;  // what it may say: the room for it
+    bool menu = false;        // a click lists what can be done: it looks like that
   };
   std::vector<ShownChip> chips;
   std::vector<Question> questions;

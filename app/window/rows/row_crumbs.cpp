@@ -55,6 +55,11 @@ QString budgetedTitle(const LaneSnapshot& lane) {
   return qs(lane.title) + (lane.slots_asked < 0 ? QString() : ", " + counted(lane.slots_asked, "slot", "slots"));
 }
 
+/// Those that are the answer, or the one that gains most: each can be given what it lacks.
+std::vector<int> headsOffered(const viz::CauseWords& causes) {
+  return causes.heads.empty() && causes.most >= 0 ? std::vector{causes.most} : causes.heads;
+}
+
 /// While there is no run yet.
 QString wordsWithoutRun(const Snapshot& snapshot) {
   if (snapshot.phase == RunPhase::computing) return "the text is being read";  // elsewhere, maybe, where the model is not known yet
@@ -271,7 +276,10 @@ void CrumbRow::refresh() {
     const viz::Loss& loss = finding.loss;
     m_which->setVisible(finding.step >= 0 && !m_welcome);
     m_why->setVisible(finding.step >= 0 && loss.step >= 0 && !m_welcome);
-    if (finding.step >= 0 && std::isfinite(finding.unsure)) sentence += " Choices it was sure of tell more: ask for what the text says.";
+    if (finding.step >= 0 && std::isfinite(finding.unsure))
+      sentence += snapshot.prompt.ends_with('\n')
+                      ? " The text ends with a line break, after which much may begin: take it away, or ask for what the text says."
+                      : " Choices it was sure of tell more: ask for what the text says.";
     if (!snapshot.notice.empty()) sentence += " · " + QString::fromStdString(snapshot.notice);
   }
   m_sentence->foreseen = m_welcome ? QString() : foreseen;
@@ -342,8 +350,12 @@ void CrumbRow::refreshQuestions() {
     which_words << (budgeted ? "give one all" : "2 heads");
   m_sentence->questions = {
       {m_elsewhere, {step + ": show it", step}, {step + ": show it"}, {step}},
-      {m_saved, saved_words, {"What saves it?", "«9» from 99.9 %: set one"}, {"What saves it?"}},
-      {m_which, which_words, {"give L9 H9 all", "L9 H9 or 9 others", "all 12 steps: L9 H9"}, {"give L9 H9 all", "L9 H9 or L9 H9"}},
+      {m_saved, saved_words, {"What saves it?", "«9» from 99.9 %: set one ▾"}, {"What saves it?"}, point.several() && m_saved->isEnabled()},
+      {m_which,
+       which_words,
+       {"give L9 H9 all ▾", "L9 H9 or 9 others ▾", "all 12 steps: L9 H9 ▾"},
+       {"give L9 H9 all ▾", "L9 H9 or L9 H9 ▾"},
+       budgeted && !measuring.running && !headsOffered(causes).empty()},
       {m_why, {whyWords()}, {"Why evicted?", "Why token 999?"}, {"Why evicted?", "Why token 999?"}}};
   if (const viz::Loss loss = lossNamed(); loss.step >= 0) {
     const AskedToken of = askedToken(loss);
@@ -367,8 +379,7 @@ void CrumbRow::refreshQuestions() {
 void CrumbRow::offerHeads() {
   const viz::CauseWords causes = viz::cause_words(m_workspace.snapshot(), m_workspace.causes());
   const LaneSnapshot* lane = m_workspace.lane();
-  std::vector<int> heads = causes.heads;
-  if (heads.empty() && causes.most >= 0) heads = {causes.most};
+  const std::vector<int> heads = headsOffered(causes);
   if (heads.empty() || lane == nullptr || lane->slots_asked < 0) return Q_EMIT whichRequested();
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);

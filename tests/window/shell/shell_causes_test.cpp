@@ -92,7 +92,8 @@ TEST_F(CausesTest, ShowsItInTheGridAndSaysItInWords) {
   ASSERT_FALSE(words.brief.empty());
   QPushButton* answer = buttonOf(window->rows().crumbs(), QString::fromStdString(words.brief));
   ASSERT_NE(answer, nullptr) << words.brief;
-  EXPECT_EQ(answer->text().section('\n', 1).toStdString(), words.all) << "one step is not the whole answer";
+  EXPECT_EQ(answer->text().section('\n', 1).toStdString(), words.all + " ▾")
+      << "one step is not the whole answer, and a click lists what can be done";
   EXPECT_TRUE(answer->toolTip().toStdString().starts_with(words.whole)) << answer->toolTip().toStdString();
   const std::string sentence = window->rows().crumbs().findChild<ElidedLabel*>("facts")->text().toStdString();
   EXPECT_LT(sentence.find(words.sentence), sentence.find("evicted token"))

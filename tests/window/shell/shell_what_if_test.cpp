@@ -271,6 +271,35 @@ TEST_F(WhatIfTest, AnEditFollowsItsTokenThroughEditsOfTheText) {
 }
 
 /// Nothing is computed with edits of a token that is another one now, and no other one is shown as theirs.
+TEST_F(WhatIfTest, WhatIsPinnedIsUnpinnedAndTheOrderSaysWhich) {
+  const int token = keptEverywhere(1);
+  select(token, token, 2);
+  const auto offered = [&](const char* words) {
+    for (QToolButton* b : panel()->findChildren<QToolButton*>())
+      if (b->text() == words) return true;
+    return false;
+  };
+  QString said;
+  QObject::connect(&window->model().hand, &HandEdits::said, [&](const QString& words) { said = words; });
+  EXPECT_TRUE(offered("Pin"));
+  key("atlas", Qt::Key_P);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  EXPECT_TRUE(offered("Unpin"));
+  EXPECT_FALSE(offered("Pin"));
+  key("atlas", Qt::Key_E);  // another edit of the fork stays
+  const std::size_t n = edits_of(lane(5)).what_ifs.size();
+  key("atlas", Qt::Key_P);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  const std::vector<WhatIf> left = edits_of(lane(5)).what_ifs;
+  EXPECT_EQ(left.size(), n - 1) << lane(5);
+  EXPECT_TRUE(std::ranges::none_of(left, [](const WhatIf& w) { return w.kind == WhatIf::Kind::pin; }));
+  EXPECT_TRUE(said.contains("no longer pinned in L2 · H1: the policy may take it.") || said.contains("no longer pinned in all heads"))
+      << said.toStdString();
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(edits_of(lane(5)).what_ifs.size(), n) << "a step back";
+}
+
 TEST_F(WhatIfTest, EditsOfATextThatIsReplacedGoBeforeTheOtherOneIsComputed) {
   const int token = keptEverywhere(1);
   select(token, token, 2);

@@ -246,7 +246,9 @@ class Inspector final : public View {
     const HeadColumns& columns = columns_of(frame, pick);
     const int token = focus_of(frame.selection, columns).token;
     const SlotFacts slot = slot_facts(pick, token, columns.removal);
-    const std::string keys = pick.lane > 0 ? fmt::format(". {}", SlotButtons::keys(SlotButtons::has_slot(slot, pick.step))) : std::string();
+    const std::string keys = pick.lane > 0 ? fmt::format(". {}", SlotButtons::keys(SlotButtons::has_slot(slot, pick.step),
+                                                                                   std::ranges::binary_search(pick.values->pinned, token)))
+                                           : std::string();
     return fmt::format("{}. {}{}", fmt::join(token_lines(*frame.snapshot, pick, columns, token), ", "),
                        why_words(*frame.snapshot, pick, why_of(pick, token), slot), keys);
   }
@@ -432,8 +434,8 @@ class Inspector final : public View {
       }
     }
     if (const auto edit = buttons_.at(mouse)) {
-      hover_.at(hover, {SlotButtons::help(edit->what, frame.edit_scope)}, intents);
-      if (mouse.clicked) {
+      hover_.at(hover, {buttons_.help(mouse, frame.edit_scope)}, intents);
+      if (buttons_.clicked(mouse)) {
         // The one looked at need not be selected.
         if (!SlotButtons::means_selection(frame.selection, looked_.token)) select(frame, pick, looked_.token, intents);
         intents.push_back(*edit);

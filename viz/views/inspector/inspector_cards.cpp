@@ -97,7 +97,7 @@ void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadP
     std::erase_if(rows, [](const CardRow& row) { return row.name == "position" || row.name == "members" || row.value == kNotMeasured; });
   if (area.height() < needed(around)) std::erase_if(rows, [](const CardRow& row) { return row.name == "protected" && row.value == "no"; });
   if (pick.lane > 0 && area.height() >= needed(around))
-    buttons.draw(p, area.cut_bottom(buttons_height), SlotButtons::has_slot(facts, pick.step), facts.token);
+    buttons.draw(p, area.cut_bottom(buttons_height), SlotButtons::has_slot(facts, pick.step), facts.token, pick.values->pinned);
   area.cut_top(p.px(low ? 4 : 10));
   const int shown = facts.pos >= 0 ? facts.pos : facts.token;
   const Rect name = area.cut_top(p.px(24));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/views/inspector/slot_buttons.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -36,8 +37,11 @@ std::string_view brief_scope(std::string_view scope) {
 
 std::string SlotButtons::label(What what, std::string_view scope) { return fmt::format("{} · {}", name_of(what), scope); }
 
-std::string SlotButtons::help(What what, std::string_view scope) {
-  switch (what) {
+std::string SlotButtons::help(const Pointer& mouse, std::string_view scope) const {
+  const Button* const button = under(mouse);
+  if (button == nullptr) return {};
+  if (button->takes_back) return "It is pinned by hand: let the policy choose again, in every head of that pin (P)";
+  switch (button->what) {
     case What::pin:
       return fmt::format("Keep the token whatever its score, {}, in a run beside this one; where it is gone it comes back first (P)",
                          scope);
@@ -51,7 +55,7 @@ std::string SlotButtons::help(What what, std::string_view scope) {
   return {};
 }
 
-void SlotButtons::draw(Painter& p, const Rect& area, bool has_slot, int token) {
+void SlotButtons::draw(Painter& p, const Rect& area, bool has_slot, int token, std::span<const int> pinned) {
   if (p.frame().alone) return;  // an exported picture has no buttons
   const Theme& t = p.theme();
   const std::vector<What> whats = has_slot ? std::vector{What::pin, What::evict, What::merge} : std::vector{What::restore, What::pin};
@@ -61,6 +65,11 @@ void SlotButtons::draw(Painter& p, const Rect& area, bool has_slot, int token) {
   const Frame& f = p.frame();
   const std::string many = means_selection(f.selection, token) ? fmt::format("{} tokens", n_tokens(f.selection)) : std::string();
   const std::string scope = many.empty() ? std::string(f.edit_scope) : fmt::format("{}, {}", many, f.edit_scope);
+  const auto is_pinned = [&](int pos) { return std::ranges::binary_search(pinned, pos); };
+  bool unpins = is_pinned(token);
+  if (!many.empty())
+    for (const TokenRange& range : all_tokens(f.selection))
+      for (int pos = range.first; pos <= range.last; ++pos) unpins = unpins && is_pinned(pos);
   for (const What what : whats) width = std::max(width, p.width_of(Face::body, label(what, scope)) + p.px(20));
   width = std::min(width, (area.width() - (n - 1) * gap) / n);
   float x = area.x0;
@@ -69,25 +78,32 @@ void SlotButtons::draw(Painter& p, const Rect& area, bool has_slot, int token) {
     const bool under = p.pointer().inside && r.contains(p.pointer().at);
     p.fill(r, t.raised, 1, p.px(4));
     p.frame_rect(r, under ? t.accent : t.line, 1, p.px(4));
-    const std::string words = label(what, scope);
-    const std::string brief = many.empty() ? fmt::format("{} · {}", name_of(what), brief_scope(f.edit_scope)) : label(what, many);
+    const bool takes_back = unpins && what == What::pin;
+    const std::string name = takes_back ? "Unpin" : name_of(what);
+    const std::string words = takes_back ? name : label(what, scope);
+    const std::string brief = takes_back     ? name
+                              : many.empty() ? fmt::format("{} · {}", name_of(what), brief_scope(f.edit_scope))
+                                             : label(what, many);
     const auto fits = [&](const std::string& text) { return p.width_of(Face::body, text) <= r.width() - p.px(4); };
     p.text_fit({r.middle_x(), r.middle_y()},
                fits(words)   ? words
                : fits(brief) ? brief
-                             : name_of(what),
+                             : name,
                Face::body, t.text, r.width() - p.px(4), Align::centre);
     p.mark("button", name_of(what), r, words);
-    buttons_.push_back({what, r});
+    buttons_.push_back({what, r, takes_back});
     x += width + gap;
   }
 }
 
+const SlotButtons::Button* SlotButtons::under(const Pointer& mouse) const {
+  const auto found = std::ranges::find_if(buttons_, [&](const Button& b) { return mouse.inside && b.rect.contains(mouse.at); });
+  return found == buttons_.end() ? nullptr : &*found;
+}
+
 std::optional<EditTokens> SlotButtons::at(const Pointer& mouse) const {
-  if (!mouse.inside) return std::nullopt;
-  for (const Button& b : buttons_)
-    if (b.rect.contains(mouse.at)) return EditTokens{b.what};
-  return std::nullopt;
+  const Button* const button = under(mouse);
+  return button == nullptr ? std::nullopt : std::optional(EditTokens{button->what});
 }
 
 }  // namespace kvscope::viz

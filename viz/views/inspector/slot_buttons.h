@@ -2,9 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "viz/draw/draw.h"
 #include "viz/reduce/head.h"
@@ -23,24 +26,35 @@ class SlotButtons {
   static bool has_slot(const SlotFacts& facts, int step) {
     return facts.pos >= 0 && (facts.pos == facts.token || facts.removal.step == step);
   }
-  /// token: whose slot it is. Where several are selected, it among them, they are meant as by key.
-  void draw(Painter& p, const Rect& area, bool has_slot, int token);
+  /// token: whose slot it is. Where several are selected, it among them, they are meant as by key. pinned: by hand in this head, ascending;
+  /// where all that are meant are, the button takes that back.
+  void draw(Painter& p, const Rect& area, bool has_slot, int token, std::span<const int> pinned);
   static bool means_selection(const Selection& selection, int token) { return n_tokens(selection) > 1 && has_token(selection, token); }
   /// "Evict · this head"; `scope`: Frame::edit_scope.
   static std::string label(EditTokens::What what, std::string_view scope);
   /// The same by key, for who cannot see them: "P: pin, E: evict, M: merge".
-  static const char* keys(bool has_slot) { return has_slot ? "P: pin, E: evict, M: merge" : "R: restore, P: pin"; }
+  static std::string keys(bool has_slot, bool pinned) {
+    return fmt::format("{}P: {}{}", has_slot ? "" : "R: restore, ", pinned ? "unpin" : "pin", has_slot ? ", E: evict, M: merge" : "");
+  }
   /// What is under the mouse; nullopt: nothing.
   std::optional<EditTokens> at(const Pointer& mouse) const;
-  /// "Evict the slot, all heads, in a run beside this one (E)"; `scope`: Frame::edit_scope.
-  static std::string help(EditTokens::What what, std::string_view scope);
+  /// The button under the mouse was clicked. The second click of a double click is none: other buttons may stand there by then.
+  bool clicked(const Pointer& mouse) {
+    if (mouse.pressed) second_ = mouse.double_clicked;
+    return mouse.clicked && !second_;
+  }
+  /// "Evict the slot, all heads, in a run beside this one (E)", of what is under the mouse; `scope`: Frame::edit_scope.
+  std::string help(const Pointer& mouse, std::string_view scope) const;
 
  private:
   struct Button {
     EditTokens::What what;
     Rect rect;
+    bool takes_back = false;
   };
+  const Button* under(const Pointer& mouse) const;
   std::vector<Button> buttons_;
+  bool second_ = false;  // the press is that of a double click
 };
 
 }  // namespace kvscope::viz

@@ -315,11 +315,12 @@ bool by_hand(const HeadPick& pick, const SlotFacts& slot) {
 bool stays_of(const Why& why, const SlotFacts& slot) { return why.step < 0 || why.event.pos != slot.token; }
 
 std::string why_it_stays(const HeadPick& pick, const SlotFacts& slot) {
+  const bool pinned = std::ranges::binary_search(pick.values->pinned, slot.pos);
   if (pick.run->fates != nullptr && slot.pos == slot.token) {
     const std::string back = restored_text(pick.run->fates->heads[static_cast<std::size_t>(pick.head)].past, slot.token, pick.step);
-    if (!back.empty()) return "It was " + back + ".";
+    if (!back.empty()) return fmt::format("It was {}{}.", back, pinned ? ", and is pinned: the policy may not remove it" : "");
   }
-  if (std::ranges::binary_search(pick.values->pinned, slot.pos)) return "It is pinned by hand: the policy may not remove it.";
+  if (pinned) return "It is pinned by hand: the policy may not remove it.";
   if (pick.lane == 0 && pick.values->budget < 0) return "No budget: every token keeps its slot.";
   if (pick.values->budget < 0 && pick.run->slots_asked >= 0)
     return "The policy gives this head no budget: all its tokens keep their slots.";

@@ -76,6 +76,7 @@ void WhatIfActions::fillMenu(Commands& commands, QMenu* menu, const std::vector<
   const auto refresh = [this, needing, question, full, head, all, editors] {
     const bool can = m_model.hand.obstacle().isEmpty();
     const bool writing = std::ranges::any_of(editors, &PromptEditor::writing);
+    needing.front()->setText(m_model.hand.unpins() ? "Un&pin the selected tokens\tP" : "&Pin the selected tokens\tP");
     for (QAction* a : needing) {
       a->setEnabled(can);
       a->setText(a->text().section('\t', 0, 0) + (writing ? "\tEsc, " : "\t") + a->text().right(1));

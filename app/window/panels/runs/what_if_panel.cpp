@@ -28,6 +28,11 @@ namespace {
 
 constexpr int kLowPanel = 190;  // px at 100 %, without the header
 
+constexpr const char* kPinHelp =
+    "Pin the selected tokens: the policy keeps them from this step on, and one that is gone gets its slot back "
+    "(P; from the text Esc, P)";
+constexpr const char* kUnpinHelp = "The selected tokens are pinned: let the policy choose again (P; from the text Esc, P)";
+
 /// "'moon' .31" of a lane's most likely next token at a step.
 QString choice(const Snapshot& snapshot, const StepRecord& step, bool reference) {
   const int id = reference ? step.top1_reference : step.top1;
@@ -58,12 +63,9 @@ WhatIfPanel::WhatIfPanel(Workspace& workspace, HandEdits& edits, QWidget* parent
   m_scope->addItems({"this head", "this layer", "all heads"});
   tools->addWidget(m_scope);
   constexpr const char* kNames[] = {"Pin", "Evict", "Merge into…", "Restore"};
-  constexpr const char* kHelp[] = {
-      "Pin the selected tokens: the policy keeps them from this step on, and one that is gone gets its slot back "
-      "(P; from the text Esc, P)",
-      "Evict the selected tokens after this step (E; from the text Esc, E)",
-      "Merge the selected tokens into another slot, which you select next (M; from the text Esc, M)",
-      "Bring evicted or merged tokens back from the uncompressed history (R; from the text Esc, R)"};
+  constexpr const char* kHelp[] = {kPinHelp, "Evict the selected tokens after this step (E; from the text Esc, E)",
+                                   "Merge the selected tokens into another slot, which you select next (M; from the text Esc, M)",
+                                   "Bring evicted or merged tokens back from the uncompressed history (R; from the text Esc, R)"};
   for (int k = 0; k < 4; ++k) {
     m_buttons[k] = button(kNames[k], kHelp[k]);
     connect(m_buttons[k], &QToolButton::clicked, this, [this, k] { m_edits.edit(static_cast<WhatIf::Kind>(k)); });
@@ -181,13 +183,15 @@ QString WhatIfPanel::answer() const {
 }
 
 void WhatIfPanel::refresh() {
-  fitTools();
   const QSignalBlocker quiet(m_scope);
   m_scope->setCurrentIndex(static_cast<int>(m_edits.scope()));
   const QString obstacle = m_edits.obstacle();
-  for (QToolButton* b : m_buttons) {
-    b->setEnabled(obstacle.isEmpty());
-  }
+  for (QToolButton* b : m_buttons) b->setEnabled(obstacle.isEmpty());
+  const bool unpins = m_edits.unpins();
+  m_buttons[0]->setText(unpins ? "Unpin" : "Pin");
+  m_buttons[0]->setToolTip(unpins ? kUnpinHelp : kPinHelp);
+  m_buttons[0]->setAccessibleName(m_buttons[0]->toolTip());
+  fitTools();
   const bool any = m_model->rowCount() > 0;
   // Where not even one row has room the sentence is whole in its place; a bar to scroll by would stand over the only row.
   const int head = m_table->horizontalHeader()->sizeHint().height(), row_height = m_table->verticalHeader()->defaultSectionSize();

@@ -135,7 +135,45 @@ bool HandEdits::refused(const QString& why) {
   return m_refused;
 }
 
+bool HandEdits::pinsHere(const WhatIf& what_if) const {
+  const viz::Selection& s = m_workspace.selection();
+  return what_if.on && what_if.kind == WhatIf::Kind::pin && what_if.step <= m_workspace.step() &&
+         what_if.heads.has(s.layer.value_or(-1), s.kv_head.value_or(-1));
+}
+
+bool HandEdits::unpins() const {
+  if (!obstacle().isEmpty()) return false;
+  const LaneEdits made = edits(m_workspace.selection().lane);
+  const std::vector<int> tokens = selected(WhatIf::Kind::pin, m_workspace.step()).positions;
+  return !tokens.empty() && std::ranges::all_of(tokens, [&](int token) {
+    return std::ranges::any_of(made.what_ifs,
+                               [&](const WhatIf& w) { return pinsHere(w) && std::ranges::binary_search(w.positions, token); });
+  });
+}
+
+void HandEdits::unpin() {
+  const int lane = m_workspace.selection().lane;
+  LaneEdits now = edits(lane);
+  const std::vector<int> tokens = selected(WhatIf::Kind::pin, m_workspace.step()).positions;
+  QString heads;
+  for (WhatIf& w : now.what_ifs) {
+    if (!pinsHere(w)) continue;
+    const auto taken = std::erase_if(w.positions, [&](int token) { return std::ranges::binary_search(tokens, token); });
+    if (taken > 0) heads = headsWords(w.heads);
+  }
+  std::erase_if(now.what_ifs, [](const WhatIf& w) { return w.positions.empty(); });
+  const QString words = QString("%1 no longer pinned in %2: the policy may take %3.")
+                            .arg(tokenWords(m_workspace.snapshot(), tokens) + (tokens.size() == 1 ? " is" : " are"), heads,
+                                 tokens.size() == 1 ? "it" : "them");
+  if (now.what_ifs.empty())
+    dropFork();
+  else
+    change(lane, now);
+  Q_EMIT said(words);
+}
+
 void HandEdits::edit(WhatIf::Kind kind) {
+  if (kind == WhatIf::Kind::pin && unpins()) return unpin();
   if (refused(obstacleOf(kind))) return;
   EditsMade edits = made(kind);
   if (kind == WhatIf::Kind::merge) {

@@ -42,6 +42,8 @@ class HandEdits : public QObject {
   /// False: stored results are shown, whose edits stay what they are.
   bool changeable() const;
   bool choosingTarget() const { return m_merging.has_value(); }
+  /// The selected tokens are all pinned in the selected head at the step shown: to pin them is to take that back.
+  bool unpins() const;
   /// The runs change now because the text did: their edits are about tokens, wherever those are.
   bool followingText() const { return m_following; }
 
@@ -53,6 +55,8 @@ class HandEdits : public QObject {
   /// Applies to the selected tokens so that the step shown already sees it, where that can be. A merge waits for the next token to be
   /// selected, its target.
   void edit(kvscope::WhatIf::Kind kind);
+  /// Takes the selected tokens out of the pins that hold in the selected head, wherever else those hold.
+  void unpin();
   /// Gives up a merge that waits for its target.
   void cancel();
   void setOn(int row, bool on);
@@ -87,6 +91,8 @@ class HandEdits : public QObject {
   /// Why an edit would change nothing in any of its heads; empty: it changes something.
   QString emptyEdit(const WhatIf& what_if) const;
   QString noRoom() const;
+  /// The pin holds in the selected head (with no head selected: in all of them) at the step shown.
+  bool pinsHere(const WhatIf& what_if) const;
   /// Says why nothing was changed; false: nothing is in the way.
   bool refused(const QString& why);
   void add(EditsMade made);
