@@ -2,6 +2,7 @@
 // Which steps of a run say something else, and which lost token explains it.
 #include "viz/reduce/finding.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "viz/canvas.h"
@@ -90,7 +91,8 @@ TEST(FindingTest, NamesTheTokenWithTheMostAttentionThatHasNoSlotOfItsOwn) {
   EXPECT_EQ(counted(lane, step, static_cast<std::size_t>(f.loss.layer * s.model.n_kv_heads + f.loss.kv_head), f.loss.token), most);
   ASSERT_EQ(f.loss.slot, -1);
   const std::string words = finding_sentence(s, lane, f);
-  EXPECT_NE(words.find("Largest loss: " + head_name_short(f.loss) + " evicted token " + std::to_string(f.loss.token)), std::string::npos)
+  EXPECT_NE(words.find("Largest loss of attention: " + head_name_short(f.loss) + " evicted token " + std::to_string(f.loss.token)),
+            std::string::npos)
       << "it need not be the only head that breaks the answer: " << words;
 }
 
@@ -332,7 +334,7 @@ TEST(FindingTest, NamesTheLossOfAHeadThatBringsTheAnswerBack) {
       EXPECT_NE(words.find("evicted token " + std::to_string(of.loss.token)), std::string::npos) << words;
       if (std::ranges::find(heads, index_of(s, of.loss)) == heads.end()) {  // these lost nothing worth speaking of
         EXPECT_EQ(index_of(s, of.loss), most);
-        EXPECT_NE(words.find("Largest loss: " + name + " evicted"), std::string::npos) << words;
+        EXPECT_NE(words.find("Largest loss of attention: " + name + " evicted"), std::string::npos) << words;
         continue;
       }
       const bool all = std::ranges::all_of(heads, [&](int h) { return lost_in(lane, 2, h, of.loss.token); });
@@ -342,6 +344,13 @@ TEST(FindingTest, NamesTheLossOfAHeadThatBringsTheAnswerBack) {
         ++n_both;
         EXPECT_NE(words.find("Both evicted"), std::string::npos) << words;
         EXPECT_TRUE(words.ends_with("of " + name + "'s attention.")) << words;
+        for (const int h : heads) {  // the share that is said is that of the head on screen
+          const double own = lane.steps[2]->heads[static_cast<std::size_t>(h)].reference_attention[static_cast<std::size_t>(of.loss.token)];
+          const std::string seen = finding_sentence(s, lane, of, causes, h);
+          EXPECT_TRUE(seen.ends_with(
+              fmt::format("{} of L{} H{}'s attention.", format_percent(own), h / s.model.n_kv_heads, h % s.model.n_kv_heads)))
+              << seen;
+        }
       } else {
         ++n_one;
         EXPECT_NE(words.find(". " + name + " evicted"), std::string::npos) << words;
@@ -370,7 +379,7 @@ TEST(FindingTest, NamesTheLossOfWhoGainsMostWhereNoHeadIsEnough) {
     const std::string words = finding_sentence(s, lane, of, causes);
     const bool own = largest_loss_at(s, lane, 2, std::vector<int>{h}).step >= 0;
     EXPECT_EQ(index_of(s, of.loss), own ? h : index_of(s, f.loss));
-    EXPECT_NE(words.find(own ? "gains most. It evicted" : "Largest loss: "), std::string::npos) << words;
+    EXPECT_NE(words.find(own ? "gains most. It evicted" : "Largest loss of attention: "), std::string::npos) << words;
   }
 }
 

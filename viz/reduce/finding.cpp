@@ -154,8 +154,12 @@ Agreement agreement_at(const Snapshot& snapshot, const LaneSnapshot& lane, int s
   if (step < 0 || step >= static_cast<int>(lane.steps.size())) return {};
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
   if (record.position < snapshot.n_prompt - 1 || !record.top1_same || record.top1 < 0) return {};
-  const std::string same = fmt::format("{} says {}, as the full cache does: KL {} nats.", lane.title,
-                                       quoted(text_of_id(snapshot, record.top1)), format_number(record.kl));
+  const StepRange word = word_around(snapshot, step);
+  bool whole = word.first < word.last && word.last < static_cast<int>(lane.steps.size());
+  for (int s = word.first; whole && s <= word.last; ++s) whole = lane.steps[static_cast<std::size_t>(s)]->top1_same;
+  const std::string all = whole ? fmt::format(", and so all of {},", quoted(words_of_steps(snapshot, word))) : ",";
+  const std::string same = fmt::format("{} says {}{} as the full cache does: KL {} nats.", lane.title,
+                                       quoted(text_of_id(snapshot, record.top1)), all, format_number(record.kl));
   const Loss loss = largest_loss_at(snapshot, lane, step);
   if (loss.step < 0 || loss.attention < kMuch || lane.fates == nullptr) return {same, {}};
   const Holders heads = holders_of(lane, step, loss.token);
@@ -268,7 +272,8 @@ static std::string moved_words(const LaneSnapshot& lane, const Finding& finding,
   return std::isnan(moved) ? std::string() : fmt::format(", local error {}", format_percent(moved));
 }
 
-std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes) {
+std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes,
+                             int looked_at) {
   if (finding.step < 0) return {};
   std::string what = fmt::format("{} says {}, not {}", lane.title, quoted(finding.says), quoted(finding.reference));
   if (std::isfinite(finding.unsure)) what += fmt::format("; the full cache was unsure itself (p {})", format_probability(finding.unsure));
@@ -276,22 +281,27 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
   const bool measured = !causes.sentence.empty();
   if (loss.step < 0)
     return measured ? fmt::format("{}. {}", what, causes.sentence) : fmt::format("{}: KL {} nats.", what, format_number(finding.kl));
-  const int head = head_of(snapshot, loss);
   const auto n = static_cast<int>(causes.heads.size());
+  const auto returns = [&](int h) { return std::ranges::find(causes.heads, h) != causes.heads.end(); };
+  const bool all = n > 1 && finding.n_alike == n && returns(head_of(snapshot, loss));
+  const int head = all && returns(looked_at) ? looked_at : head_of(snapshot, loss);
   const std::string name = short_name(snapshot, head);
-  const bool brings_back = std::ranges::find(causes.heads, head) != causes.heads.end(), all = n > 1 && finding.n_alike == n;
+  const bool brings_back = returns(head);
   const bool largest = !brings_back && (n > 0 || head != causes.most);
-  const std::string who = largest ? (loss.slot < 0 ? "Largest loss: " : "Largest attention × local error: ") + name
+  const std::string who = largest ? (loss.slot < 0 ? "Largest loss of attention: " : "Largest attention × local error: ") + name
                           : all   ? n == 2 ? "Both" : "All of them"
                           : n > 1 ? name
                                   : "It";
-  const std::string lost =
-      fmt::format("{} token {} {}{}, {} of {} attention{}.", loss.slot < 0 ? "evicted" : "merged", loss.token,
-                  quoted(token_text(snapshot, loss.token)), loss.slot < 0 || all ? std::string() : fmt::format(" into slot {}", loss.slot),
-                  format_percent(loss.attention), all ? name + "'s" : std::string("its"),
-                  largest && loss.slot >= 0       ? moved_words(lane, finding, head)
-                  : n == 2 && brings_back && !all ? other_way(snapshot, lane, finding, causes.heads[causes.heads[0] == head ? 1 : 0])
-                                                  : "");
+  const std::string lost = fmt::format(
+      "{} token {} {}{}, {} of {}{}.", loss.slot < 0 ? "evicted" : "merged", loss.token, quoted(token_text(snapshot, loss.token)),
+      loss.slot < 0 || all ? std::string() : fmt::format(" into slot {}", loss.slot),
+      format_percent(all ? attention_of(*lane.steps[static_cast<std::size_t>(finding.step)], head, loss.token) : loss.attention),
+      all                        ? name + "'s attention"
+      : largest && loss.slot < 0 ? "its"
+                                 : "its attention",
+      largest && loss.slot >= 0       ? moved_words(lane, finding, head)
+      : n == 2 && brings_back && !all ? other_way(snapshot, lane, finding, causes.heads[causes.heads[0] == head ? 1 : 0])
+                                      : "");
   return fmt::format("{}{} {} {}", what, measured ? ". " + causes.sentence : ".", who, lost);
 }
 

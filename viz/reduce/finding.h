@@ -77,7 +77,7 @@ class FindingOnce {
 };
 
 struct Agreement {
-  std::string same;    // "KeepKV says «8», as the full cache does: KL 0.0201 nats."
+  std::string same;    // "KeepKV says «8», and so all of «482», as the full cache does: KL 0.0201 nats."
   std::string misses;  // "L4 H3 evicted token 87 «8»; L4 H1, which attends to it, has it."; empty: no head misses much
 
   std::string words() const { return misses.empty() ? same : same + " " + misses; }
@@ -97,10 +97,12 @@ class AgreementOnce {
   Agreement agreement_;
 };
 
-/// "KeepKV says «2», not «8». Largest loss: L4 H3 evicted token 87 «8», 97.4 % of its attention.": what the full cache says, and what
+/// "KeepKV says «2», not «8». Largest loss of attention: L4 H3 evicted token 87 «8», 97.4 % of its.": what the full cache says, and what
 /// that head pays to the token there. Other heads may miss enough, too: once that is known it stands there, "KeepKV says «2», not «8».
 /// With L4 H1 or L4 H3 in full this step is right. Both evicted token …". Empty without a finding. `causes`: those of finding_of().
-std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes = {});
+/// looked_at: the head whose share is said where several of these lost the token alike and it is one of them; -1: none.
+std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes = {},
+                             int looked_at = -1);
 /// As long as it may become by an answer to "which head?": room for it.
 std::string longest_finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding);
 

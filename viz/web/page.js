@@ -404,7 +404,8 @@ function showAnswers(run) {
     if (!s) return el("td", {class: "na"}, "n/a");
     return el("td", {class: `token ${now(i)} ${s.same ? "" : "changed"}`, title: `p of the full cache's token: ${s.p}`}, s.says, ...(s.same ? [] : [el("span", {class: "hidden"}, " (differs)")]));
   })));
-  fill(table, el("caption", {}, "What follows the text"), el("thead", {}, head), el("tbody", {}, reference, ...said));
+  const fed = page.follow === "self" ? "every run goes on from its own token" : page.follow === "file" ? "every run goes on from the given text" : "every run goes on from the full cache's token";
+  fill(table, el("caption", {}, `What follows the text: ${fed}`), el("thead", {}, head), el("tbody", {}, reference, ...said));
   keepStepInView(table);
 }
 
@@ -838,7 +839,7 @@ function showTime(run) {
     row("evicted", s => el("td", {}, s.evicted)),
     row("merged", s => el("td", {}, s.merged)),
     row("KL, nats", s => el("td", {class: s.same ? "" : "changed"}, s.kl, el("i", {class: "bar", "aria-hidden": "true", style: {width: `${100 * Math.sqrt(s.kl_value / most)}%`, background: cssColour(s.same ? "secondary" : "changed")}}))),
-    row("says", s => el("td", {class: `token ${s.same ? "" : "changed"}`}, s.says === "" ? "–" : s.says))];
+    row(page.follow === "self" ? "says" : "would say", s => el("td", {class: `token ${s.same ? "" : "changed"}`}, s.says === "" ? "–" : s.says))];
   for (const tr of rows) {
     [...tr.children].slice(1).forEach((td, i) => td.className += ` ${now(i)}`);
     fill(tr, ...only([...tr.children]));

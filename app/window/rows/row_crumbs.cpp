@@ -258,7 +258,8 @@ void CrumbRow::refresh() {
     const viz::CauseWords causes = viz::cause_words(snapshot, m_workspace.causes());
     const viz::Finding& finding = m_finding.of(snapshot, *lane, m_workspace.step(), causes);
     if (finding.step >= 0) {
-      sentence = qs(viz::finding_sentence(snapshot, *lane, finding, causes));
+      const int looked_at = s.layer && s.kv_head ? viz::head_index(snapshot, *s.layer, *s.kv_head) : -1;
+      sentence = qs(viz::finding_sentence(snapshot, *lane, finding, causes, looked_at));
       foreseen = qs(viz::longest_finding_sentence(snapshot, *lane, finding));
       brief = causes.sentence.empty() ? sentence.mid(says) : sentence.mid(sentence.indexOf(qs(causes.sentence)));
     }
@@ -478,6 +479,11 @@ void CrumbRow::setWelcome(bool on) {
   if (on == m_welcome) return;
   m_welcome = on;
   refresh();
+}
+
+void CrumbRow::takeAsGiven() {
+  m_shown_why = m_selected = selectedToken();
+  refreshQuestions();
 }
 
 void CrumbRow::beginHere() {

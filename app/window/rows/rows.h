@@ -127,6 +127,8 @@ class CrumbRow : public QFrame {
   void setWelcome(bool on);
   /// What is shown now is where the history begins: what was before has not been seen.
   void beginHere();
+  /// What is selected now was not chosen for the question "why?".
+  void takeAsGiven();
   /// A canvas may have been zoomed or moved.
   void lookAtZoom();
   /// Why did the token leave that was chosen in a head, or else the one that the sentence speaks of?

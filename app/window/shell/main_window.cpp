@@ -93,6 +93,7 @@ void MainWindow::connectAnswers() {
   connect(&m_rows->crumbs(), &CrumbRow::fullCacheRequested, this, [this](int layer, int kv_head) {
     m_model.answer.make(QString("L%1 H%2 in full").arg(layer).arg(kv_head), [&] { m_model.hand.giveFullCache(layer, kv_head); });
   });
+  connect(m_runs_undo.get(), &RunsUndo::shown, &m_rows->crumbs(), &CrumbRow::takeAsGiven);
   connect(&m_rows->crumbs(), &CrumbRow::savedRequested, &m_model.breaks, &BreakPoints::proceed);
   connect(&m_rows->crumbs(), &CrumbRow::budgetRequested, this,
           [this](int slots, const QString& share) { m_model.answer.make(share + " of the slots", [&] { m_model.breaks.give(slots); }); });

@@ -57,7 +57,7 @@ TEST_F(LectureTest, TheWelcomeIsInWordsThatNobodyHasToKnow) {
   EXPECT_FALSE(lesson.contains("number")) << lesson.toStdString();
   EXPECT_TRUE(lesson.contains("View > Lecture and teaching > Lessons")) << lesson.toStdString();
   window->showPage(MainWindow::Page::inspect);
-  EXPECT_TRUE(line().contains("Largest loss")) << line().toStdString();
+  EXPECT_TRUE(line().contains("Largest loss of attention")) << line().toStdString();
   EXPECT_NE(buttonOf(window->rows().crumbs(), "Which head?"), nullptr);
 }
 

@@ -43,8 +43,9 @@ std::string SlotButtons::help(const Pointer& mouse, std::string_view scope) cons
   if (button->takes_back) return "It is pinned by hand: let the policy choose again, in every head of that pin (P)";
   switch (button->what) {
     case What::pin:
-      return fmt::format("Keep the token whatever its score, {}, in a run beside this one; where it is gone it comes back first (P)",
-                         scope);
+      return fmt::format(
+          "Keep the token whatever its score, {}, in a run beside this one; where it is gone it comes back first, for this step and those after it (P)",
+          scope);
     case What::evict:
       return fmt::format("Evict the slot, {}, in a run beside this one (E)", scope);
     case What::merge:

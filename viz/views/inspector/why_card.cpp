@@ -297,7 +297,12 @@ float draw_cost(Painter& p, const Rect& foot, const HeadPick& pick, const Why& w
   // Beside it must stand that there is more to read.
   const float room = std::max(0.0f, foot.x1 - x - p.width_of(Face::caption, "more of reason 9: PgDown") - p.px(14));
   const std::string* shown = &brief;
-  for (const std::string* words : {&first, &whole})
+  // A head that a merge cost little then may be far off by now.
+  const double now = pick.values->local_rel_l2;
+  const std::string both = pick.step == why.step || !std::isfinite(now) || !std::isfinite(why.cost)
+                               ? first
+                               : fmt::format("{}; local error now: {}", brief, format_percent(now));
+  for (const std::string* words : {&first, &both, &whole})
     if (p.width_of(Face::strong, *words) <= room) shown = words;
   x += p.text_fit({x, foot.middle_y()}, *shown, Face::strong, t.text, std::max(0.0f, foot.x1 - x));
   p.mark("cost", "compress_rel_l2", foot, whole);

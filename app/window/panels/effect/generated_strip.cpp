@@ -222,7 +222,7 @@ void GeneratedStrip::paintLabels(QPainter& painter, const Rows& r) const {
   };
   const RowNames names = rowNames(m_workspace.snapshot(), m_lane_title);
   label(r.reference, px(*this, kBox), {names.reference, names.reference.section(',', 0, 0)});
-  label(r.says, px(*this, kBox), {names.says, m_lane_title + " says", m_lane_title});
+  label(r.says, px(*this, kBox), {names.says, names.says.section(',', 0, 0), m_lane_title});
   label(r.bar, px(*this, kBar) + px(*this, 4), {names.p, "p"});
 }
 

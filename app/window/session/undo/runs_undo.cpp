@@ -75,6 +75,7 @@ void RunsUndo::show() {
   }
   if (there) m_place.reset();
   m_model.workspace.setSelection(selection);
+  Q_EMIT shown();
 }
 
 }  // namespace kvscope

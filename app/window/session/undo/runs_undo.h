@@ -33,6 +33,8 @@ class RunsUndo : public QObject {
   void generateChanged(int n_tokens);
   /// "Redone: budget of run F, 10 % → 20 %"
   void said(const QString& words);
+  /// What was looked at then is selected again: nobody chose it now.
+  void shown();
 
  private:
   void requestChanged();
