@@ -200,7 +200,7 @@ TEST_F(SizesTest, EveryPageIsWhole) {
     panelsAreThere();
     if (size.width() >= 1280) {
       EXPECT_TRUE(std::ranges::any_of(inks, [](const Ink& ink) {
-        return ink.where.contains("crumbRow") && ink.text.endsWith("attention.");
+        return ink.where.contains("crumbRow") && ink.text.endsWith("of its.");
       })) << "the sentence over the panels, to its end";
     }
     for (Panel* panel : window->panels().all()) {  // those behind tabs
