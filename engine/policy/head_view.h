@@ -63,6 +63,8 @@ class Hindsight {
   };
   virtual ~Hindsight() = default;
   virtual View look() const = 0;
+  /// Throws Cancelled where nobody waits for the choice any more: of thousands of slots it takes minutes.
+  virtual void check() const {}
 };
 
 /// The prompt's queries of one KV head's group, for policies that look at all of them (StatNeeds::prompt_queries). Implemented by the

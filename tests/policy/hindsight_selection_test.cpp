@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/error.h"
 #include "policy/tiny_lane.h"
 
 namespace kvscope {
@@ -146,6 +147,27 @@ TEST(HindsightSelection, ASlotThatAllLookAtStaysThoughItIsOld) {
   EXPECT_EQ(d.gone, (std::vector<int>{9, 8, 7, 6, 5, 4, 3, 1, 0})) << "what differs by rounding only is equal: the youngest go";
   const double alone = distance(view, n, {0, 1, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_NEAR(-d.plan.score[2], alone, 1e-12 * alone) << "without it the others are looked at, however little that was";
+}
+
+TEST(HindsightSelection, GivesUpAtTheNextSlotOnceNobodyWaits) {
+  class Impatient final : public Hindsight {
+   public:
+    explicit Impatient(View view) : view_(std::move(view)) {}
+    View look() const override { return view_; }
+    void check() const override {
+      if (++n_asked == 15) throw Cancelled();
+    }
+    mutable int n_asked = 0;
+
+   private:
+    View view_;
+  };
+  const int n = 12;
+  const SlotState slots = test::slots_of(n);
+  const Impatient hindsight(random_view(3, 2, n, 5, 7, false));
+  HeadDecision d = decision(slots, hindsight, 4, 0, 0);
+  EXPECT_THROW(HindsightSelection(16).select(d, 0), Cancelled);
+  EXPECT_EQ(d.gone.size(), 2u) << "12 slots were scored, two went";
 }
 
 TEST(HindsightSelection, LooksAtNothingWhileThereIsRoom) {

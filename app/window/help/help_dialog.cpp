@@ -38,7 +38,7 @@ std::vector<KeyHelp> canvasKeys() {
       {"Atlas", "open the inspector on the cell; only select it", "Enter; Shift+Enter"},
       {"Atlas", "zoom about the cursor", "+ −"},
       {"Atlas", "show all tokens", "0"},
-      {"Selected tokens", "pin, evict, merge into …, restore by hand", "P, E, M, R"},
+      {"Selected tokens", "pin (again: unpin), evict, merge into …, restore by hand", "P, E, M, R"},
       {"Inspector", "budget of this head alone", "drag the cut-off line; Shift+↑ ↓"},
       {"Head grid", "move over the heads", "← → ↑ ↓, Home, End"},
       {"Head grid", "open the inspector on the head", "Enter"},

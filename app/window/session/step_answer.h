@@ -21,13 +21,15 @@ class StepAnswer {
 
   /// Makes the change. with: "L4 H3 in full".
   void make(const QString& with, const std::function<void()>& change);
-  /// "With L4 H3 in full «7» again: KL 4.50 → 0.0700 nats."; empty: there was none, or another run or step is shown.
+  /// "With L4 H3 in full «7» again: KL 4.50 → 0.0700 nats."; empty: there was none, or another run, step or text is
+  /// shown.
   QString words() const;
 
  private:
   struct Made {
     QString with;
     std::string spec;  // of the run with the change
+    std::string text;  // textKey() of what it was made on
     int step = 0;
     int top1 = -1;  // before it
     double kl = 0;

@@ -203,10 +203,14 @@ void HindsightSelection::select(HeadDecision& head, int) const {
     Outputs outputs(view, n);
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     head.score.assign(at(n), kNotAvailable);
-    for (const int e : free) head.score[at(e)] = -outputs.after(e, outputs.bound(e), kInfinity);
+    for (const int e : free) {
+      head.view.hindsight->check();
+      head.score[at(e)] = -outputs.after(e, outputs.bound(e), kInfinity);
+    }
     head.plan.score = head.score;
     std::vector<double> bounds(at(n));
     for (int e = 0; e < n_gone; ++e) {
+      head.view.hindsight->check();
       for (const int i : free) bounds[at(i)] = outputs.bound(i);
       // the most promising first: then few of the others have to be computed
       std::ranges::sort(free, [&](int a, int b) { return bounds[at(a)] != bounds[at(b)] ? bounds[at(a)] < bounds[at(b)] : a > b; });

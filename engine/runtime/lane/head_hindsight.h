@@ -18,6 +18,7 @@ class HeadHindsight final : public Hindsight {
       : lane_(lane), caches_(caches), layer_(layer), head_(kv_head) {}
 
   View look() const override;
+  void check() const override { lane_.tape->check(); }
 
  private:
   void attend(const std::vector<int>& positions, View& view) const;

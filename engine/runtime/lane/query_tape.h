@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "core/cancel.h"
 
 namespace kvscope {
 
@@ -20,6 +21,12 @@ class QueryTape {
   /// Forgets all positions from `position` on.
   void forget_from(int position);
   bool knows(int first, int last) const;
+  /// Of the work that reads it from now on; outlives that.
+  void set_cancel(const CancelToken& cancel) { cancel_ = &cancel; }
+  /// Throws Cancelled.
+  void check() const {
+    if (cancel_) cancel_->check();
+  }
 
   int n_tokens() const { return n_tokens_; }
   /// Positions whose queries a decision after the step at `position` looks at: the next `horizon` of the text, fewer at its end; at the
@@ -33,6 +40,7 @@ class QueryTape {
 
   Backend& backend_;
   const ModelConfig& config_;
+  const CancelToken* cancel_ = nullptr;
   int n_prompt_ = 0, n_tokens_ = 0;
   std::vector<Buffer> rows_;  // [position] -> [n_layers, n_heads, head_dim]; empty: not known
 };

@@ -258,6 +258,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   const auto [n_decode, cut] = decode_length(request, n_prompt, model.config());
   if (!cut.empty()) add_notice(cut);
   cancel.check();
+  tape.set_cancel(cancel);
   if (handed_out || sink != nullptr || !model.config().rotates_alike(ids.size(), n_prompt)) {  // nothing that is here is of use again
     lanes.clear();
     checkpoints.clear();

@@ -350,6 +350,13 @@ TEST_F(CausesTest, AHeadThatIsTheAnswerIsGivenItsFullCache) {
   const QString again = qs(viz::quoted(viz::text_of_id(snapshot(), window->workspace().stepRecord()->top1)));
   EXPECT_TRUE(sentence.startsWith(QString("With L%1 H%2 in full %3 again: KL ").arg(layer).arg(kv_head).arg(again)))
       << sentence.toStdString();
+  // Of another text it is not known what it would be without.
+  QString text = QString::fromStdString(snapshot().prompt);
+  window->controller().setPrompt(text.replace("482", "736"));
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(crumbs.findChild<ElidedLabel*>("facts")->text().startsWith("With L"))
+      << crumbs.findChild<ElidedLabel*>("facts")->text().toStdString();
+  press(Qt::Key_Z, Qt::ControlModifier);
   press(Qt::Key_Z, Qt::ControlModifier);
   ASSERT_TRUE(settle());
   EXPECT_EQ(lane(1), before);

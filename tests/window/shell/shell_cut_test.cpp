@@ -51,6 +51,7 @@ TEST(StartTest, APromptThatIsTooLongLeavesTheModelOpenAndOffersTheCut) {
   options.picture = "unused.png";
   options.prompt.emplace();
   for (int i = 0; i < 3000; ++i) *options.prompt += "word ";
+  options.lanes = {"h2o:slots=20@evict=12,step=0"};
   MainWindow window(options, startState(options));
   window.show();
   ASSERT_TRUE(waitFor([&] { return window.workspace().snapshot().phase == RunPhase::failed; }, 30000));
@@ -64,6 +65,8 @@ TEST(StartTest, APromptThatIsTooLongLeavesTheModelOpenAndOffersTheCut) {
   QTest::mouseClick(cut, Qt::LeftButton);
   ASSERT_TRUE(waitUntilSettled(window, 60000));
   EXPECT_EQ(window.workspace().snapshot().phase, RunPhase::idle) << window.workspace().snapshot().failure;
+  ASSERT_EQ(window.controller().request().lanes.size(), 2u) << "the token is there still";
+  EXPECT_EQ(window.controller().request().lanes[1].text, options.lanes[0]);
 }
 
 TEST(StartTest, APromptFileThatIsNoTextIsRefused) {

@@ -298,6 +298,32 @@ TEST_F(WhatIfTest, WhatIsPinnedIsUnpinnedAndTheOrderSaysWhich) {
   press(Qt::Key_Z, Qt::ControlModifier);
   ASSERT_TRUE(settle());
   EXPECT_EQ(edits_of(lane(5)).what_ifs.size(), n) << "a step back";
+  EXPECT_FALSE(said.contains("no longer pinned")) << said.toStdString();
+}
+
+/// The second P comes before the fork of the first is computed: it is of that fork, not of the run beside it.
+TEST_F(WhatIfTest, ASecondEditIsOfTheForkThatIsBeingComputed) {
+  const int token = keptEverywhere(1);
+  select(token, token, 2);
+  CanvasWidget* atlas = window->canvas("atlas");
+  atlas->setFocus();
+  const auto lanes = [this] { return window->controller().request().lanes.size(); };
+  QTest::keyClick(atlas, Qt::Key_P);
+  ASSERT_EQ(lanes(), 6u);
+  QTest::keyClick(atlas, Qt::Key_E);
+  ASSERT_EQ(lanes(), 6u) << "no second fork";
+  QTest::keyClick(atlas, Qt::Key_P);
+  EXPECT_EQ(lanes(), 6u);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->workspace().selection().lane, 5) << "the fork is looked at as soon as it is there";
+  const auto pinned = [this] {
+    return std::ranges::any_of(edits_of(lane(5)).what_ifs, [](const WhatIf& w) { return w.kind == WhatIf::Kind::pin; });
+  };
+  EXPECT_FALSE(pinned()) << lane(5);
+  QTest::keyClick(atlas, Qt::Key_P);
+  QTest::keyClick(atlas, Qt::Key_P);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(pinned()) << lane(5) << ": a token that was restored for the pin stays";
 }
 
 TEST_F(WhatIfTest, EditsOfATextThatIsReplacedGoBeforeTheOtherOneIsComputed) {

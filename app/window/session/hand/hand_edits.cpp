@@ -125,7 +125,7 @@ QString HandEdits::obstacleOf(WhatIf::Kind kind) const {
 
 /// A run that is no fork yet needs one beside it.
 QString HandEdits::noRoom() const {
-  if (!edits(m_workspace.selection().lane).what_ifs.empty()) return {};
+  if (!edits(edited()).what_ifs.empty()) return {};
   return SessionController::noRoomFor(m_controller.request().lanes.size() + 1);
 }
 
@@ -141,9 +141,16 @@ bool HandEdits::pinsHere(const WhatIf& what_if) const {
          what_if.heads.has(s.layer.value_or(-1), s.kv_head.value_or(-1));
 }
 
+int HandEdits::edited() const {
+  const auto& lanes = m_controller.request().lanes;
+  const int selected = m_workspace.selection().lane;
+  const auto fork = std::ranges::find(lanes, m_wanted, &LaneSpec::text);
+  return m_wanted.empty() || fork == lanes.end() || selected != m_wanted_from ? selected : static_cast<int>(fork - lanes.begin());
+}
+
 bool HandEdits::unpins() const {
   if (!obstacle().isEmpty()) return false;
-  const LaneEdits made = edits(m_workspace.selection().lane);
+  const LaneEdits made = edits(edited());
   const std::vector<int> tokens = selected(WhatIf::Kind::pin, m_workspace.step()).positions;
   return !tokens.empty() && std::ranges::all_of(tokens, [&](int token) {
     return std::ranges::any_of(made.what_ifs,
@@ -152,7 +159,7 @@ bool HandEdits::unpins() const {
 }
 
 void HandEdits::unpin() {
-  const int lane = m_workspace.selection().lane;
+  const int lane = edited();
   LaneEdits now = edits(lane);
   const std::vector<int> tokens = selected(WhatIf::Kind::pin, m_workspace.step()).positions;
   QString heads;
@@ -165,10 +172,15 @@ void HandEdits::unpin() {
   const QString words = QString("%1 no longer pinned in %2: the policy may take %3.")
                             .arg(tokenWords(m_workspace.snapshot(), tokens) + (tokens.size() == 1 ? " is" : " are"), heads,
                                  tokens.size() == 1 ? "it" : "them");
-  if (now.what_ifs.empty())
-    dropFork();
-  else
-    change(lane, now);
+  if (now.what_ifs.empty()) {  // there is no run left of which that could be said
+    m_wanted.clear();
+    m_controller.removeLane(lane);
+    Q_EMIT changed();
+    return Q_EMIT said({});
+  }
+  change(lane, now);
+  m_told = m_controller.request().lanes[static_cast<std::size_t>(lane)].text;
+  if (!m_wanted.empty()) m_wanted = m_told;
   Q_EMIT said(words);
 }
 
@@ -266,7 +278,8 @@ std::vector<int> idsOf(const ReadPrompt& prompt) {
 /// What is lost goes before anything is computed; where the rest is now is known as soon as the new text has tokens.
 void HandEdits::promptEdited() {
   const RunRequest& request = m_controller.request();
-  if (!m_text && std::ranges::any_of(request.lanes, [](const LaneSpec& lane) { return !lane.edits.what_ifs.empty(); }))
+  const bool read = !m_workspace.snapshot().tokens.empty();  // of a text that was not taken no token is known to be lost
+  if (!m_text && read && std::ranges::any_of(request.lanes, [](const LaneSpec& lane) { return !lane.edits.what_ifs.empty(); }))
     m_text = Text{prompt_of(m_workspace.snapshot()), request.lanes};
   m_done.reset();
   if (!std::exchange(m_told, {}).empty()) Q_EMIT said({});  // it was of the text before
@@ -332,7 +345,7 @@ void HandEdits::snapshotChanged() {
 void HandEdits::add(EditsMade made) {
   if (refused(noRoom())) return;  // runs came while a merge waited for its target
   RunRequest request = m_controller.request();
-  const int selected = m_workspace.selection().lane;
+  const int selected = edited();
   if (selected < 0 || selected >= static_cast<int>(request.lanes.size())) return;
   LaneEdits now = edits(selected);
   const bool is_fork = !now.what_ifs.empty();
@@ -358,6 +371,7 @@ void HandEdits::add(EditsMade made) {
     words += QString(" Step %1 was computed before that: step %2 is the first to see it.").arg(shown).arg(from);
   }
   m_wanted = spec.text;
+  m_wanted_from = m_workspace.selection().lane;
   m_done = Done{spec.text, std::move(made)};
   m_controller.replaceRequest(request);
   m_told = spec.text;

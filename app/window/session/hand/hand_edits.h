@@ -91,6 +91,8 @@ class HandEdits : public QObject {
   /// Why an edit would change nothing in any of its heads; empty: it changes something.
   QString emptyEdit(const WhatIf& what_if) const;
   QString noRoom() const;
+  /// The run that an edit is made to: the selected one, or the fork of it that is being computed.
+  int edited() const;
   /// The pin holds in the selected head (with no head selected: in all of them) at the step shown.
   bool pinsHere(const WhatIf& what_if) const;
   /// Says why nothing was changed; false: nothing is in the way.
@@ -110,8 +112,9 @@ class HandEdits : public QObject {
   Scope m_scope = Scope::all;
   bool m_restored_stays = false;
   std::optional<WhatIf> m_merging;
-  std::string m_told;    // specification of the fork that was spoken of last
-  std::string m_wanted;  // specification of the fork to be looked at as soon as it is there
+  std::string m_told;      // specification of the fork that was spoken of last
+  std::string m_wanted;    // specification of the fork to be looked at as soon as it is there
+  int m_wanted_from = -1;  // the run that was looked at when it was made
   struct Done {
     std::string spec;  // of the fork
     EditsMade made;
