@@ -89,8 +89,8 @@ TEST_F(InspectorTest, WhatHasNoRoomIsSaidAndCanBeShownInstead) {
   canvas.frame.size = {1260, 470};
   canvas.draw(*view);
   EXPECT_EQ(count_marks(*view, "card"), 0);
-  const Mark hint = mark("no room", "the slot, its lineage and why");
-  EXPECT_THAT(hint.value, HasSubstr("a window 42 px higher shows all"));
+  const Mark hint = mark("no room", "the slot and what is beside it");
+  EXPECT_THAT(hint.value, HasSubstr("a window 42 px higher shows both"));
   for (const Mark& m : view->marks())
     EXPECT_TRUE(m.kind == "no room" || m.kind == "button" || m.max.y <= hint.min.y + 0.5f) << m.kind << " " << m.label;
   const Mark button = mark("button", "Show them instead (Enter)");

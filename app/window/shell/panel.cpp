@@ -144,7 +144,7 @@ void Panel::setBadge(const QString& text, const QString& help) {
 void Panel::setMaximised(bool maximised) {
   m_maximised = maximised;
   m_maximise->setIcon(icon(maximised ? Icon::restore : Icon::maximise, m_colour, m_disabled));
-  m_maximise->setToolTip(maximised ? "Back to the layout (F11, Esc)" : "Maximise this panel (F11)");
+  m_maximise->setToolTip(maximised ? "Back to all panels (F11)" : "Maximise this panel (F11)");
 }
 
 void Panel::applyTheme(const viz::Theme& theme) {
@@ -172,6 +172,7 @@ QWidget* Panel::makePage(QWidget* parent) {
   column->setSpacing(0);
   column->addWidget(m_header);
   column->addWidget(m_body, 1);
+  setMaximised(true);  // it has the whole page
   return page;
 }
 

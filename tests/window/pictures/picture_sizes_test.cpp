@@ -199,9 +199,8 @@ TEST_F(SizesTest, EveryPageIsWhole) {
     look("inspect");
     panelsAreThere();
     if (size.width() >= 1280) {
-      EXPECT_TRUE(std::ranges::any_of(inks, [](const Ink& ink) {
-        return ink.where.contains("crumbRow") && ink.text.endsWith("of its.");
-      })) << "the sentence over the panels, to its end";
+      EXPECT_TRUE(std::ranges::any_of(inks, [](const Ink& ink) { return ink.where.contains("crumbRow") && ink.text.endsWith("of its."); }))
+          << "the sentence over the panels, to its end";
     }
     for (Panel* panel : window->panels().all()) {  // those behind tabs
       if (panel->place().kind != viz::Place::Kind::dock || !window->inspect().dock(panel->id())->visibleRegion().isEmpty()) continue;

@@ -316,7 +316,7 @@ void draw_answer(Painter& p, float x, float width, float y, float row, int lane,
     const float high = std::min(side, std::max(4.0f, row - 2));  // of a low row
     const Rect box{x, std::round(y - high / 2), x + w, std::round(y - high / 2) + high};
     p.fill(box, t.raised, 1, 4);
-    p.frame_rect(box, token.same ? t.line : t.changed, token.same ? 1.0f : 1.5f, 4);
+    p.frame_rect(box, token.same ? t.line : t.changed, token.same || high < side ? 1.0f : 1.5f, high < side ? 2 : 4);  // clear of the sign
     p.token({box.middle_x(), box.middle_y()}, text, p.size_of(Face::mono), token.same ? t.text : t.changed, true, false, false,
             Align::centre);
     p.mark(token.same ? "answer" : "answer.changed", fmt::format("lane {} step {}", lane, token.step), box, text);

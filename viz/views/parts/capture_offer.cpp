@@ -42,12 +42,13 @@ float CaptureOffer::draw(Painter& p, ImVec2 at, std::string_view what, float roo
   return x + w;
 }
 
-void CaptureOffer::draw_plate(Painter& p, ImVec2 top_left, std::string_view what, float room) {
-  const float pad = p.px(6), height = p.px(18);
-  const std::string missing = this->missing(what);
+float CaptureOffer::plate_width(Painter& p, std::string_view what, float room) const {
   const float offer = p.width_of(Face::caption, " –") + p.px(4) + p.width_of(Face::caption, this->offer(*p.frame().snapshot));
-  const float words = p.width_of(Face::caption, missing) + (p.frame().alone ? 0 : offer);
-  const float width = std::min(room, words + 2 * pad);
+  return std::min(room, p.width_of(Face::caption, missing(what)) + (p.frame().alone ? 0 : offer) + 2 * p.px(kPlatePad));
+}
+
+void CaptureOffer::draw_plate(Painter& p, ImVec2 top_left, std::string_view what, float room) {
+  const float pad = p.px(kPlatePad), height = p.px(18), width = plate_width(p, what, room);
   p.fill({top_left.x, top_left.y, top_left.x + width, top_left.y + height}, p.theme().panel, 0.9, 3);
   draw(p, {top_left.x + pad, top_left.y + height / 2}, what, width - 2 * pad + 1);
   if (!rect_) return;

@@ -28,12 +28,15 @@ class CaptureOffer {
   float draw(Painter& p, ImVec2 at, std::string_view what, float room);
   /// The same on a plate of its own, over what a chart shows.
   void draw_plate(Painter& p, ImVec2 top_left, std::string_view what, float room);
+  float plate_width(Painter& p, std::string_view what, float room) const;
   bool offered() const { return rect_.has_value(); }
   /// True: the pointer is on it, and nothing under it is meant.
   bool react(const Pointer& pointer, std::vector<Intent>& intents) const;
   void ask(std::vector<Intent>& intents) const;
 
  private:
+  static constexpr float kPlatePad = 6;  // logical pixels
+
   std::string missing(std::string_view what) const;
   std::string offer(const Snapshot& s) const;
 

@@ -23,7 +23,7 @@ void RoomHint::draw(Painter& p, const Rect& strip, const std::string& hidden, fl
   p.frame_rect(*button_, on ? t.accent : t.disabled, 1, p.px(4));
   p.text({button_->middle_x(), y}, offer, Face::body, t.text, Align::centre);
   p.mark("button", std::string(offer), *button_);
-  const std::string room = fmt::format("a window {} px higher shows all", static_cast<int>(std::ceil(std::max(1.0f, needed))));
+  const std::string room = fmt::format("a window {} px higher shows both", static_cast<int>(std::ceil(std::max(1.0f, needed))));
   const std::string words = fmt::format("No room for {}: {}", hidden, room);
   p.text_fit({12, y}, words, Face::caption, t.secondary, button_->x0 - 24);
   p.mark("no room", hidden, strip, words);

@@ -74,8 +74,10 @@ void SweepChart::paintOn(QPainter& painter, const QRect& area) const {
   if (!shown.breaks.empty()) {
     painter.setFont(uiFont(11));
     painter.setPen(toColor(theme.secondary));
-    painter.drawText(QRectF(shown.plot.left() + 160, shown.plot.top() - 34, area.right() - 12 - shown.plot.left() - 160, 18),
-                     Qt::AlignRight | Qt::AlignVCenter, "flags: from there on a run says this step's token");
+    const QRectF room(shown.plot.left() + 160, shown.plot.top() - 34, area.right() - 12 - shown.plot.left() - 160, 18);
+    QString words = "flags: from there on a run says this step's token";
+    if (painter.fontMetrics().horizontalAdvance(words) > room.width()) words = "flags: this step is right";
+    painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, words);
   }
   painter.setFont(uiFont(12));
   const bool pointed = !m_hovered.empty();
