@@ -347,8 +347,8 @@ void CrumbRow::refreshQuestions() {
   if (!causes.all.empty() && !measuring.running) which_words.prepend(which + '\n' + qs(causes.all));
   if (causes.heads.size() == 1 && budgeted)
     which_words << QString("give %1 all").arg(which.section(" alone", 0, 0));
-  else if (causes.heads.size() == 2)
-    which_words << (budgeted ? "give one all" : "2 heads");
+  else if (causes.heads.size() >= 2)
+    which_words << (budgeted ? QString("give one all") : QString("%1 heads").arg(causes.heads.size()));
   m_sentence->questions = {
       {m_elsewhere, {step + ": show it", step}, {step + ": show it"}, {step}},
       {m_saved, saved_words, {"What saves it?", "«9» from 99.9 %: set one ▾"}, {"What saves it?"}, point.several() && m_saved->isEnabled()},
@@ -357,7 +357,7 @@ void CrumbRow::refreshQuestions() {
        {"give L9 H9 all ▾", "L9 H9 or 9 others ▾", "all 12 steps: L9 H9 ▾"},
        {"give L9 H9 all ▾", "L9 H9 or L9 H9 ▾"},
        budgeted && !measuring.running && !headsOffered(causes).empty()},
-      {m_why, {whyWords()}, {"Why evicted?", "Why token 999?"}, {"Why evicted?", "Why token 999?"}}};
+      {m_why, {whyWords(), whyWords().remove("token ")}, {"Why evicted?", "Why token 999?"}, {"Why evicted?", "Why token 999?"}}};
   if (const viz::Loss loss = lossNamed(); loss.step >= 0) {
     const AskedToken of = askedToken(loss);
     m_why->setToolTip(QString("Opens %1 with token %2: its rank, the cut-off, and what became of it")

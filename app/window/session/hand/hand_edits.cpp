@@ -169,6 +169,7 @@ void HandEdits::unpin() {
     if (taken > 0) heads = headsWords(w.heads);
   }
   std::erase_if(now.what_ifs, [](const WhatIf& w) { return w.positions.empty(); });
+  m_done.reset();  // what it came to is of no interest any more
   const QString words = QString("%1 no longer pinned in %2: the policy may take %3.")
                             .arg(tokenWords(m_workspace.snapshot(), tokens) + (tokens.size() == 1 ? " is" : " are"), heads,
                                  tokens.size() == 1 ? "it" : "them");
@@ -337,7 +338,10 @@ void HandEdits::snapshotChanged() {
   const LaneSnapshot* lane = m_workspace.lane();
   if (m_done && m_wanted.empty() && lane && lane->spec == m_done->spec && snapshot.phase == RunPhase::idle) {
     const Done done = *std::exchange(m_done, std::nullopt);
-    if (const QString result = resultWords(snapshot, *lane, done.made, m_workspace.step()); !result.isEmpty()) Q_EMIT said(result);
+    if (const QString result = resultWords(snapshot, *lane, done.made, m_workspace.step()); !result.isEmpty()) {
+      m_told = done.spec;
+      Q_EMIT said(result);
+    }
   }
   Q_EMIT changed();
 }
