@@ -16,6 +16,7 @@
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/finding.h"
+#include "viz/reduce/generated.h"
 #include "viz/reduce/metrics.h"
 
 namespace kvscope::share {
@@ -229,7 +230,10 @@ void write_numbers(JsonText& json, const NumberTable& numbers) {
 void write_model(JsonText& json, const Snapshot& s) {
   json.key("model").begin_object().member("name", s.model.name).member("n_layers", s.model.n_layers);
   json.member("n_kv_heads", s.model.n_kv_heads).end_object();
-  json.member("prefill", s.prefill_mode).member("follow", s.follow).member("n_prompt", s.n_prompt);
+  json.member("prefill", s.prefill_mode)
+      .member("follow", s.follow)
+      .member("goes_on_from", viz::goes_on_from(s))
+      .member("n_prompt", s.n_prompt);
   json.key("categories").begin_array();
   for (int c = 0; c < kCategories; ++c) json.value(viz::category_name(static_cast<Category>(c)));
   json.end_array().key("themes").begin_object();

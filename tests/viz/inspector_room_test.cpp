@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inspector where there is little room, much to show, nothing, or something broken.
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,9 +10,24 @@
 
 #include "viz/inspector_fixture.h"
 #include "viz/synthetic.h"
+#include "viz/views/inspector/inspector_strip.h"
 
 namespace kvscope::viz {
 namespace {
+
+TEST(InspectorPlaces, AnOfferStandsOverTheLowestBars) {
+  const TokenAxis axis{.x0 = 100, .x1 = 500, .px = 4, .first = 0, .n_tokens = 100};
+  const auto left_of = [&](std::initializer_list<int> high) {
+    return place_over_lowest(axis, 150, [&](int token) { return std::ranges::find(high, token) == high.end() ? 0.1 : 1.0; });
+  };
+  for (const int token : {0, 20, 50, 80, 99}) {
+    const float x = left_of({token}), bar = axis.x_of(token) + axis.px / 2;
+    EXPECT_TRUE(bar < x || bar > x + 150) << token << " at " << x;
+    EXPECT_GE(x, axis.x0);
+    EXPECT_LE(x + 150, axis.x1);
+  }
+  EXPECT_EQ(place_over_lowest(axis, 1000, [](int token) { return token == 99 ? 1.0 : 0.0; }), axis.x0 + 8) << "wider than the axis";
+}
 
 using namespace testing;
 using ::testing::HasSubstr;

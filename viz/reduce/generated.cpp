@@ -36,6 +36,12 @@ std::vector<GeneratedToken> generated_tokens(const Snapshot& snapshot, const Lan
   return out;
 }
 
+std::string goes_on_from(const Snapshot& snapshot) {
+  return snapshot.follow == "self"   ? "each run goes on from its own token"
+         : snapshot.follow == "file" ? "every run goes on from the given text"
+                                     : "every run goes on from the reference's token";
+}
+
 std::string answers_text(const Snapshot& snapshot, const LaneSnapshot& lane) {
   std::string full, own;
   for (const GeneratedToken& token : generated_tokens(snapshot, lane)) {

@@ -21,6 +21,9 @@ struct GeneratedToken {
 /// One for each step of the lane from the last token of the prompt on.
 std::vector<GeneratedToken> generated_tokens(const Snapshot& snapshot, const LaneSnapshot& lane);
 
+/// "every run goes on from the reference's token": what the next step of a run reads.
+std::string goes_on_from(const Snapshot& snapshot);
+
 /// "full cache: · 4 8 2; this run: · 4 2 2", for who cannot see them beside each other; of the full cache its own alone.
 std::string answers_text(const Snapshot& snapshot, const LaneSnapshot& lane);
 

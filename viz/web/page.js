@@ -404,8 +404,7 @@ function showAnswers(run) {
     if (!s) return el("td", {class: "na"}, "n/a");
     return el("td", {class: `token ${now(i)} ${s.same ? "" : "changed"}`, title: `p of the full cache's token: ${s.p}`}, s.says, ...(s.same ? [] : [el("span", {class: "hidden"}, " (differs)")]));
   })));
-  const fed = page.follow === "self" ? "every run goes on from its own token" : page.follow === "file" ? "every run goes on from the given text" : "every run goes on from the full cache's token";
-  fill(table, el("caption", {}, `What follows the text: ${fed}`), el("thead", {}, head), el("tbody", {}, reference, ...said));
+  fill(table, el("caption", {}, `What follows the text: ${page.goes_on_from}`), el("thead", {}, head), el("tbody", {}, reference, ...said));
   keepStepInView(table);
 }
 

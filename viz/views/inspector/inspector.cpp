@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <memory>
 
 #include <fmt/format.h>
@@ -309,29 +308,16 @@ class Inspector final : public View {
     measure_.none();
     const float room = axis.x1 - axis.x0;
     float y = rows.attention.y0 - p.px(2);
+    const auto attention = [&bars = pick.values->reference_attention](int token) {
+      return static_cast<std::size_t>(token) < bars.size() ? static_cast<double>(bars[static_cast<std::size_t>(token)]) : 0.0;
+    };
     const auto draw = [&](CaptureOffer& offer, std::string_view what) {
       const float width = offer.plate_width(p, what, room);
-      offer.draw_plate(p, {free_of_attention(*pick.values, axis, width), y}, what, width);
+      offer.draw_plate(p, {place_over_lowest(axis, width, attention), y}, what, width);
       y += p.px(20);
     };
     if (history && !p.frame().snapshot->history) draw(capture_, "attention that is lost, local error");
     if (measure && pick.values->agreement.empty()) draw(measure_, "agreement of query heads, next merge targets");
-  }
-
-  /// Where something so wide hides the lowest bars of attention.
-  static float free_of_attention(const HeadRecord& head, const TokenAxis& axis, float width) {
-    constexpr int kPlaces = 24;
-    float best_x = axis.x0;
-    double least = std::numeric_limits<double>::infinity();
-    for (int k = 0; k <= kPlaces; ++k) {
-      const float x = axis.x0 + std::max(0.0f, axis.x_end() - axis.x0 - width) * static_cast<float>(k) / kPlaces;
-      double highest = 0;
-      for (int token = std::max(0, axis.index_at(x)); token <= axis.index_at(x + width); ++token)
-        if (const auto t = static_cast<std::size_t>(token); t < head.reference_attention.size())
-          highest = std::max(highest, static_cast<double>(head.reference_attention[t]));
-      if (highest < least) least = highest, best_x = x;
-    }
-    return best_x;
   }
 
   static HeadPick pick_of(const Frame& frame) {

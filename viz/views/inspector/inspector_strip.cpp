@@ -212,23 +212,13 @@ class Strip {
   /// Where the way from the tag to the line is free.
   float tag_x(float width) const {
     const std::vector<double>& values = columns_.score;
-    float best_x = axis_.x0 + width;
-    double best = 1e9;
-    for (int k = 0; k < 9; ++k) {
-      const float x = axis_.x0 + width / 2 + 8 + (std::max(0.0f, axis_.x_end() - axis_.x0 - width - 16)) * static_cast<float>(k) / 8;
-      double highest = 0;
-      for (int token = std::max(0, axis_.index_at(x - width / 2));
-           token <= std::min(static_cast<int>(values.size()) - 1, axis_.index_at(x + width / 2)); ++token) {
-        const double u = hits_.score_scale.unit(values[static_cast<std::size_t>(token)]);
-        if (std::isfinite(u)) highest = std::max(highest, u);
-        if (token == scene_.token || token == scene_.slot.pos) highest = std::max(highest, 2.0);  // nor the token looked at
-      }
-      if (highest < best - 1e-9) {
-        best = highest;
-        best_x = x;
-      }
-    }
-    return best_x;
+    const auto height = [&](int token) {
+      if (token >= static_cast<int>(values.size())) return 0.0;
+      if (token == scene_.token || token == scene_.slot.pos) return 2.0;  // nor the token looked at
+      const double u = hits_.score_scale.unit(values[static_cast<std::size_t>(token)]);
+      return std::isfinite(u) ? u : 0.0;
+    };
+    return place_over_lowest(axis_, width, height) + width / 2;
   }
 
   // Pinned by hand: an outline and a pin, never a fill.
@@ -397,6 +387,24 @@ StripRows strip_rows(const Painter& p, Rect area, StripContent has, bool agreeme
 
 StripHits draw_strip(Painter& p, const StripRows& rows, const TokenAxis& axis, const StripScene& scene) {
   return Strip(p, rows, axis, scene).draw();
+}
+
+float place_over_lowest(const TokenAxis& axis, float width, const std::function<double(int token)>& height) {
+  constexpr int kPlaces = 8;
+  constexpr float kMargin = 8;  // at both ends
+  const float room = std::max(0.0f, axis.x_end() - axis.x0 - width - 2 * kMargin);
+  float best_x = axis.x0;
+  double best = 1e9;
+  for (int k = 0; k <= kPlaces; ++k) {
+    const float x = axis.x0 + kMargin + room * static_cast<float>(k) / kPlaces;
+    const int end = axis.index_at(x + width), last = end < 0 ? axis.last_visible() : end;  // it may be wider than the axis
+    double highest = 0;
+    for (int token = std::max(0, axis.index_at(x)); token <= last; ++token) highest = std::max(highest, height(token));
+    if (highest >= best - 1e-9) continue;
+    best = highest;
+    best_x = x;
+  }
+  return best_x;
 }
 
 }  // namespace kvscope::viz

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "viz/reduce/slot.h"
@@ -45,5 +46,8 @@ StripRows strip_rows(const Painter& p, Rect area, StripContent content, bool agr
 
 /// Draws axis, value rows, fates, votes, token text and legend.
 StripHits draw_strip(Painter& p, const StripRows& rows, const TokenAxis& axis, const StripScene& scene);
+
+/// The left edge at which something so many pixels wide stands over the lowest bars of the tokens in sight. height: of a token's bar.
+float place_over_lowest(const TokenAxis& axis, float width, const std::function<double(int token)>& height);
 
 }  // namespace kvscope::viz

@@ -38,13 +38,6 @@ RowNames rowNames(const Snapshot& snapshot, const QString& run) {
           run + (self ? " says, fed" : " would say"), "p, " + run};
 }
 
-/// The same in words: does a run go on from its own token, or from the reference's?
-QString goesOnFrom(const Snapshot& snapshot) {
-  return snapshot.follow == "self"   ? "each run goes on from its own token"
-         : snapshot.follow == "file" ? "every run goes on from the given text"
-                                     : "every run goes on from the reference's token";
-}
-
 }  // namespace
 
 GeneratedStrip::GeneratedStrip(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
@@ -116,7 +109,7 @@ GeneratedStrip::Heading GeneratedStrip::headingParts() const {
     h.differ = m_next_differs ? "only the next top choice differs" : "same top choices";
     h.brief = m_next_differs ? "only the next differs" : h.differ;
   }
-  h.goes_on = goesOnFrom(m_workspace.snapshot());
+  h.goes_on = qs(viz::goes_on_from(m_workspace.snapshot()));
   return h;
 }
 
@@ -383,7 +376,7 @@ QString GeneratedStrip::helpOf(const Cell& cell) const {
   if (given) lines << "fed " + token(cell.reference);
   lines << "reference says " + token(given ? cell.choice : cell.reference) << m_lane_title + " says " + token(cell.says);
   lines << QString("p of the %1 token %2").arg(given ? "fed" : "reference's", qs(viz::format_probability(cell.p)));
-  lines << goesOnFrom(m_workspace.snapshot());
+  lines << qs(viz::goes_on_from(m_workspace.snapshot()));
   return lines.join('\n');
 }
 
