@@ -50,8 +50,10 @@ inline void chooseInBox(QComboBox& box, int index) {
   ASSERT_TRUE(waitFor([&] { return box.view()->isVisible(); }, 3000));
   QWidget* lines = box.view()->viewport();
   const QRect line = box.view()->visualRect(box.model()->index(index, box.modelColumn()));
-  // A list takes no release soon after the press that opened it, unless the mouse has moved; a busy display may lose the move.
-  QTest::qWait(QApplication::doubleClickInterval());
+  // A list takes no release within the interval of a double click after it was shown, unless the mouse has moved, and a busy display tells
+  // of the move after the click. Its clock starts when it is on screen, a few milliseconds after it is visible: twice the interval is past
+  // that.
+  QTest::qWait(2 * QApplication::doubleClickInterval());
   QTest::mouseMove(lines, line.center() - QPoint(5, 0));
   QTest::mouseMove(lines, line.center() + QPoint(line.width() / 4, 0));
   QTest::mouseClick(lines, Qt::LeftButton, {}, line.center());
