@@ -36,7 +36,9 @@ Rows settings(const Snapshot& s, const Asked& asked) {
                                         m.n_kv_heads, m.head_dim, s.weight_bytes > 0 ? ", weights " + format_bytes(s.weight_bytes) : ""));
   out.emplace_back("prompt", fmt::format("{} tokens, {}", format_count(s.n_prompt),
                                          s.prefill_mode ? "compressed once after the prefill" : "streamed token by token"));
-  out.emplace_back("steps", fmt::format("{} tokens generated after the prompt; runs follow {}", std::max(0, asked.n_generate),
+  const int n = n_generated(s);
+  const std::string of = n == asked.n_generate || asked.n_generate < 0 ? "" : fmt::format(", of {} asked for", asked.n_generate);
+  out.emplace_back("steps", fmt::format("{} tokens generated after the prompt{}; runs follow {}", n, of,
                                         s.follow == "self"   ? "their own text"
                                         : s.follow == "file" ? "a given text"
                                                              : "the text of the reference"));

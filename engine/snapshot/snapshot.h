@@ -122,6 +122,12 @@ struct Snapshot {
   double tokens_per_s = 0;          // decode, lanes x tokens
 };
 
+/// Tokens after the prompt that have been read: a step each; of a text that was cut short or has ended, less than was asked for.
+inline int n_generated(const Snapshot& s) {
+  const int n_steps = s.lanes.empty() ? 0 : static_cast<int>(s.lanes.front().steps.size());
+  return std::max(0, n_steps - (s.prefill_mode ? 1 : s.n_prompt));
+}
+
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 
 /// One slot between engine and window: writers replace, readers take the newest. The lock is held while a pointer is exchanged; what was in

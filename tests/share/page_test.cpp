@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/share/how_made.h"
 #include "app/share/packing.h"
 #include "app/share/page_data.h"
 #include "core/error.h"
@@ -160,6 +161,19 @@ TEST(PageData, NoTextOfATokenIsLongerThanPeopleRead) {
   EXPECT_EQ(data.header["tokens"][20], std::string(120, 'x') + "… (" + format_count(10 << 20) + " bytes)");
   EXPECT_EQ(data.header["tokens"][21], std::string(119, 'y') + "… (130 bytes)") << "cut between characters";
   EXPECT_LT(data.header.dump().size(), std::size_t(8) << 20);
+}
+
+TEST(HowMade, SaysHowManyTokensThereAreAndOfAskedForWhereThatDiffers) {
+  for (const bool prefill : {true, false}) {
+    const Snapshot s = synthetic::make_snapshot({.n_prompt = 20, .n_generated = 2, .prefill = prefill});
+    const auto steps = [&s](int asked) {
+      for (const auto& [name, value] : settings(s, {.n_generate = asked}))
+        if (name == "steps") return value;
+      return std::string();
+    };
+    EXPECT_THAT(steps(2), testing::StartsWith("2 tokens generated after the prompt; "));
+    EXPECT_THAT(steps(12), testing::StartsWith("2 tokens generated after the prompt, of 12 asked for; ")) << "a text that was cut short";
+  }
 }
 
 TEST(ReplayPage, RunsItsOwnScriptAndNothingElse) {

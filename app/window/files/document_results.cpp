@@ -38,10 +38,7 @@ RunRequest requestOf(const Trace& trace) {
   r.follow = follow_of(s.follow).value_or(Follow::reference);
   if (r.follow == Follow::file)
     for (auto t = after_prompt; t != s.tokens.end(); ++t) r.follow_ids.push_back(t->id);
-  if (!s.lanes.empty()) {
-    const int steps = static_cast<int>(s.lanes.front().steps.size());
-    r.n_generate = std::max(0, s.prefill_mode ? steps - 1 : steps - s.n_prompt);
-  }
+  if (!s.lanes.empty()) r.n_generate = n_generated(s);
   r.seed = trace.seed;
   r.temperature = trace.temperature.value_or(0);
   r.history = s.history;

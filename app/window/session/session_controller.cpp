@@ -190,10 +190,7 @@ void SessionController::runExtra(const QString& text) {
   request.lanes.push_back(*spec);
   // Beside runs that were stopped before their end it goes as far as they do, and is comparable with them.
   const Snapshot& shown = m_workspace.snapshot();
-  if (!shown.lanes.empty()) {
-    const int n_steps = static_cast<int>(shown.lanes.front().steps.size());
-    request.n_generate = std::clamp(shown.prefill_mode ? n_steps - 1 : n_steps - shown.n_prompt, 0, std::max(0, request.n_generate));
-  }
+  if (!shown.lanes.empty()) request.n_generate = std::min(n_generated(shown), std::max(0, request.n_generate));
   d->extra = true;
   d->newest = d->engine->submit(std::move(request));
   d->extras[d->newest] = {m_request.lanes.size(), *spec};

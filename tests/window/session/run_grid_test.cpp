@@ -311,6 +311,11 @@ TEST_F(AddRunsTest, ATimeIsOfRunsOfTheSamePolicy) {
   for (std::size_t s = 1; s < snapshot().lanes[0].steps.size(); ++s) full += snapshot().lanes[0].steps[s]->ms;
   EXPECT_DOUBLE_EQ(e.ms, lane.prompt_compress_ms + steps + 14 + full) << "the steps of the full cache, where no run tells more";
   EXPECT_EQ(e.unknown, QStringList{"Key norm"});
+  const auto of = [&](const std::string& spec) {
+    return estimateWords(1, estimateRuns(snapshot(), {spec}, {{"h2o", {.ms = 7, .n = 3}}}, true), true);
+  };
+  EXPECT_TRUE(of("h2o:slots=9").contains("about 7")) << of("h2o:slots=9").toStdString();
+  EXPECT_TRUE(of(lane.policy + ":slots=10").contains("at least")) << "steps beside other runs are not all that a run takes";
   EXPECT_TRUE(estimateWords(4, e, true).contains(", measured on 3 runs of this text; Key norm has not run on it yet · "))
       << estimateWords(4, e, true).toStdString();
 }

@@ -646,6 +646,24 @@ TEST_F(WhatIfTest, WhileTheTextIsReadThereIsNoAnswerToCompare) {
   EXPECT_EQ(panel()->answer(), "");
 }
 
+TEST_F(WhatIfTest, AForkWhoseBudgetWasMovedSaysThatNothingStandsBesideIt) {
+  const int token = keptEverywhere(1);
+  select(token, token, 2);
+  key("atlas", Qt::Key_E);
+  ASSERT_EQ(snapshot().lanes[5].fork_of, 4);
+  const auto help = [&](int row, int column) { return panel()->model().index(row, column).data(Qt::ToolTipRole).toString().toStdString(); };
+  EXPECT_NE(help(0, WhatIfModel::kLocal), WhatIfModel::kAlone);
+  window->model().hand.setBudget(5, 0, 0, 5);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(snapshot().lanes[5].fork_of, -1) << lane(5);
+  EXPECT_EQ(panel()->answer(), WhatIfModel::kAlone);
+  for (const int column : {WhatIfModel::kKlLast, WhatIfModel::kKlMean, WhatIfModel::kLocal, WhatIfModel::kText}) {
+    EXPECT_EQ(help(0, column), WhatIfModel::kAlone);
+    EXPECT_EQ(help(1, column), WhatIfModel::kAlone);
+  }
+  EXPECT_NE(help(0, WhatIfModel::kDone), WhatIfModel::kAlone) << "what was done is known";
+}
+
 TEST_F(WhatIfTest, WhereTheStepShownCannotSeeAnEditTheNextOneIsShown) {
   const int token = keptEverywhere(0);
   QString words;

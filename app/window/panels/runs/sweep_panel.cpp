@@ -277,9 +277,9 @@ void SweepPanel::refresh() {
     QString now = run && run->purpose == QueuedRun::Purpose::point
                       ? " · running " + qs(wordsOf(run->spec).title) + ", " + qs(wordsOf(run->spec).budget)
                       : QString();
-    const QString left =
-        estimate.ms > 0 ? QString(" · %1 %2 left").arg(estimate.unknown.isEmpty() ? "about" : "at least", qs(viz::format_ms(estimate.ms)))
-                        : QString();
+    const QString left = estimate.ms > 0
+                             ? QString(" · %1 %2 left").arg(estimate.at_least ? "at least" : "about", qs(viz::format_ms(estimate.ms)))
+                             : QString();
     m_progress->setText(QString("%1 of %2 measured%3%4").arg(m_data.nMeasured()).arg(m_data.points().size()).arg(now, left));
   } else if (missing.empty() && !m_data.points().empty()) {
     m_progress->setText(QString("all %1 measured").arg(m_data.nMeasured()));

@@ -170,7 +170,8 @@ QString WhatIfPanel::answer() const {
   const Snapshot& s = m_workspace.snapshot();
   if (fork < 0 || fork >= static_cast<int>(s.lanes.size())) return {};
   const LaneSnapshot& lane = s.lanes[static_cast<std::size_t>(fork)];
-  if (lane.fork_of < 0 || lane.steps.empty()) return {};
+  if (lane.steps.empty()) return {};
+  if (lane.fork_of < 0) return WhatIfModel::kAlone;
   const LaneSnapshot& base = s.lanes[static_cast<std::size_t>(lane.fork_of)];
   const int step = std::min(m_workspace.step(), static_cast<int>(std::min(lane.steps.size(), base.steps.size())) - 1);
   if (step < 0) return {};

@@ -124,6 +124,7 @@ void WhatIfModel::refresh() {
   // Figures belong to the edits only when the snapshot answers them.
   const auto i = static_cast<std::size_t>(std::max(fork, 0));
   const bool answered = fork >= 0 && i < m_snapshot->lanes.size() && edits_of(m_snapshot->lanes[i].spec).what_ifs == m_what_ifs;
+  m_alone = answered && m_snapshot->lanes[i].fork_of < 0;
   if (answered && !m_what_ifs.empty()) {
     const auto n_on = std::ranges::count(m_what_ifs, true, &WhatIf::on);
     for (std::size_t r = 0; r < m_what_ifs.size(); ++r) m_effects[r] = effect_of(*m_snapshot, fork, &m_what_ifs[r], n_on == 1);
@@ -187,6 +188,7 @@ QVariant WhatIfModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::ToolTipRole) {
     const bool shared = index.column() >= kKlLast && index.column() != kLocal && !isTotal(row) &&
                         std::isnan(m_effects[static_cast<std::size_t>(row)].kl_last);
+    if (index.column() >= kKlLast && m_alone) return kAlone;
     if (shared) return "Several edits act together: switch the others off to measure this one alone.";
     if (index.column() == kDone && !isTotal(row))
       return doneHelp(m_effects[static_cast<std::size_t>(row)], m_what_ifs[static_cast<std::size_t>(row)]);

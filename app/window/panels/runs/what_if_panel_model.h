@@ -43,6 +43,9 @@ class WhatIfModel : public QAbstractTableModel {
   Qt::ItemFlags flags(const QModelIndex& index) const override;
   /// Index of the fork's snapshot lane; -1: none is there (yet).
   int fork() const { return m_fork; }
+  /// What is said of a fork that no run without its edits stands beside, as when its budget was moved.
+  static constexpr const char* kAlone =
+      "No run with this budget and these settings but without the edits is here to compare with: add one, or undo what was moved.";
 
  private:
   void refresh();
@@ -53,6 +56,7 @@ class WhatIfModel : public QAbstractTableModel {
   HandEdits& m_edits;
   SnapshotPtr m_snapshot;
   int m_fork = -1;
+  bool m_alone = false;  // the fork has no baseline
   std::vector<WhatIf> m_what_ifs;
   std::vector<WhatIfEffect> m_effects;  // one more than what-ifs
 };
