@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 
-SECONDS_PER_TEST = 120
+SECONDS_PER_TEST = 300
 MACRO = re.compile(r"^TEST(_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.M)
 BEGIN, END = re.compile(r"^\[ RUN      \] (\S+)"), re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:,| \()")
 
