@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "snapshot/figures.h"
 #include "snapshot/number_text.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
@@ -95,7 +96,8 @@ void write_removed(JsonText& json, const StepRecord& record) {
 
 void write_finding(JsonText& json, const Snapshot& snapshot, const LaneSnapshot& run, int step) {
   const viz::Finding finding = viz::finding_of(snapshot, run, step);
-  json.member("finding", viz::finding_sentence(snapshot, run, finding));
+  json.member("finding",
+              compares(snapshot, run, step) ? viz::finding_sentence(snapshot, run, finding) : viz::other_text_words(snapshot, run));
   json.key("lost");
   if (finding.loss.step < 0) {
     json.null();
@@ -149,14 +151,17 @@ void write_steps(JsonText& json, const Snapshot& snapshot, int lane) {
   const LaneSnapshot& run = snapshot.lanes[static_cast<std::size_t>(lane)];
   std::vector<viz::GeneratedToken> said(run.steps.size());
   for (viz::GeneratedToken& token : viz::generated_tokens(snapshot, run)) said[static_cast<std::size_t>(token.step)] = std::move(token);
+  const auto n_compared = static_cast<std::size_t>(steps_of_one_text(snapshot, run));
   json.key("steps").begin_array(true);
   for (std::size_t s = 0; s < run.steps.size(); ++s) {
     const StepRecord& record = *run.steps[s];
     const int step = static_cast<int>(s);
     const viz::HeadPick worst = viz::pick_head(snapshot, {.lane = lane, .step = step});
-    json.begin_object().member("position", record.position).member("same", record.top1_same);
+    const bool compared = s < n_compared;
+    json.begin_object().member("position", record.position).member("same", record.top1_same || !compared);
     json.member("reference", said[s].reference).member("says", said[s].says).member("p", format_probability_short(said[s].p));
-    json.member("kl", format_number(record.kl)).member("kl_value", drawn(record.kl));
+    const double kl = compared ? record.kl : kNotAvailable;
+    json.member("kl", format_number(kl)).member("kl_value", drawn(kl));
     json.member("nll", format_number(record.nll)).member("next", record.next_token < 0 ? "" : viz::text_of_id(snapshot, record.next_token));
     json.member("worst", worst.head);
     write_finding(json, snapshot, run, step);

@@ -15,19 +15,6 @@ double median(std::vector<double> values) {
   return values.size() % 2 != 0 ? *middle : (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-/// Steps before which the run has read what the full cache has.
-int steps_of_one_text(const Snapshot& snapshot, const LaneSnapshot& lane) {
-  const int n = static_cast<int>(lane.steps.size());
-  if (snapshot.lanes.empty()) return n;
-  const std::vector<StepPtr>& reference = snapshot.lanes.front().steps;
-  for (int s = 0; s < n; ++s) {
-    const auto i = static_cast<std::size_t>(s);
-    if (i >= reference.size() || reference[i] == nullptr || lane.steps[i] == nullptr) return s + 1;
-    if (reference[i]->next_token != lane.steps[i]->next_token) return s + 1;
-  }
-  return n;
-}
-
 /// Of the slots of a head of which pages are left unread, without the bounds of the pages: a row of each kind for every page.
 double bytes_of_slot(const HeadRecord& head) { return head.kv_bytes / (head.n_slots + head.n_slots / head.page); }
 
@@ -92,6 +79,25 @@ std::vector<int> text_with(const Snapshot& snapshot, const LaneSnapshot& lane, i
 }
 
 }  // namespace
+
+int steps_of_one_text(const Snapshot& snapshot, const LaneSnapshot& lane) {
+  const int n = static_cast<int>(lane.steps.size());
+  if (snapshot.follow != "self" || snapshot.lanes.empty()) return n;
+  const std::vector<StepPtr>& reference = snapshot.lanes.front().steps;
+  for (int s = 0; s < n; ++s) {
+    const auto i = static_cast<std::size_t>(s);
+    if (i >= reference.size() || reference[i] == nullptr || lane.steps[i] == nullptr) return s + 1;
+    if (reference[i]->next_token != lane.steps[i]->next_token) return s + 1;
+  }
+  return n;
+}
+
+bool compares(const Snapshot& snapshot, const LaneSnapshot& lane, int step) { return step < steps_of_one_text(snapshot, lane); }
+
+double compared_kl(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
+  const bool there = step >= 0 && step < static_cast<int>(lane.steps.size()) && compares(snapshot, lane, step);
+  return there ? lane.steps[static_cast<std::size_t>(step)]->kl : kNotAvailable;
+}
 
 void Statistics::add(double value) {
   if (std::isnan(value)) return;

@@ -54,6 +54,14 @@ struct RunFigures {
   double tokens_per_s() const { return ms.sum > 0 ? 1000.0 * ms.n / ms.sum : kNotAvailable; }
 };
 
+/// Steps of a run before which it has read what the full cache has: all but with follow=self, where the texts may part. After that kl, the
+/// choices and the probabilities beside each other are of two texts.
+int steps_of_one_text(const Snapshot& snapshot, const LaneSnapshot& lane);
+/// Whether this step of a run compares with the full cache's.
+bool compares(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
+/// KL(full || run) of a step, nats; n/a where it compares two texts.
+double compared_kl(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
+
 /// First step that counts; the number of steps where none does.
 int first_counted_step(const Snapshot& snapshot, const LaneSnapshot& lane);
 

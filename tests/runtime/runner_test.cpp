@@ -80,6 +80,33 @@ TEST(Runner, StopKeepsWhatWasFinished) {
   EXPECT_LT(out->lanes[0].steps.size(), 901u);
 }
 
+TEST(Runner, StoppedBeforeAnythingOfItIsThereIsNoAnswer) {
+  Mailbox mailbox;
+  Runner runner(mailbox, [] {});
+  runner.load_model(embedded_model(), {.precision = DType::f32, .n_threads = 1});
+  RunRequest request;
+  request.prompt = "Once upon a time there was a castle";
+  request.detail = Detail::summary;  // nothing is shown before the end
+  request.n_generate = 3;
+  const std::uint64_t first = runner.submit(request);
+  wait_for(mailbox, [&](const Snapshot& s) { return s.generation == first && s.phase == RunPhase::idle; });
+  request.n_generate = 900;  // of the same text: what is there is its beginning
+  const std::uint64_t longer = runner.submit(request);
+  wait_for(mailbox, [&](const Snapshot& s) { return s.phase == RunPhase::computing; });
+  runner.stop();
+  EXPECT_EQ(wait_for(mailbox, [&](const Snapshot& s) { return s.generation == longer && s.phase != RunPhase::computing; })->phase,
+            RunPhase::idle);
+  request.prompt_ids = random_ids(900, 64, 1);  // read for longer than it takes to stop it
+  request.n_generate = 3;
+  const std::uint64_t other = runner.submit(request);
+  wait_for(mailbox, [&](const Snapshot& s) { return s.phase == RunPhase::computing; });
+  runner.stop();
+  const SnapshotPtr out = wait_for(mailbox, [&](const Snapshot& s) { return s.generation == other && s.phase != RunPhase::computing; });
+  EXPECT_EQ(out->phase, RunPhase::failed);
+  EXPECT_NE(out->failure.find("stopped before"), std::string::npos) << out->failure;
+  EXPECT_EQ(out->prompt, "Once upon a time there was a castle") << "what is shown is of the text before";
+}
+
 /// Of runs that were taken away, once nothing is asked for.
 TEST(Runner, WhatWasFreedComesBackWhileItRests) {
 #if !defined(__GLIBC__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

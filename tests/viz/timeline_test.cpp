@@ -10,6 +10,8 @@
 #include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 #include "viz/headless.h"
+#include "viz/reduce/compare.h"
+#include "viz/reduce/finding.h"
 #include "viz/reduce/text.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
@@ -63,7 +65,7 @@ TEST(StepSummaries, CountsEqualTheCategoriesOfEveryTokenAndHead) {
   for (const bool prefill : {true, false}) {
     const Snapshot snapshot = short_run(prefill);
     for (const LaneSnapshot& lane : snapshot.lanes) {
-      const auto steps = summarise_steps(lane, prefill);
+      const auto steps = summarise_steps(snapshot, lane);
       ASSERT_EQ(steps.size(), lane.steps.size());
       for (std::size_t s = 0; s < steps.size(); ++s) {
         std::array<double, kCategories> expected{};
@@ -91,7 +93,7 @@ TEST(StepSummaries, WhereOnlyFiguresAreKeptTheyAndTheFatesStayAsTheyWere) {
     for (LaneSnapshot& lane : figures.lanes)
       for (StepPtr& step : lane.steps) step = std::make_shared<const StepRecord>(figures_of(*step));
     for (std::size_t l = 0; l < whole.lanes.size(); ++l) {
-      const auto expected = summarise_steps(whole.lanes[l], prefill), steps = summarise_steps(figures.lanes[l], prefill);
+      const auto expected = summarise_steps(whole, whole.lanes[l]), steps = summarise_steps(figures, figures.lanes[l]);
       for (std::size_t s = 0; s < expected.size(); ++s) {
         ASSERT_EQ(steps[s].counts, expected[s].counts) << whole.lanes[l].title << " step " << s;
         for (int h = 0; h < 8; ++h)
@@ -103,10 +105,31 @@ TEST(StepSummaries, WhereOnlyFiguresAreKeptTheyAndTheFatesStayAsTheyWere) {
   }
 }
 
+TEST(StepSummaries, NothingIsComparedOnceARunReadsAnotherText) {
+  Snapshot snapshot = short_run(true);
+  snapshot.follow = "self";
+  LaneSnapshot& lane = snapshot.lanes[1];
+  const auto part = std::make_shared<StepRecord>(*lane.steps[2]);
+  part->next_token = snapshot.lanes[0].steps[2]->next_token + 1;
+  lane.steps[2] = part;
+  ASSERT_GT(lane.steps.size(), 4u);
+  const auto steps = summarise_steps(snapshot, lane);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_EQ(std::isnan(steps[i].kl), i > 2) << i;
+    EXPECT_TRUE(i < 3 || !steps[i].changed) << i;
+    EXPECT_EQ(finding_of(snapshot, lane, static_cast<int>(i)).step >= 0, i < 3 && steps[i].changed) << i;
+    EXPECT_TRUE(i < 3 || agreement_at(snapshot, lane, static_cast<int>(i)).same.empty()) << i;
+  }
+  EXPECT_LT(next_changed_step(snapshot, lane, 2), 0);
+  EXPECT_TRUE(std::isnan(lane_metrics(snapshot, lane, 4, 0).kl));
+  EXPECT_EQ(other_text_words(snapshot, lane), "It reads another text than the full cache since step 3: nothing is compared.");
+  EXPECT_EQ(other_text_words(snapshot, snapshot.lanes[0]), "");
+}
+
 TEST(StepSummaries, WhatAFirstStepRemovedCountsEvenIfItIsNotListed) {
   const Snapshot s = synthetic::make_huge_snapshot(2, 3, 3000, 4);
   const LaneSnapshot& lane = s.lanes[1];
-  const auto steps = summarise_steps(lane, true);
+  const auto steps = summarise_steps(s, lane);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     double evicted = 0, slots = 0;
     for (const HeadRecord& h : lane.steps[i]->heads) evicted += h.evicted_votes, slots += static_cast<double>(h.pos.size());
@@ -116,7 +139,7 @@ TEST(StepSummaries, WhatAFirstStepRemovedCountsEvenIfItIsNotListed) {
   }
   EXPECT_GT(steps[0].merged, 0);
   EXPECT_EQ(steps[0].evicted + steps[0].merged, 6 * 3000 - static_cast<int>(steps[0].slots()));
-  EXPECT_EQ(summarise_steps(s.lanes[0], true)[2].slots(), 6.0 * (s.lanes[0].steps[2]->position + 1)) << "the full cache keeps all";
+  EXPECT_EQ(summarise_steps(s, s.lanes[0])[2].slots(), 6.0 * (s.lanes[0].steps[2]->position + 1)) << "the full cache keeps all";
 }
 
 TEST(StepBins, AChangedTopChoiceIsNeverLost) {
@@ -190,7 +213,7 @@ TEST_F(TimelineTest, FewStepsAreOneColumnEachWithItsNumbers) {
   canvas.frame.selection.step = 2;
   canvas.draw(view);
   EXPECT_EQ(count_marks(view, "column"), 13);
-  const auto steps = summarise_steps(snapshot.lanes[3], true);
+  const auto steps = summarise_steps(snapshot, snapshot.lanes[3]);
   for (int s : {0, 2, 12}) {
     const auto i = static_cast<std::size_t>(s);
     const std::string name = "step " + std::to_string(s);

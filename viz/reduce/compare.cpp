@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/range.h"
 
@@ -121,7 +122,7 @@ LaneMetrics lane_metrics(const Snapshot& snapshot, const LaneSnapshot& lane, int
   const StepRecord* record = record_at(lane, out.step);
   if (record == nullptr) return out;
   out.position = record->position;
-  out.kl = record->kl;
+  out.kl = compared_kl(snapshot, lane, out.step);
   out.next_token = record->next_token;
   const RunFigures here = run_figures(snapshot, lane, out.step, out.step);
   out.nll = (out.range ? out.means : here).nll.mean();

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "snapshot/figures.h"
 #include "viz/canvas.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
@@ -91,8 +92,15 @@ double unsure_of(const StepRecord& record) {
   return first < kLikely || first < kAhead * second ? first : kNotAvailable;
 }
 
+std::string other_text_words(const Snapshot& snapshot, const LaneSnapshot& lane) {
+  const int n = steps_of_one_text(snapshot, lane);
+  if (n >= static_cast<int>(lane.steps.size())) return {};
+  return fmt::format("It reads another text than the full cache since step {}: nothing is compared.", n);
+}
+
 int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int after) {
-  for (int s = std::max(0, after + 1); s < static_cast<int>(lane.steps.size()); ++s)
+  const int n = steps_of_one_text(snapshot, lane);
+  for (int s = std::max(0, after + 1); s < n; ++s)
     if (changed(snapshot, *lane.steps[static_cast<std::size_t>(s)])) return s;
   return -1;
 }
@@ -114,7 +122,7 @@ Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step,
   Finding out;
   if (step < 0 || step >= static_cast<int>(lane.steps.size())) return out;
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
-  if (!changed(snapshot, record)) return out;
+  if (!changed(snapshot, record) || !compares(snapshot, lane, step)) return out;
   out.step = step;
   out.reference = text_of_id(snapshot, record.top1_reference);
   out.says = text_of_id(snapshot, record.top1);
@@ -153,7 +161,7 @@ const Finding& FindingOnce::of(const Snapshot& snapshot, const LaneSnapshot& lan
 Agreement agreement_at(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
   if (step < 0 || step >= static_cast<int>(lane.steps.size())) return {};
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
-  if (record.position < snapshot.n_prompt - 1 || !record.top1_same || record.top1 < 0) return {};
+  if (record.position < snapshot.n_prompt - 1 || !record.top1_same || record.top1 < 0 || !compares(snapshot, lane, step)) return {};
   const StepRange word = word_around(snapshot, step);
   bool whole = word.first < word.last && word.last < static_cast<int>(lane.steps.size());
   for (int s = word.first; whole && s <= word.last; ++s) whole = lane.steps[static_cast<std::size_t>(s)]->top1_same;

@@ -37,6 +37,9 @@ std::string gain_words(const HeadCauses& causes, int head);
 /// How far that is: "12 of 224 heads, about 3 min left"; "224 heads, about 3 min". Empty: there is nothing to wait for.
 std::string measuring_words(const HeadCauses& causes);
 
+/// "It reads another text than the full cache since step 4: nothing is compared."; empty: it reads the same.
+std::string other_text_words(const Snapshot& snapshot, const LaneSnapshot& lane);
+
 /// What one step of a run says instead, and what it misses most there.
 struct Finding {
   int step = -1;                  // -1: the choice is the full cache's, or the step predicts a token of the prompt

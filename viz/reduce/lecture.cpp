@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/cache_bytes.h"
+#include "snapshot/figures.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/characters.h"
@@ -228,15 +229,16 @@ void known_models_of(Facts& f) {
       f[model.key + "_" + std::to_string(kKnownThousands[i]) + "k"] = word(format_bytes(model.bytes[i]));
 }
 
-void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const StepRecord& step) {
+void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const StepRecord& step, bool compared) {
   const int seen = tokens_seen(step);
   f["tokens"] = count(seen);
   f["prompt"] = count(s.n_prompt);
   f["ratio"] = lane.slots_asked < 0 ? share(1) : share(std::min(1.0, static_cast<double>(lane.slots_asked) / std::max(1, s.n_prompt)));
   f["limited"] = count(lane.slots_asked >= 0 && lane.slots_asked < seen ? 1 : 0);
-  f["kl"] = {nats_for_people(step.kl), step.kl};
-  f["apart"] = word(apart_words(step.kl));
-  f["changed"] = count(step.top1_same ? 0 : 1);
+  const double kl = compared ? step.kl : kNotAvailable;
+  f["kl"] = {nats_for_people(kl), kl};
+  f["apart"] = word(apart_words(kl));
+  f["changed"] = count(step.top1_same || !compared ? 0 : 1);
   f["choice"] = word(quoted(text_of_id(s, step.top1)));
   f["reference_choice"] = word(quoted(text_of_id(s, step.top1_reference)));
   for (const TopToken& t : step.top_tokens) {
@@ -334,7 +336,7 @@ Facts lecture_facts(const Snapshot& s, const Selection& selection) {
   const HeadPick pick = pick_head(s, selection);
   if (pick.run == nullptr || pick.record == nullptr) return f;
   lane_facts_of(f, s, *pick.run, pick.lane, pick.step);
-  step_facts_of(f, s, *pick.run, *pick.record);
+  step_facts_of(f, s, *pick.run, *pick.record, compares(s, *pick.run, pick.step));
   const std::vector<HeadRecord>& heads = pick.record->heads;
   f["heads_differ"] = count(std::ranges::any_of(heads, [&heads](const HeadRecord& head) { return head.pos != heads.front().pos; }));
   if (pick.values != nullptr && pick.run->fates != nullptr) {

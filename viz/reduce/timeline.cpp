@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "snapshot/figures.h"
 #include "snapshot/held_bytes.h"
 
 namespace kvscope::viz {
@@ -104,7 +105,9 @@ double StepSummary::slots() const {
   return tokens() - counts[static_cast<std::size_t>(Category::merged)] - counts[static_cast<std::size_t>(Category::evicted)];
 }
 
-std::vector<StepSummary> summarise_steps(const LaneSnapshot& lane, bool prefill_mode) {
+std::vector<StepSummary> summarise_steps(const Snapshot& snapshot, const LaneSnapshot& lane) {
+  const bool prefill_mode = snapshot.prefill_mode;
+  const auto n_compared = static_cast<std::size_t>(steps_of_one_text(snapshot, lane));
   const std::size_t n_steps = lane.steps.size();
   std::vector<double> left(n_steps, 0), lost(n_steps, 0);  // token-heads that left, or lost their last slot, in a step
   if (lane.fates) {
@@ -118,8 +121,8 @@ std::vector<StepSummary> summarise_steps(const LaneSnapshot& lane, bool prefill_
     StepSummary& s = result[i];
     s.step = static_cast<int>(i);
     s.position = record.position;
-    s.kl = record.kl;
-    s.changed = !record.top1_same;
+    s.kl = i < n_compared ? record.kl : kNotAvailable;
+    s.changed = i < n_compared && !record.top1_same;
     s.ms = record.ms;
     left_so_far += left[i];
     lost_so_far += lost[i];

@@ -24,7 +24,7 @@ struct StepSummary {
 };
 
 /// All steps of a lane; counts follow from the fates, so they agree with the atlas.
-std::vector<StepSummary> summarise_steps(const LaneSnapshot& lane, bool prefill_mode);
+std::vector<StepSummary> summarise_steps(const Snapshot& snapshot, const LaneSnapshot& lane);
 
 /// Pixels of each part of a bar, from the bottom up, of `height` for `whole`. Edges lie where rounding puts them, but no part that is there
 /// is lower than `least` while there is room: what is rare is seen.

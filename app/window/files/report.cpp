@@ -18,6 +18,7 @@
 #include "app/share/how_made.h"
 #include "app/window/files/export.h"
 #include "app/window/shell/panel_paint.h"
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -188,11 +189,12 @@ QString texts(const Snapshot& s) {
   for (std::size_t i = 0; i < s.lanes.size(); ++i) {
     const LaneSnapshot& lane = s.lanes[i];
     QString text;
+    const int n_compared = steps_of_one_text(s, lane);
     int n = 0;
     for (const StepPtr& step : lane.steps) {
       if (step->position + 1 < s.n_prompt || n++ >= kTextTokens) continue;
       const QString token = esc(viz::text_of_id(s, step->top1));
-      text += step->top1_same ? token : "<b><font color=\"#c2410c\">" + token + "</font></b>";
+      text += step->top1_same || step->step >= n_compared ? token : "<b><font color=\"#c2410c\">" + token + "</font></b>";
     }
     if (n > kTextTokens) text += QString(" … %1 more").arg(n - kTextTokens);
     out += "<tr>" + cell(esc(viz::lane_letter(static_cast<int>(i)) + " " + lane.title), true, false, " width=\"20%\"") +

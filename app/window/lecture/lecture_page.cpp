@@ -239,7 +239,8 @@ QString LecturePage::nextFacts() const {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
   const StepRecord* step = m_workspace.stepRecord();
-  if (!lane || !step || m_workspace.selection().lane == 0 || std::isnan(step->kl)) return "probability";
+  if (!lane || !step || m_workspace.selection().lane == 0 || std::isnan(compared_kl(snapshot, *lane, m_workspace.step())))
+    return "probability";
   // Nobody reads powers of ten from the last row.
   const auto nats = [](double v) { return v < viz::kSameNats ? QString("<0.001") : qs(viz::format_number(v)); };
   const QString kl = nats(step->kl);

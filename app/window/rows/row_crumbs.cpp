@@ -22,9 +22,11 @@
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel.h"
 #include "app/window/shell/panel_paint.h"
+#include "snapshot/figures.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
+#include "viz/reduce/finding.h"
 #include "viz/reduce/head.h"
 #include "viz/reduce/range.h"
 
@@ -266,7 +268,10 @@ void CrumbRow::refresh() {
     viz::Agreement agreement;
     if (finding.step < 0 && s.lane > 0) {  // what a change of the run came to stands where the failure stood
       agreement = m_agreement.of(snapshot, *lane, m_workspace.step());
-      if (!agreement.same.empty()) sentence = qs(agreement.words()), brief = sentence.mid(says);
+      if (!agreement.same.empty())
+        sentence = qs(agreement.words()), brief = sentence.mid(says);
+      else if (!compares(snapshot, *lane, m_workspace.step()))
+        sentence = brief = qs(viz::other_text_words(snapshot, *lane));
     }
     // What a change came to that was offered here, before all else; of a right answer it says the same.
     if (const QString came = m_answer ? m_answer->words() : QString(); !came.isEmpty()) {

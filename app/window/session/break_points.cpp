@@ -118,7 +118,6 @@ std::optional<int> BreakPoints::Known::wanted(int step, const viz::StepRange& wo
 }
 
 QByteArray BreakPoints::keyOf(const LaneSpec& spec) const {
-  const RunRequest& r = m_controller.request();
   std::string of;
   try {
     check_lane_spec(parse_lane_spec(withSlots(spec, 1, 1)));
@@ -126,8 +125,8 @@ QByteArray BreakPoints::keyOf(const LaneSpec& spec) const {
   } catch (const Error&) {
     return {};
   }
-  of += '\n' + textKey(r) + '\n' + std::to_string(r.n_generate) + ' ' + std::to_string(m_n_steps) + '\n' +
-        m_workspace.snapshot().model.name + '\n' + m_workspace.snapshot().precision + '\n' + m_controller.modelFolder().toStdString();
+  of += '\n' + textKey(m_controller) + '\n' + std::to_string(m_controller.request().n_generate) + ' ' + std::to_string(m_n_steps) + '\n' +
+        m_workspace.snapshot().precision;
   return QCryptographicHash::hash(QByteArray::fromStdString(of), QCryptographicHash::Sha256);
 }
 

@@ -73,7 +73,7 @@ double CausalHeads::expectedMs(const LaneSnapshot& lane) const {
 }
 
 CausalHeads::Question CausalHeads::question(const LaneSnapshot& lane) const {
-  return {textKey(m_controller.request()), m_workspace.snapshot().model.name, lane.spec, lane.steps.size()};
+  return {textKey(m_controller) + m_workspace.snapshot().precision, lane.spec, lane.steps.size()};
 }
 
 void CausalHeads::refresh() {

@@ -46,10 +46,10 @@ class CausalHeads : public QObject {
   };
 
   struct Question {
-    std::string text, model, spec;
+    std::string text, spec;
     std::size_t n_steps = 0;
     bool operator==(const Question&) const = default;
-    bool ofSameRun(const Question& other) const { return text == other.text && model == other.model && spec == other.spec; }
+    bool ofSameRun(const Question& other) const { return text == other.text && spec == other.spec; }
   };
 
   Question question(const LaneSnapshot& lane) const;

@@ -64,10 +64,7 @@ void ChatPrompt::setOn(bool on) {
   // Of a prompt that was given as ids the text is the result's.
   if (on) return write({}, QString::fromStdString(request.prompt_ids.empty() ? request.prompt : m_workspace.snapshot().prompt));
   const std::optional<ChatWords> words = wordsOf(m_workspace, request);
-  RunRequest plain = request;
-  if (words) plain.prompt = words->user;
-  plain.prompt_text = PromptText::plain;
-  m_controller.replaceRequest(plain);
+  m_controller.setPrompt(QString::fromStdString(words ? words->user : request.prompt));
 }
 
 void ChatPrompt::setSystem(const std::optional<QString>& message) {
@@ -85,17 +82,13 @@ void ChatPrompt::setSystem(const std::optional<QString>& message) {
 void ChatPrompt::write(const std::optional<QString>& system, const QString& words) {
   const ChatTemplate* chat = m_workspace.snapshot().chat.get();
   if (chat == nullptr) return;
-  RunRequest request = m_controller.request();
   try {
-    request.prompt =
-        chat_text(*chat, {system ? std::optional(system->toStdString()) : std::nullopt, words.toStdString()}, request.chat_arguments);
+    const std::string text = chat_text(*chat, {system ? std::optional(system->toStdString()) : std::nullopt, words.toStdString()},
+                                       m_controller.request().chat_arguments);
+    m_controller.setPrompt(QString::fromStdString(text), PromptText::chat);
   } catch (const Error& error) {
     Q_EMIT m_controller.refused(QString::fromUtf8(error.what()));
-    return;
   }
-  request.prompt_text = PromptText::chat;
-  request.prompt_ids.clear();
-  m_controller.replaceRequest(request);
 }
 
 }  // namespace kvscope

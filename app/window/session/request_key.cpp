@@ -14,6 +14,10 @@ std::string textKey(const RunRequest& r) {
                      r.prompt.size(), name_of(r.prompt_text));
 }
 
+std::string textKey(const SessionController& controller) {
+  return fmt::format("{}\n{}\n{}", textKey(controller.request()), controller.modelFolder().toStdString(), controller.computesElsewhere());
+}
+
 std::string workKey(const RunRequest& r) {
   std::string out = fmt::format("{}\n{} {}", textKey(r), r.n_generate, r.history);
   for (const LaneSpec& lane : r.lanes) out += '\n' + lane.text;

@@ -134,8 +134,9 @@ void SessionController::deliver() {
   // Older than the request: only the progress over what is on screen anyway, and how far a model is open.
   if (!newest && !of_extra && snapshot->generation != m_workspace.snapshot().generation && snapshot->phase != RunPhase::loading) return;
   m_workspace.setSnapshot(of_extra ? firstLanes(*snapshot, extra->second.n_before) : snapshot);
-  const bool old_content =
-      snapshot->phase == RunPhase::loading || (snapshot->phase == RunPhase::failed && snapshot->prompt != m_request.prompt);
+  // A model that was refused leaves the answer of the one before, if that is one to this text.
+  const bool refused_model = snapshot->phase == RunPhase::failed && !snapshot->loading.empty() && snapshot->prompt == m_request.prompt;
+  const bool old_content = snapshot->phase == RunPhase::loading || (snapshot->phase == RunPhase::failed && !refused_model);
   m_workspace.setStale(!newest || old_content || d->unsent);
 }
 
@@ -273,6 +274,22 @@ bool SessionController::refuses() {
   return true;
 }
 
+bool SessionController::showsAnother(int lane) const {
+  const Snapshot& shown = m_workspace.snapshot();
+  const auto i = static_cast<std::size_t>(std::max(lane, 0));
+  if (shown.phase != RunPhase::failed || i >= shown.lanes.size() || i >= m_request.lanes.size()) return false;
+  const LaneSnapshot& is = shown.lanes[i];
+  const LaneSpec& asked = m_request.lanes[i];
+  return is.spec != asked.text && (shown.lanes.size() > m_request.lanes.size() || is.policy != asked.name);
+}
+
+bool SessionController::refusesAnother(int lane) {
+  if (!showsAnother(lane)) return false;
+  Q_EMIT refused(anotherWords());
+  Q_EMIT requestChanged();
+  return true;
+}
+
 std::optional<LaneSpec> SessionController::parsed(const QString& text) {
   try {
     return parse_lane_spec(text.toStdString());
@@ -290,7 +307,7 @@ void SessionController::setLaneSpec(int lane, const QString& text) {
 
 void SessionController::setLaneSpec(int lane, const LaneSpec& spec) {
   if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size())) return;
-  if (m_request.lanes[lane] == spec || refuses() || !accepts(spec)) return;
+  if (m_request.lanes[lane] == spec || refuses() || refusesAnother(lane) || !accepts(spec)) return;
   m_request.lanes[lane] = spec;
   Q_EMIT requestChanged();
   submit();
@@ -329,7 +346,7 @@ bool SessionController::accepts(const LaneSpec& spec) {
 }
 
 void SessionController::removeLane(int lane) {
-  if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size()) || refuses()) return;
+  if (lane < 1 || lane >= static_cast<int>(m_request.lanes.size()) || refuses() || refusesAnother(lane)) return;
   m_request.lanes.erase(m_request.lanes.begin() + lane);
   Q_EMIT requestChanged();
   submit();

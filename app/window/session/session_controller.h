@@ -52,6 +52,12 @@ class SessionController : public QObject {
   QString whyViewOnly() const { return m_view_only; }
   /// True where nothing can be computed from what is shown; it is said why.
   bool refuses();
+  /// A text that is not taken leaves the runs before on screen: in the place of this one stands another than the one that is asked for.
+  bool showsAnother(int lane) const;
+  static constexpr const char* kAnotherRun =
+      "the text was not taken, so the runs on screen are those of before, and another one is asked for in this place: mend the text first, "
+      "or undo";
+  static QString anotherWords() { return QString("Nothing was changed: %1.").arg(kAnotherRun); }
   /// Why there is no room for so many runs, the full cache among them; empty: there is.
   static QString noRoomFor(std::size_t runs);
   /// An extra run is being computed.
@@ -120,6 +126,7 @@ class SessionController : public QObject {
   void deliver();
   void deliverExtra(const SnapshotPtr& snapshot);
   /// What somebody wrote; refused() says what is wrong with it.
+  bool refusesAnother(int lane);
   bool accepts(const LaneSpec& spec);
   bool roomFor(std::size_t runs);
   std::optional<LaneSpec> parsed(const QString& text);

@@ -17,7 +17,7 @@ void StepAnswer::make(const QString& with, const std::function<void()>& change) 
   const auto spec = [&] { return run < m_controller.request().lanes.size() ? m_controller.request().lanes[run].text : std::string(); };
   m_made.reset();
   if (record == nullptr) return change();
-  Made made{with, spec(), textKey(m_controller.request()), m_workspace.step(), record->top1, record->kl};  // the change replaces the record
+  Made made{with, spec(), textKey(m_controller), m_workspace.step(), record->top1, record->kl};  // the change replaces the record
   m_difference.keepStep();
   change();
   if (spec() == made.spec) return;
@@ -29,7 +29,7 @@ QString StepAnswer::words() const {
   const LaneSnapshot* lane = m_workspace.lane();
   const StepRecord* record = m_workspace.stepRecord();
   if (!m_made || lane == nullptr || record == nullptr || lane->spec != m_made->spec || m_workspace.step() != m_made->step) return {};
-  if (record->top1 < 0 || textKey(m_controller.request()) != m_made->text) return {};  // what it was before is of that text
+  if (record->top1 < 0 || textKey(m_controller) != m_made->text) return {};  // what it was before is of that text and model
   const QString is = qs(viz::quoted(viz::text_of_id(m_workspace.snapshot(), record->top1)));
   const QString answer = record->top1 == m_made->top1 ? (record->top1_same ? is + " as before" : "still " + is)
                          : record->top1_same          ? is + " again"

@@ -65,7 +65,18 @@ struct RunRequest {
   int n_logits = 5;             // of every step the highest so many go into the record; steps that stay from the request before keep theirs
   bool history = true;          // keep the uncompressed history (local figures, edits in mid-text)
   MeasureSet measures = {};     // of POLICIES.md section 6
+
+  bool operator==(const RunRequest&) const = default;
 };
+
+/// What answers `before` answers `after` as far as it goes: more tokens and other records are asked for, no other steps.
+inline bool goes_on_from(const RunRequest& before, RunRequest after) {
+  after.n_generate = before.n_generate;
+  after.detail = before.detail;
+  after.n_logits = before.n_logits;
+  after.measures = before.measures;
+  return after == before;
+}
 
 /// What the prompt of a result was, told by its tokens: names of special tokens that stand in the text, and what is before them.
 PromptText prompt_text_of(const Snapshot& result);

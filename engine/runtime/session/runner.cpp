@@ -116,6 +116,8 @@ struct Runner::Impl {
       if (!stopped()) return;
       if (!session)
         put_failure(fmt::format("{} was not opened: stopped; open a model folder (File, Open model)", now_load->folder), now_generation);
+      else if (good && !good->lanes.empty() && !goes_on_from(answered, current))
+        put_failure("stopped before any of it was computed: Generate, or the next edit, computes it", now_generation);
       else
         publish_phase(RunPhase::idle, "stopped", now_generation);
     } catch (const PromptTooLong& e) {
@@ -137,6 +139,7 @@ struct Runner::Impl {
     snapshot.published_us = now_us();
     auto shared = std::make_shared<const Snapshot>(std::move(snapshot));
     good = shared;
+    answered = current;
     mailbox.put(std::move(shared));
     notify();
   }
@@ -202,6 +205,7 @@ struct Runner::Impl {
   std::unique_ptr<Session> session;
   RunRequest current;
   SnapshotPtr good;
+  RunRequest answered;             // by `good`
   std::vector<LoadStage> opening;  // how far a model was opened that is not open yet
   std::uint64_t sequence = 0;
   std::int64_t started_us = 0;  // steady clock, of the request that runs

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/draw/legend.h"
+#include "viz/reduce/finding.h"
 #include "viz/reduce/text.h"
 #include "viz/views.h"
 #include "viz/views/timeline/timeline_forms.h"
@@ -31,8 +33,10 @@ std::vector<std::string> tooltip(const Snapshot& snapshot, const LaneSnapshot& l
   std::vector<std::string> lines;
   lines.push_back(fmt::format("step {} · reads token {} {}", is_prefill_step(snapshot, step) ? "0 (prefill)" : format_count(step),
                               format_count(r.position), quoted(token_text(snapshot, r.position))));
-  lines.push_back("KL(full ‖ this run) " + format_number(r.kl) + " nats");
-  lines.push_back(r.top1 < 0 ? "the text is being read: no next token yet"
+  const bool compared = compares(snapshot, lane, step);
+  lines.push_back(compared ? "KL(full ‖ this run) " + format_number(r.kl) + " nats" : other_text_words(snapshot, lane));
+  lines.push_back(!compared    ? "top choice " + token_of_id(snapshot, r.top1)
+                  : r.top1 < 0 ? "the text is being read: no next token yet"
                   : r.top1_same
                       ? "top choice " + token_of_id(snapshot, r.top1) + ", as in the reference"
                       : "top choice " + token_of_id(snapshot, r.top1) + ", the reference has " + token_of_id(snapshot, r.top1_reference));
@@ -71,7 +75,7 @@ void draw_legend(Painter& p, const TimelineLayout& l, bool wide, const LaneSnaps
 const std::vector<StepSummary>& StepSummaries::of(const Frame& frame, const LaneSnapshot& lane) {
   if (fates_ == lane.fates.get() && sequence_ == frame.snapshot->sequence && lane_ == frame.selection.lane && n_steps_ == lane.steps.size())
     return steps_;
-  steps_ = summarise_steps(lane, frame.snapshot->prefill_mode);
+  steps_ = summarise_steps(*frame.snapshot, lane);
   fates_ = lane.fates.get();
   sequence_ = frame.snapshot->sequence;
   lane_ = frame.selection.lane;

@@ -16,6 +16,7 @@
 #include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
+#include "viz/reduce/finding.h"
 
 namespace kvscope {
 
@@ -113,14 +114,21 @@ QString EffectHeadline::emptyText() const {
 }
 
 QString EffectHeadline::spoken(const StepRecord& step) const {
+  if (!compared())
+    return QString("top choice %1. %2").arg(choiceWords(step), qs(viz::other_text_words(m_workspace.snapshot(), *m_workspace.lane())));
   return QString("KL %1 nats, top choice %2").arg(nats(step.kl), choiceWords(step)) + (step.top1_same ? ", same" : "");
+}
+
+bool EffectHeadline::compared() const {
+  const LaneSnapshot* lane = m_workspace.lane();
+  return lane == nullptr || compares(m_workspace.snapshot(), *lane, m_workspace.step());
 }
 
 /// "8 → 2"; where both say the same, "8".
 QString EffectHeadline::choiceWords(const StepRecord& step) const {
   const Snapshot& snapshot = m_workspace.snapshot();
   const QString was = qs(viz::text_of_id(snapshot, step.top1_reference)), is = qs(viz::text_of_id(snapshot, step.top1));
-  return step.top1_same ? is : was + " → " + is;
+  return step.top1_same || !compared() ? is : was + " → " + is;
 }
 
 QSize EffectHeadline::sizeHint() const { return {px(*this, 320), px(*this, 57)}; }
@@ -139,9 +147,9 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   painter.setOpacity(1 - m_workspace.dim());
   const bool reference = m_workspace.selection().lane == 0;
   // ---- right: the choices
-  const bool same = step->top1_same;
+  const bool one_text = compared(), same = step->top1_same || !one_text;
   const QFont number = typeFont(*this, Type::headline, true, TypeFace::tabular);
-  const QString kl = nats(step->kl), words = choiceWords(*step);
+  const QString kl = nats(one_text ? step->kl : kNotAvailable), words = choiceWords(*step);
   const int after = QFontMetrics(number).horizontalAdvance(kl) + u(9), half = width() / 2, room = width() - after;
   // Smaller rather than cut: what it says now is the point.
   QFont choice;
@@ -154,7 +162,7 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   paintLine(painter, QRect(after, u(2), room, u(32)), Qt::AlignRight, words);
   painter.setFont(typeFont(*this, Type::body));
   painter.setPen(toColor(theme.secondary));
-  const QString caption = same ? "top choice, same" : "top choice";
+  const QString caption = same && one_text ? "top choice, same" : "top choice";
   const int caption_width = painter.fontMetrics().horizontalAdvance(caption) + u(10);
   paintLine(painter, QRect(width() - half, u(34), half, u(18)), Qt::AlignRight, caption);
   // ---- left: the number
@@ -168,10 +176,13 @@ void EffectHeadline::paintEvent(QPaintEvent*) {
   if (after + painter.fontMetrics().horizontalAdvance("nats") + u(8) <= width() - choice_width) painter.drawText(after, baseline, "nats");
   painter.setFont(typeFont(*this, Type::body));
   paintLine(painter, QRect(0, u(34), width() - caption_width, u(18)), Qt::AlignLeft,
-            reference ? QString("this is the reference itself")
-                      : fitting(painter.fontMetrics(), width() - caption_width,
-                                {QString("KL(reference ‖ %1), this step").arg(laneTitle(m_workspace)),
-                                 QString("KL(reference ‖ %1)").arg(laneTitle(m_workspace)), QString("KL, this step"), QString("KL")}));
+            reference   ? QString("this is the reference itself")
+            : !one_text ? fitting(painter.fontMetrics(), width() - caption_width,
+                                  {qs(viz::other_text_words(m_workspace.snapshot(), *m_workspace.lane())),
+                                   QString("reads another text: nothing is compared"), QString("another text")})
+                        : fitting(painter.fontMetrics(), width() - caption_width,
+                                  {QString("KL(reference ‖ %1), this step").arg(laneTitle(m_workspace)),
+                                   QString("KL(reference ‖ %1)").arg(laneTitle(m_workspace)), QString("KL, this step"), QString("KL")}));
   paintHorizontalLine(painter, theme, 0, width(), height() - 1);
 }
 

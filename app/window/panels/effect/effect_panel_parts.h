@@ -21,6 +21,7 @@ class EffectHeadline : public QWidget {
   /// What stands there while no next token is known.
   QString emptyText() const;
   QString spoken(const StepRecord& step) const;
+  bool compared() const;  // not where the run reads another text by now
   QString choiceWords(const StepRecord& step) const;
 
  protected:

@@ -36,7 +36,7 @@ QString placeWords(const HeadChoice& heads) {
 }
 
 /// What the run is measured on.
-std::string textOf(const RunRequest& request) { return textKey(request) + '\n' + std::to_string(request.n_generate); }
+std::string textOf(const SessionController& of) { return textKey(of) + '\n' + std::to_string(of.request().n_generate); }
 
 template <class T>
 bool has(const std::vector<T>& of, const T& one) {
@@ -73,16 +73,13 @@ QString headChangeWords(const LaneSpec& before, const LaneSpec& after) {
 }
 
 HeadEffect::HeadEffect(Workspace& workspace, SessionController& controller, QWidget* parent)
-    : QLabel(parent),
-      m_workspace(workspace),
-      m_controller(controller),
-      m_lanes(controller.request().lanes),
-      m_text(textOf(controller.request())) {
+    : QLabel(parent), m_workspace(workspace), m_controller(controller), m_lanes(controller.request().lanes), m_text(textOf(controller)) {
   setWordWrap(true);
   setTextFormat(Qt::PlainText);
   setAccessibleName("what the change of single heads did");
   hide();
   connect(&controller, &SessionController::requestChanged, this, &HeadEffect::takeRequest);
+  connect(&controller, &SessionController::modelOpened, this, &HeadEffect::takeRequest);
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&workspace, signal, this, &HeadEffect::refresh);
 }
 
@@ -99,8 +96,8 @@ std::optional<HeadEffect::Figures> HeadEffect::figures(int lane, const std::stri
 
 void HeadEffect::takeRequest() {
   const std::vector<LaneSpec> before = std::exchange(m_lanes, m_controller.request().lanes);
-  const std::string text = std::exchange(m_text, textOf(m_controller.request()));
-  if (text != m_text) {  // a change of the text would be told as what the heads did
+  const std::string text = std::exchange(m_text, textOf(m_controller));
+  if (text != m_text) {  // a change of the text, or of the model, would be told as what the heads did
     m_change.reset();
     return refresh();
   }

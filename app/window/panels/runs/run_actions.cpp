@@ -267,6 +267,8 @@ void RunActions::giveAllTheBudget() {
   RunRequest request = m_model.controller.request();
   const auto run = static_cast<std::size_t>(std::max(0, m_model.workspace.selection().lane));
   const QString name = "run " + qs(viz::lane_letter(static_cast<int>(run)));
+  if (run >= request.lanes.size() || m_model.controller.showsAnother(static_cast<int>(run)))
+    return m_rows.say(SessionController::anotherWords());
   std::vector<LaneSpec> runs = withBudgetOf(run, request.lanes);
   if (runs == request.lanes)
     return m_rows.say("Nothing to change: " + (slotsAsked(runs[run].text, 1) < 0 ? name + " has no budget that others could have"

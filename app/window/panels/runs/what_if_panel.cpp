@@ -19,6 +19,7 @@
 #include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -179,8 +180,9 @@ QString WhatIfPanel::answer() const {
   if (with.top1 < 0 || without.top1 < 0) return {};  // the text is being read
   return QString("Next token at step %1: full cache %2 · run %3 %4, KL %5 · run %6, by hand, %7, KL %8 nats")
       .arg(step)
-      .arg(choice(s, without, true), qs(viz::lane_letter(lane.fork_of)), choice(s, without, false), qs(viz::format_number(without.kl)),
-           qs(viz::lane_letter(fork)), choice(s, with, false), qs(viz::format_number(with.kl)));
+      .arg(choice(s, without, true), qs(viz::lane_letter(lane.fork_of)), choice(s, without, false),
+           qs(viz::format_number(compared_kl(s, base, step))), qs(viz::lane_letter(fork)), choice(s, with, false),
+           qs(viz::format_number(compared_kl(s, lane, step))));
 }
 
 void WhatIfPanel::refresh() {

@@ -98,7 +98,8 @@ WhatIfEffect effect_of(const Snapshot& snapshot, int fork, const WhatIf* what_if
   const auto mean_kl = [&](const LaneSnapshot& of) {
     return run_figures(snapshot, of, first_counted_step(snapshot, of), static_cast<int>(n) - 1, false).kl.mean();
   };
-  out.kl_last = lane.steps[n - 1]->kl - base.steps[n - 1]->kl;
+  const auto last = static_cast<int>(n) - 1;
+  out.kl_last = compared_kl(snapshot, lane, last) - compared_kl(snapshot, base, last);
   out.kl_mean = mean_kl(lane) - mean_kl(base);
   for (std::size_t s = 0; s < n && out.first_change < 0; ++s)
     if (lane.steps[s]->top1 != base.steps[s]->top1) out.first_change = static_cast<int>(s);

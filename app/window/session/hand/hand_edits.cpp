@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/window/session/request_key.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -18,6 +19,7 @@ HandEdits::HandEdits(Workspace& workspace, SessionController& controller, QObjec
   connect(&workspace, &Workspace::snapshotChanged, this, &HandEdits::snapshotChanged);
   connect(&controller, &SessionController::requestChanged, this, &HandEdits::requestChanged);
   connect(&controller, &SessionController::promptEdited, this, &HandEdits::promptEdited);
+  connect(&controller, &SessionController::modelOpened, this, &HandEdits::forgetTold);
   const auto tell = [this] {
     const HeadChoice chosen = heads();
     m_workspace.setEditScope(chosen.layers.empty() ? "all heads" : chosen.kv_heads.empty() ? "this layer" : "this head");
@@ -46,6 +48,10 @@ QString HandEdits::obstacle() const {
   const viz::Selection& s = m_workspace.selection();
   if (!changeable()) return "these are stored results, and nothing is computed until a model is open (Ctrl+O)";
   if (!m_workspace.lane() || m_workspace.step() < 0) return "no run yet";
+  const RunRequest& request = m_controller.request();
+  if (request.prompt_ids.empty() && m_workspace.snapshot().prompt != request.prompt)
+    return "the pictures are those of the text before, and so are their tokens: an edit can be made once the new text is read";
+  if (m_controller.showsAnother(s.lane)) return SessionController::kAnotherRun;
   if (!s.tokens) return "select tokens first: in the text, the atlas or the inspector";
   if (m_scope != Scope::all && !s.layer) return "no head is selected: select one, or choose all heads";
   return {};
@@ -180,7 +186,7 @@ void HandEdits::unpin() {
     return Q_EMIT said({});
   }
   change(lane, now);
-  m_told = m_controller.request().lanes[static_cast<std::size_t>(lane)].text;
+  tell(m_controller.request().lanes[static_cast<std::size_t>(lane)].text);
   if (!m_wanted.empty()) m_wanted = m_told;
   Q_EMIT said(words);
 }
@@ -240,13 +246,23 @@ void HandEdits::takeRefusalBack() {
   if (std::exchange(m_refused, false)) Q_EMIT said({});
 }
 
+void HandEdits::tell(const std::string& fork) {
+  m_told = fork;
+  m_told_of = textKey(m_controller);
+}
+
+/// What was told is of a fork that is gone, or of another text, seed or model.
+void HandEdits::forgetTold() {
+  const auto& lanes = m_controller.request().lanes;
+  if (m_told.empty() || (m_told_of == textKey(m_controller) && std::ranges::find(lanes, m_told, &LaneSpec::text) != lanes.end())) return;
+  m_told.clear();
+  Q_EMIT said({});
+}
+
 void HandEdits::requestChanged() {
   takeRefusalBack();
   if (!m_following && !std::exchange(m_lost_now, false) && std::exchange(m_lost_told, false)) Q_EMIT said({});
-  const auto& lanes = m_controller.request().lanes;
-  if (m_told.empty() || std::ranges::find(lanes, m_told, &LaneSpec::text) != lanes.end()) return;
-  m_told.clear();
-  Q_EMIT said({});
+  forgetTold();
 }
 
 void HandEdits::selectionChanged() {
@@ -284,7 +300,7 @@ void HandEdits::promptEdited() {
     m_text = Text{prompt_of(m_workspace.snapshot()), request.lanes};
   m_done.reset();
   if (!std::exchange(m_told, {}).empty()) Q_EMIT said({});  // it was of the text before
-  if (!m_text || m_text->lanes != request.lanes) return;
+  if (!m_text) return;
   const TextKept same = text_kept(m_text->prompt.text, request.prompt);
   const auto lost = [&](int token) { return same.lost(m_text->prompt, token); };
   m_lost_now = keepOnly([&](const LaneEdits& edits) { return edits_without(edits, lost); });
@@ -296,26 +312,37 @@ void HandEdits::followText() {
   const RunRequest& request = m_controller.request();
   const bool read = snapshot.phase == RunPhase::idle || snapshot.phase == RunPhase::computing;
   if (!m_text || !read || !m_controller.answersNewest(snapshot) || snapshot.prompt != request.prompt) return;
-  const Text before = *std::exchange(m_text, std::nullopt);
-  if (before.lanes != request.lanes) return;  // others since then: they are of the text that is there
+  const Text before = *m_text;
   const TextChange change = change_between(idsOf(before.prompt), idsOf(prompt_of(snapshot)));
   m_following = true;
   keepOnly([&](const LaneEdits& edits) { return moved_edits(edits, change, request.mode == PromptMode::stream); });
   m_following = false;
+  m_text.reset();
 }
 
 bool HandEdits::keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left) {
   int n_lost = 0;
   std::vector<LaneSpec> lanes;
+  // Runs whose budgets or switches were moved since are about that text, too; edits that it had not come from elsewhere (an undo, a file).
+  const auto of_text = [this](const LaneSpec& lane) {
+    return std::ranges::all_of(lane.edits.what_ifs, [this](WhatIf w) {
+      return std::ranges::any_of(m_text->lanes, [&w](const LaneSpec& one) {
+        return std::ranges::any_of(one.edits.what_ifs, [&w](const WhatIf& had) {
+          w.on = had.on;
+          return w == had;
+        });
+      });
+    });
+  };
   for (const LaneSpec& lane : m_controller.request().lanes) {
-    const MovedEdits kept = left(lane.edits);
+    const MovedEdits kept = of_text(lane) ? left(lane.edits) : MovedEdits{lane.edits, 0};
     n_lost += kept.n_lost;
     if (kept.edits.empty() && !lane.edits.empty()) continue;  // a fork of nothing
     lanes.push_back(kept.edits == lane.edits ? lane : with_edits(lane, kept.edits));
     m_controller.forks().renamed(lane.text, lanes.back().text);
   }
   if (lanes == m_controller.request().lanes) return false;
-  if (m_text) m_text->lanes = lanes;
+  m_text->lanes = lanes;
   m_controller.correctRuns(std::move(lanes));
   m_lost_told = n_lost > 0;
   if (m_lost_told)
@@ -339,7 +366,7 @@ void HandEdits::snapshotChanged() {
   if (m_done && m_wanted.empty() && lane && lane->spec == m_done->spec && snapshot.phase == RunPhase::idle) {
     const Done done = *std::exchange(m_done, std::nullopt);
     if (const QString result = resultWords(snapshot, *lane, done.made, m_workspace.step()); !result.isEmpty()) {
-      m_told = done.spec;
+      tell(done.spec);
       Q_EMIT said(result);
     }
   }
@@ -378,7 +405,7 @@ void HandEdits::add(EditsMade made) {
   m_wanted_from = m_workspace.selection().lane;
   m_done = Done{spec.text, std::move(made)};
   m_controller.replaceRequest(request);
-  m_told = spec.text;
+  tell(spec.text);
   Q_EMIT changed();
   Q_EMIT said(words);
 }
@@ -386,6 +413,7 @@ void HandEdits::add(EditsMade made) {
 void HandEdits::change(int lane, const LaneEdits& edits) {
   RunRequest request = m_controller.request();
   if (lane < 1 || lane >= static_cast<int>(request.lanes.size())) return;
+  if (m_controller.showsAnother(lane)) return Q_EMIT m_controller.refused(SessionController::anotherWords());
   LaneSpec& spec = request.lanes[static_cast<std::size_t>(lane)];
   const LaneSpec next = with_edits(spec, edits);
   if (next == spec) return;

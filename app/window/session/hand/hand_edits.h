@@ -99,6 +99,8 @@ class HandEdits : public QObject {
   bool refused(const QString& why);
   void add(EditsMade made);
   void change(int lane, const LaneEdits& edits);
+  void tell(const std::string& fork);
+  void forgetTold();
   void requestChanged();
   void selectionChanged();
   void snapshotChanged();
@@ -113,6 +115,7 @@ class HandEdits : public QObject {
   bool m_restored_stays = false;
   std::optional<WhatIf> m_merging;
   std::string m_told;      // specification of the fork that was spoken of last
+  std::string m_told_of;   // textKey() of what it was made on
   std::string m_wanted;    // specification of the fork to be looked at as soon as it is there
   int m_wanted_from = -1;  // the run that was looked at when it was made
   struct Done {

@@ -6,6 +6,7 @@
 #include <QStringList>
 
 #include "app/window/shell/panel_paint.h"
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -137,13 +138,15 @@ QString resultWords(const Snapshot& snapshot, const LaneSnapshot& fork, const Ed
   if (with.top1 < 0 || without.top1 < 0) return {};
   const QString is = qs(viz::quoted(viz::text_of_id(snapshot, with.top1)));
   const QString answer = with.top1 == without.top1 ? QString("the next token stays %1").arg(is)
-                         : with.top1_same          ? QString("the next token is %1 again, as with the full cache").arg(is)
-                                                   : QString("the next token becomes %1").arg(is);
-  QString out = QString("%1, %2: at step %3%4 %5; KL %6 → %7 nats.")
-                    .arg(beginning(made).arg(quotedTokens(snapshot, first.positions), headsWords(first.heads)), sinceWords(first.step))
-                    .arg(step)
-                    .arg(step != shown ? ", the first that changes," : "", answer, qs(viz::format_number(without.kl)),
-                         qs(viz::format_number(with.kl)));
+                         : with.top1_same && compares(snapshot, fork, step)
+                             ? QString("the next token is %1 again, as with the full cache").arg(is)
+                             : QString("the next token becomes %1").arg(is);
+  QString out =
+      QString("%1, %2: at step %3%4 %5; KL %6 → %7 nats.")
+          .arg(beginning(made).arg(quotedTokens(snapshot, first.positions), headsWords(first.heads)), sinceWords(first.step))
+          .arg(step)
+          .arg(step != shown ? ", the first that changes," : "", answer, qs(viz::format_number(compared_kl(snapshot, base, step))),
+               qs(viz::format_number(compared_kl(snapshot, fork, step))));
   if (!mayGoAgain(made)) return out;
   const GoneAgain gone = goneAgain(fork, first);
   if (gone.step < 0) return removesLater(fork, first.step) ? out + " The policy may evict it again: " + kPinIt : out;
