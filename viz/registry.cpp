@@ -31,7 +31,7 @@ const ViewEntry kEntries[] = {
      .edits_tokens = true,
      .tour =
          {"One head",
-          "What this step's query reads. A hatched bar is attention that the full cache pays to a token which is gone or merged here."}},
+          "What this step's query reads. A hatched bar is attention that it would pay, were every token in place, to one that is gone or merged here."}},
     {.make = [](const Window&) { return make_inspector(); },
      .place = page("Head in&spector", "Alt+2"),
      .edits_tokens = true,

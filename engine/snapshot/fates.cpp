@@ -64,8 +64,8 @@ class Replay {
     }
   }
 
-  void remember(int token, int step) {
-    const EarlierFate earlier{token, step, {fates_.left(token), fates_.into(token), fates_.lost(token)}};
+  void remember(int token, int step, bool moved) {
+    const EarlierFate earlier{token, step, {fates_.left(token), fates_.into(token), fates_.lost(token)}, moved};
     const auto place = std::ranges::upper_bound(write_.past(), token, {}, &EarlierFate::token);
     write_.past().insert(place, earlier);
   }
@@ -78,12 +78,12 @@ class Replay {
     for (int t = write_.next(token); t != token; t = write_.next(t)) {
       before = t;
       if (!stood_for || fates_.into(t) != token) continue;
-      remember(t, step);
+      remember(t, step, true);
       write_.into(t) = fates_.into(token);
     }
     write_.set_next(before, write_.next(token));
     write_.set_next(token, token);
-    remember(token, step);
+    remember(token, step, false);
     write_.left(token) = kNever;
     write_.into(token) = -1;
     write_.lost(token) = kNever;

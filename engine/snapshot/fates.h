@@ -30,6 +30,7 @@ struct EarlierFate {
   int token = 0;
   int until = 0;
   Fate fate;
+  bool moved = false;  // it did not come back itself: it stays with the slot that stood for the one that did
 };
 
 /// The fate of every token in one (layer, KV head) of one lane: everything follows from these by step (engine/README.md section 6). Copies

@@ -69,6 +69,9 @@ TEST(Fates, ATokenThatCameBackKeepsItsPast) {
   EXPECT_TRUE(represented(f.heads[0], 1, 3));
   EXPECT_EQ(fate_at(f.heads[0], 1, 1).into, 3) << "it had gone into token 2, which left";
 
+  ASSERT_FALSE(f.heads[0].past.empty());
+  for (const EarlierFate& earlier : f.heads[0].past) EXPECT_EQ(earlier.moved, earlier.token == 1 && earlier.until == 1) << earlier.token;
+
   LaneFates in_parts = derive_fates({steps[0], steps[1]}, 1);
   in_parts = extend_fates(in_parts, 2, steps);
   for (int t = 1; t <= 3; ++t)

@@ -92,11 +92,15 @@ TEST_F(AtlasLodTest, TheTooltipOfABinHoldsItsExactNumbers) {
 
 TEST_F(AtlasLodTest, WhatIsRareIsDrawnThreePixelsWideAndCounted) {
   canvas.frame.size.x = 84 + 12 + 150;
-  canvas.draw(*view);
   std::multiset<int> left;
   for (const HeadRecord& h : lane().steps.back()->heads) {
     for (const Event& e : h.events) left.insert(e.pos);
   }
+  LaneSnapshot& changed = snapshot.lanes[static_cast<std::size_t>(canvas.frame.selection.lane)];
+  auto step = std::make_shared<StepRecord>(*changed.steps.back());
+  step->heads[0].events.push_back({.kind = Event::Kind::restore, .pos = 50, .by_hand = true});  // it came back: it did not leave
+  changed.steps.back() = step;
+  canvas.draw(*view);
   ASSERT_FALSE(left.empty());
   int counted = 0;
   for (const Mark& m : view->marks()) {

@@ -125,6 +125,17 @@ TEST_F(HeadGridTest, TheDotOfAPinIsInTheHeadsWhereThePinHolds) {
   }
 }
 
+TEST_F(HeadGridTest, TheDotOfAnEditNeedsNoRunWithoutIt) {
+  StepRecord& step = edit();
+  step.heads[1].events.push_back({.kind = Event::Kind::evict, .pos = 4, .by_hand = true});
+  LaneSnapshot& lane = snapshot.lanes[static_cast<std::size_t>(canvas.frame.selection.lane)];
+  lane.spec += "@evict=4,step=0";
+  lane.fork_of = -1;
+  canvas.draw(view);
+  EXPECT_EQ(count_marks(view, "by hand"), 1);
+  EXPECT_NE(find_mark(view, "by hand", "L0 H1"), nullptr);
+}
+
 TEST_F(HeadGridTest, EveryMetricOfTheListHasItsOwnName) {
   const std::vector<Option> options = view.options();
   ASSERT_EQ(options.at(0).choices.size(), static_cast<std::size_t>(kHeadMetrics));

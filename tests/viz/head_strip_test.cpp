@@ -387,6 +387,18 @@ TEST_F(HeadStripTest, KeysMoveTheTokenAndEnterOpensTheInspector) {
   canvas.apply();
   ASSERT_TRUE(view->key(canvas.frame, "Shift+Right", canvas.intents));
   EXPECT_EQ(canvas.last<Select>()->selection.tokens, (TokenRange{11, 12}));
+  // It goes on from the end that was moved last, over the one that stays.
+  for (const auto& [key, range] : {std::pair("Shift+Right", TokenRange{11, 13}),
+                                   {"Shift+Left", {11, 12}},
+                                   {"Shift+Left", {11, 11}},
+                                   {"Shift+Left", {10, 11}},
+                                   {"Shift+Left", {9, 11}},
+                                   {"Shift+Right", {10, 11}},
+                                   {"Shift+Home", {0, 11}}}) {
+    canvas.apply();
+    ASSERT_TRUE(view->key(canvas.frame, key, canvas.intents));
+    EXPECT_EQ(canvas.last<Select>()->selection.tokens, range) << key;
+  }
   ASSERT_TRUE(view->key(canvas.frame, "Enter", canvas.intents));
   EXPECT_NE(canvas.last<OpenInspector>(), nullptr);
   EXPECT_FALSE(view->key(canvas.frame, "Q", canvas.intents));

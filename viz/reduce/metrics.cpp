@@ -37,6 +37,8 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
   const int first = common(lanes, [](const LaneMetrics& m) { return m.means.first; });
   if (decode > 0) mean_unit = decode == 1 ? fmt::format("step {}", first) : fmt::format("steps {}–{}", first, first + decode - 1);
   if (decode < 0) mean_unit = snapshot.prefill_mode ? "after prompt" : "all steps";
+  // Of runs that read their own texts, the steps of one text are compared: not as many as the others' means have.
+  const bool part = std::any_of(lanes.begin(), lanes.end(), [](const LaneMetrics& l) { return l.means.compared < l.means.n_steps; });
   const bool ranged = std::any_of(lanes.begin(), lanes.end(), [](const LaneMetrics& m) { return m.range.has_value(); });
   std::string fed_unit = "next token";
   if (fed >= 0) {
@@ -48,9 +50,10 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::answer, "answer", "top choices", 102},
       {Kind::differs, "first differs", "at token", 80},
       {Kind::kl, "KL, nats", at_step, 58},
-      {Kind::mean_kl, "mean KL", mean_unit, 78},
+      {Kind::mean_kl, "mean KL", part ? "while one text" : mean_unit, 78},
       {Kind::top1, "top-1 same",
        compared >= 0 ? fmt::format("of {}", compared)
+       : part        ? "while one text"
        : ranged      ? "of range"
                      : "of its steps",
        70},

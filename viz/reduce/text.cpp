@@ -119,7 +119,7 @@ std::string head_facts(const HeadPick& pick) {
 std::string restored_text(std::span<const EarlierFate> past, int token, int step) {
   const EarlierFate* last = nullptr;
   for (const EarlierFate& earlier : past)
-    if (earlier.token == token && earlier.until <= step) last = &earlier;
+    if (earlier.token == token && earlier.until <= step && !earlier.moved) last = &earlier;
   if (last == nullptr) return {};
   const Fate& before = last->fate;
   const bool merged = before.into >= 0 && before.left < before.lost;
@@ -152,7 +152,8 @@ std::string fate_text(const HeadColumns& columns, int token) {
       return "recent, protected" + again;
     case Category::kept:
       if (std::ranges::binary_search(columns.pinned, token)) return "pinned by hand" + again;
-      return back.empty() ? "kept by rank" : back;
+      if (!back.empty()) return back;
+      return std::isfinite(columns.score[t]) ? "kept by rank" : "kept";
     case Category::merged:
       return (removal.step < 0 ? "merged" : fmt::format("merged{} into slot {} at step {}", hand, removal.event.into, removal.step)) +
              again;

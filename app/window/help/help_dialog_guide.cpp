@@ -56,7 +56,7 @@ constexpr Meaning kMeanings[] = {
 constexpr const char* kRules[] = {
     "All views look at the same head, tokens, step and run: the bar under the toolbar shows the selection; × removes an item.",
     "With no head selected, colour counts the heads that still represent a token.",
-    "Hatched bars are attention that the full cache pays to a token that this cache has lost.",
+    "Hatched bars are attention that this query would pay, were every token in place, to one that this cache has lost.",
     "Votes are the original tokens a slot stands for. Votes in slots plus votes lost are the tokens seen.",
     "The local error says where damage starts; KL (in nats) says whether it matters for the next token.",
     "n/a means not measured. It is never zero.",

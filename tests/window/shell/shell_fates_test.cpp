@@ -61,6 +61,9 @@ TEST_F(FatesTest, AllWaysOfSayingAgreeInEveryHeadStepAndEdit) {
           for (const std::string& words : {strip, atlas}) {
             EXPECT_EQ(words.starts_with("evicted") || words.starts_with("merged"), !here) << where;
             const bool back = told.restored >= 0;
+            if (!back) {
+              EXPECT_EQ(words.find("restored by hand"), std::string::npos) << where;
+            }
             EXPECT_EQ(words.find("restored by hand at step " + std::to_string(told.restored)) != std::string::npos,
                       back && words != "new in this step")
                 << where;

@@ -283,7 +283,7 @@ struct Maker {
     if (!compressed(lane)) return void(figure.missing = "needs a run with a budget: select one, or add one");
     const auto steps = counted(s, run(lane), selection);
     if (steps.empty()) return void(figure.missing = "no step of the run counts");
-    figure.n_steps = static_cast<int>(steps.size());
+    figure.n_steps = static_cast<int>(which == kKeys ? run(lane).steps.size() : steps.size());  // what went, went in all of them
     figure.of_runs = which == kAlike ? run(lane).title + " beside the full cache" : run(lane).title;
     const std::vector<HeadRecord>& heads = steps.back()->heads;
     std::vector<double> found;

@@ -88,7 +88,10 @@ WhyStep where_to(const Snapshot& snapshot, const Why& why, const KeySet& set) {
   WhyStep step;
   const bool merged = why.event.kind == Event::Kind::merge;
   const std::string cos = fixed(why.event.cos, 3);
-  if (std::isfinite(why.event.cos)) {
+  if (merged && why.event.by_hand) {  // whatever key is nearest
+    step.title = fmt::format("It merges into {} by hand", slot_name(snapshot, why.event.into));
+    if (std::isfinite(why.event.cos)) step.title += ", cosine " + cos;
+  } else if (std::isfinite(why.event.cos)) {
     step.kind = WhyStep::Kind::cosines;
     if (merged) step.keys.push_back({why.event.into, why.event.cos});
     for (const auto& [pos, cosine] : why.event.runner_ups) step.keys.push_back({pos, cosine});
@@ -132,8 +135,9 @@ WhyStep averaged(const Why& why, const KeySet& set) {
     step.lines.push_back(std::move(line));
     return step;
   }
-  step.title = set.n > 0 ? fmt::format("The {} slots become one by weights that add up to 1", format_count(set.n))
-                         : std::string("The two slots become one by fixed weights");
+  const std::size_t n = set.n > 0 ? static_cast<std::size_t>(set.n) : why.detail ? std::max<std::size_t>(2, why.detail->members.size()) : 2;
+  step.title = n > 2 ? fmt::format("The {} slots become one by weights that add up to 1", format_count(static_cast<std::int64_t>(n)))
+                     : std::string("The two slots become one by their weights");
   step.lines.push_back(fmt::format("w{} = {}  (removed)     w{} = {}  (target)", subscript(removed), fixed(why.event.w_removed, 3),
                                    subscript(target), fixed(why.event.w_target, 3)));
   return step;

@@ -84,6 +84,7 @@ void draw_atlas_rare(Painter& p, const AtlasScene& s) {
   if (!s.prefill()) {  // there it is nearly every column; the map itself shows it
     for (const HeadRecord& h : s.record->heads) {
       for (const Event& e : h.events) {
+        if (e.kind == Event::Kind::restore) continue;
         if (const int at = column(e.pos); at >= 0) ++removed[static_cast<std::size_t>(at)];
       }
     }

@@ -112,8 +112,9 @@ std::vector<std::string> bin_tooltip(const AtlasScene& s, const AtlasRow& row, c
     high = std::max(high, here);
     if (static_cast<std::size_t>(head) >= s.record->heads.size()) continue;
     const HeadRecord& r = s.record->heads[static_cast<std::size_t>(head)];
-    removed +=
-        static_cast<int>(std::count_if(r.events.begin(), r.events.end(), [&](const Event& e) { return e.pos >= first && e.pos <= last; }));
+    removed += static_cast<int>(std::count_if(r.events.begin(), r.events.end(), [&](const Event& e) {
+      return e.kind != Event::Kind::restore && e.pos >= first && e.pos <= last;
+    }));
     const auto begin = std::lower_bound(r.pos.begin(), r.pos.end(), first), end = std::upper_bound(r.pos.begin(), r.pos.end(), last);
     for (auto it = begin; it != end; ++it) {
       const auto i = static_cast<std::size_t>(it - r.pos.begin());

@@ -153,8 +153,8 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
                                 m.next_token >= 0 ? quoted(text_of_id(snapshot, m.next_token)) : "none", number(m.nll)));
       break;
     case Kind::attention:
-      out.push_back(fmt::format("attention on tokens that no slot represents, mean of the heads{}: {}", m.range ? " and of " + steps : "",
-                                number(m.attention_loss)));
+      out.push_back(fmt::format("attention on tokens that no slot represents, or that the query does not read, mean of the heads{}: {}",
+                                m.range ? " and of " + steps : "", number(m.attention_loss)));
       out.emplace_back("merged tokens do not count as lost: a slot stands in for them");
       break;
     case Kind::slots: {

@@ -32,7 +32,7 @@ bool changed_by_hand(const Frame& frame, std::size_t head) {
   const StepRecord* record = record_of(frame);
   if (lane == nullptr || record == nullptr || head >= record->heads.size()) return false;
   if (record->heads[head].overridden || !pins_done(record->heads[head], 0, record->position).empty()) return true;
-  if (lane->fork_of < 0) return false;
+  if (lane->spec.find('@') == std::string::npos) return false;  // nothing was done by hand: no step has to be looked through
   for (int s = 0; s <= record->step; ++s) {
     const auto& heads = lane->steps[static_cast<std::size_t>(s)]->heads;
     if (head < heads.size() && std::ranges::any_of(heads[head].events, &Event::by_hand)) return true;

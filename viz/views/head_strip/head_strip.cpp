@@ -96,11 +96,15 @@ class HeadStrip final : public View {
     const bool extend = key.starts_with("Shift+");
     const std::string_view plain = extend ? key.substr(6) : key;
     const TokenRange now = frame.selection.tokens.value_or(TokenRange{here, here});
-    const int at = extend ? now.last : now.first;
     if (plain == "Left" || plain == "Right") {
-      select(frame, pick, std::clamp(at + (plain == "Left" ? -1 : 1), 0, last), extend, intents);
+      // The end that was moved last goes on; the other one stays.
+      const bool first_moves = extend && now.first < now.last && frame.selection.slot == now.first;
+      const int end = std::clamp((extend && !first_moves ? now.last : now.first) + (plain == "Left" ? -1 : 1), 0, last);
+      const int other = !extend ? end : first_moves ? now.last : now.first;
+      select(frame, pick, end, {std::min(end, other), std::max(end, other)}, intents);
     } else if (plain == "Home" || plain == "End") {
-      select(frame, pick, plain == "Home" ? 0 : last, extend, intents);
+      const int end = plain == "Home" ? 0 : last;
+      select(frame, pick, end, extend ? extended(now, end) : TokenRange{end, end}, intents);
     } else if (plain == "Enter" || plain == "Return") {
       intents.push_back(OpenInspector{});
     } else {
@@ -171,7 +175,7 @@ class HeadStrip final : public View {
                                  // It may have come back, or gone, after this step's query.
                                  columns.votes[static_cast<std::size_t>(token)] > 0
                                      ? "hatched: not seen by this step"
-                                     : "hatched: with the full cache; solid: this run's own shares"};
+                                     : "hatched: every token in place; solid: as the run has them"};
     const float pad = p.px(10), right_end = p.canvas().x1 - 8;
     // Beside its bar, right or left, where it hides no bar; else in one line above the chart.
     const float width =
@@ -225,15 +229,13 @@ class HeadStrip final : public View {
     p.mark("callout", fmt::format("{} t{}", rows.place, token), box, lines[0] + "; " + lines[1]);
   }
 
-  void select(const Frame& frame, const HeadPick& pick, int token, bool extend, std::vector<Intent>& intents) const {
+  static TokenRange extended(const TokenRange& range, int token) { return {std::min(range.first, token), std::max(range.last, token)}; }
+
+  void select(const Frame& frame, const HeadPick& pick, int token, TokenRange tokens, std::vector<Intent>& intents) const {
     Selection next = frame.selection;
     next.layer = pick.values->layer;
     next.kv_head = pick.values->kv_head;
-    if (extend && next.tokens) {
-      next.select({std::min(next.tokens->first, token), std::max(next.tokens->last, token)});
-    } else {
-      next.select({token, token});
-    }
+    next.select(tokens);
     next.slot = token;
     intents.push_back(Select{next});
   }
@@ -255,7 +257,8 @@ class HeadStrip final : public View {
     if (mouse.double_clicked) {
       intents.push_back(OpenInspector{});
     } else if (mouse.clicked) {
-      select(frame, pick, token, mouse.shift, intents);
+      const bool extend = mouse.shift && frame.selection.tokens;
+      select(frame, pick, token, extend ? extended(*frame.selection.tokens, token) : TokenRange{token, token}, intents);
     }
   }
 

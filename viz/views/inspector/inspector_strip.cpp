@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 #include "viz/draw/legend.h"
 #include "viz/reduce/text.h"
@@ -70,7 +71,9 @@ class Strip {
     const TokenBars bars = score_bars(t_, columns_);
     if (largest(bars.values) < 0) {
       rows_.row_label(at_.score.middle_y(), "ranking score", "");
-      p_.text({axis_.x0, at_.score.middle_y()}, "no ranking score in this step: slots are kept by position or were ranked once",
+      p_.text({axis_.x0, at_.score.middle_y()},
+              only_figures(*scene_.pick.values) ? "only figures are kept of this step, for want of memory"
+                                                : "no ranking score in this step: slots are kept by position or were ranked once",
               Face::caption, t_.disabled);
       p_.mark("empty", "score", at_.score, "no ranking score");
       return;
@@ -313,7 +316,7 @@ class Strip {
       if (x + p_.width_of(Face::caption, one.label) + p_.px(16) > limit) break;
       x = draw_category_legend(p_, x, y, {&one, 1});
     }
-    const std::string_view hatched = "hatched: full cache's share, gone or merged", brief = "hatched: not in this cache";
+    const std::string_view hatched = "hatched: share if in place, gone or merged", brief = "hatched: not in this cache";
     const bool room = x + p_.width_of(Face::caption, hatched) + p_.px(20) < limit;
     x = item(x, room ? hatched : brief, limit, [](Painter& p, const Rect& s) { p.reference_only(s); });
     x = item(x, "outline: score of an earlier step", limit,

@@ -196,12 +196,16 @@ Table Timeline::table(const Frame& frame) const {
   const std::vector<StepSummary>& summaries = summaries_.of(frame, *lane);
   const double n_heads = std::max(1, n_heads_total(*frame.snapshot));
   const StepRange steps = steps_within(*lane, frame.selection.steps).value_or(StepRange{0, -1});
+  const int n_compared = steps_of_one_text(*frame.snapshot, *lane);
   for (int i = steps.first; i <= steps.last; ++i) {
     const StepSummary& s = summaries[static_cast<std::size_t>(i)];
     const double evicted = s.counts[static_cast<std::size_t>(Category::evicted)];
     table.rows.push_back({std::to_string(s.step), std::to_string(s.position), std::to_string(s.evicted), std::to_string(s.merged),
                           format_number(s.slots() / n_heads, 6), format_count(static_cast<std::int64_t>(s.tokens() - evicted)),
-                          format_count(static_cast<std::int64_t>(evicted)), format_number(s.kl, 6), s.changed ? "yes" : "no",
+                          format_count(static_cast<std::int64_t>(evicted)), format_number(s.kl, 6),
+                          i >= n_compared ? std::string(kNotAvailableText)
+                          : s.changed     ? "yes"
+                                          : "no",
                           format_number(s.ms, 4)});
   }
   table.note = fmt::format("tokens are counted once per head, {} heads", format_count(static_cast<std::int64_t>(n_heads)));

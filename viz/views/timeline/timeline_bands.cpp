@@ -16,7 +16,7 @@ namespace kvscope::viz {
 namespace {
 
 constexpr float kPlateFrom = 44;  // height of the area of slots from which the plate of the budget has room in it
-constexpr std::array<Category, 4> kSlots = {Category::sink, Category::kept, Category::recent, Category::fresh};
+constexpr std::array<Category, 5> kSlots = {Category::sink, Category::kept, Category::unread, Category::recent, Category::fresh};
 
 struct Plate {
   Rect rect;

@@ -14,7 +14,8 @@ namespace kvscope::viz {
 namespace {
 
 // From the bottom up.
-constexpr std::array<Category, 5> kStack = {Category::sink, Category::kept, Category::merged, Category::recent, Category::fresh};
+constexpr std::array<Category, 6> kStack = {Category::sink,   Category::kept,   Category::unread,
+                                            Category::merged, Category::recent, Category::fresh};
 
 /// With as many digits as all of them have room for. What then rounds to nothing says that it is more than that.
 std::vector<std::string> kl_numbers(const Painter& p, const std::vector<StepSummary>& steps, float room) {
