@@ -248,7 +248,8 @@ std::vector<ResolvedParam> Policy::params() const {
 }
 
 bool Policy::decides_like(const Policy& other) const {
-  if (first_budgets_ != other.first_budgets_ || name() != other.name() || files_ != other.files_ || !merger_->alike(*other.merger_))
+  if (first_budgets_ != other.first_budgets_ || requested_ != other.requested_ || name() != other.name() || files_ != other.files_ ||
+      !merger_->alike(*other.merger_))
     return false;
   const std::vector<ResolvedParam> a = params(), b = other.params();
   return std::ranges::equal(

@@ -28,7 +28,8 @@ struct MeasureName {
 };
 constexpr MeasureName kMeasures[] = {{"local_error", &MeasureSet::local, true},      {"theta", &MeasureSet::theta, true},
                                      {"hidden", &MeasureSet::hidden, true},          {"prediction", &MeasureSet::prediction, true},
-                                     {"runner_ups", &MeasureSet::runner_ups, false}, {"agreement", &MeasureSet::agreement, false}};
+                                     {"runner_ups", &MeasureSet::runner_ups, false}, {"agreement", &MeasureSet::agreement, false},
+                                     {"queries", &MeasureSet::queries, false}};
 
 constexpr std::array<std::string_view, 2> kModeNames = {"prefill", "stream"};  // in the order of PromptMode
 constexpr std::array<std::string_view, 16> kKeys = {"prompt", "prompt_text", "chat_arguments", "prompt_ids", "lanes",      "prompt_mode",

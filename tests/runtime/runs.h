@@ -66,6 +66,10 @@ inline void expect_same_run(const Snapshot& a, const Snapshot& b) {
   for (std::size_t i = 0; i < a.tokens.size(); ++i) EXPECT_EQ(a.tokens[i].id, b.tokens[i].id);
   for (std::size_t l = 0; l < a.lanes.size(); ++l) {
     ASSERT_EQ(a.lanes[l].steps.size(), b.lanes[l].steps.size()) << a.lanes[l].spec;
+    EXPECT_EQ(a.lanes[l].slots, b.lanes[l].slots) << a.lanes[l].spec;
+    EXPECT_EQ(a.lanes[l].kv_bytes, b.lanes[l].kv_bytes) << a.lanes[l].spec;
+    EXPECT_EQ(a.lanes[l].fed, b.lanes[l].fed) << a.lanes[l].spec;
+    EXPECT_EQ(a.lanes[l].text_end, b.lanes[l].text_end) << a.lanes[l].spec;
     for (std::size_t s = 0; s < a.lanes[l].steps.size(); ++s) {
       const StepRecord &x = *a.lanes[l].steps[s], &y = *b.lanes[l].steps[s];
       const std::string where = a.lanes[l].spec + " step " + std::to_string(s);

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <set>
 
+#include "io/temp_folder.h"
 #include "policies_with.h"
 #include "policy/catalog.h"
+#include "policy/text/lane_edits.h"
 #include "runs.h"
 
 namespace kvscope {
@@ -260,6 +262,53 @@ TEST(Session, SamplingRepeatsWithItsSeedAndDiffersWithAnother) {
   const auto first = text(1);
   EXPECT_NE(text(2), first);
   EXPECT_EQ(text(1), first);
+}
+
+TEST_P(Session_, FewerTokensAreAnsweredAsByAFreshSession) {
+  Session session = open_session(tiny_model()), fresh = open_session(tiny_model());
+  RunRequest request = request_of(random_ids(20, 64, 3), {"full", "h2o:slots=8", "kivi:slots=12", "keepkv:slots=9"}, GetParam(), 30);
+  run(session, request);
+  request.n_generate = 2;
+  request.lanes.push_back(parse_lane_spec("streaming:slots=8"));  // which has not gone on
+  expect_same_run(run(session, request), run(fresh, request));
+  request.n_generate = 30;
+  expect_same_run(run(session, request), run(fresh, request));
+}
+
+TEST_P(Session_, AFileOfARunThatWasWrittenAnewIsComputedWith) {
+  const test::TempFolder folder;
+  const std::string file = folder.write("heads.json", "[[1, 0], [0, 1], [1, 0], [0, 1]]");
+  Session session = open_session(tiny_model()), fresh = open_session(tiny_model());
+  RunRequest request = request_of(random_ids(40, 64, 3), {"headkv:slots=8,scores=" + file}, GetParam(), 4);
+  const Snapshot before = run(session, request);
+  folder.write("heads.json", "[[0, 1], [1, 0], [0, 9], [5, 1]] ");
+  const Snapshot want = run(fresh, request);
+  EXPECT_NE(before.lanes[1].steps.back()->kl, want.lanes[1].steps.back()->kl);
+  expect_same_run(run(session, request), want);
+  request.lanes.push_back(with_edits(request.lanes[0], edits_of("full@evict=3,step=1")));  // a fork of it
+  request.n_generate = 6;
+  expect_same_run(run(session, request), run(fresh, request));
+}
+
+TEST_P(Session_, TheEndOfATextIsFoundInStepsThatAreThere) {
+  RunRequest request = request_of(random_ids(20, 64, 3), {"h2o:slots=8"}, GetParam(), 12);
+  Session free = open_session(tiny_model());
+  const std::vector<int> fed = run(free, request).lanes[0].fed;
+  ModelFiles model = open_model(tiny_model());
+  model.end_ids = {fed[fed.size() - 8]};
+  Session session(std::move(model), {.precision = DType::f64, .n_threads = 1});
+  request.ignore_end = true;
+  const std::size_t all = run(session, request).lanes[0].steps.size();
+  request.ignore_end = false;
+  const Snapshot out = run(session, request);
+  ModelFiles again = open_model(tiny_model());
+  again.end_ids = {fed[fed.size() - 8]};
+  Session fresh(std::move(again), {.precision = DType::f64, .n_threads = 1});
+  const Snapshot want = run(fresh, request);
+  EXPECT_LT(want.lanes[0].steps.size(), all);
+  EXPECT_EQ(out.notice, want.notice);
+  EXPECT_FALSE(out.notice.empty());
+  expect_same_run(out, want);
 }
 
 TEST(Session, TokensKnowTheirBytesInThePrompt) {

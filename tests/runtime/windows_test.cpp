@@ -103,6 +103,18 @@ TEST_P(Windows, APromptThatBecomesLongIsRotatedAnew) {
   }
 }
 
+TEST_P(Windows, ProbesOfAPromptThatIsThereAreRotatedAsIt) {
+  Session session = testing::open_session(folder_of("phi3")), fresh = testing::open_session(folder_of("phi3"));
+  const RunRequest first = request({"full"}, 20), wanted = request({"full", "kvzip:slots=8"}, 20);
+  RunRequest other = request({"full"}, 60);
+  other.mode = PromptMode::stream;
+  testing::run(session, first);
+  testing::run(session, other);
+  testing::run(session, first);
+  testing::run(session, other);
+  testing::expect_same_run(testing::run(session, wanted), testing::run(fresh, wanted));
+}
+
 TEST_P(Windows, EditsByHandStayInsideTheWindow) {
   Session session = testing::open_session(folder_of("gemma2"));
   const int step = GetParam() == PromptMode::prefill ? 4 : 33;

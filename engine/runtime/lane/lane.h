@@ -45,8 +45,11 @@ class Lane {
     context_.tape = tape;
     context_.writes_tape = tape && writes;
   }
-  /// After an edit that leaves every decision as it was: the prompt has another length now.
-  void set_prompt_length(int n_prompt) { context_.setup.n_prompt = n_prompt; }
+  /// After an edit that leaves every decision as it was: the prompt has another length now, and so a policy of its own.
+  void set_prompt(int n_prompt, std::shared_ptr<const Policy> decides_by) {
+    context_.setup.n_prompt = n_prompt;
+    context_.setup.decides_by = std::move(decides_by);
+  }
 
   /// Prefill mode, step 0: takes over the prompt's keys, values and statistics, then compresses once. probes: what the policy needs is
   /// known. layer_done: called after each layer.

@@ -24,6 +24,7 @@ struct LaneSetup {
   int n_prompt = 0;
   std::uint64_t seed = 0;
   RecordOptions record;
+  std::shared_ptr<const Policy> decides_by;  // as it was made of the specification and its files: another one decides otherwise
 };
 
 /// One T for every layer where a step finishes all of them after the last one; else one, of the layer in work.

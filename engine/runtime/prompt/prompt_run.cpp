@@ -248,12 +248,12 @@ int PromptRun::update(std::span<const int> tokens, const PromptNeeds& needs, For
                       const Forward::LayerDone& layer_done) {
   const int n_total = static_cast<int>(tokens.size());
   const bool same_tokens = std::equal(tokens.begin(), tokens.end(), tokens_.begin(), tokens_.end()) && done_ == n_total;
+  forward.set_prompt_length(n_total);  // probes run with it, too, where nothing else does
   if (same_tokens && needs_.covers(needs)) return 0;
 
   int common = 0;
   while (common < std::min(n_total, done_) && tokens[common] == tokens_[common]) ++common;
   if (!config_.rotates_alike(size(), n_total)) common = 0;
-  forward.set_prompt_length(n_total);
   int restart = 0;
   // with all queries from the first token on, those of what stays are here
   const bool has_queries = needs.queries >= n_total && needs_.queries >= size();

@@ -104,6 +104,7 @@ struct Runner::Impl {
         });
         session = load_session(now_load->folder, now_load->options, watch);  // the old model stays when the new one cannot be opened
         opening.clear();
+        answered.reset();
       }
       if (!session) {
         put_failure("no model: open a model folder (File, Open model)", now_generation);
@@ -116,7 +117,7 @@ struct Runner::Impl {
       if (!stopped()) return;
       if (!session)
         put_failure(fmt::format("{} was not opened: stopped; open a model folder (File, Open model)", now_load->folder), now_generation);
-      else if (good && !good->lanes.empty() && !goes_on_from(answered, current))
+      else if (good && !good->lanes.empty() && !(answered && goes_on_from(*answered, current)))
         put_failure("stopped before any of it was computed: Generate, or the next edit, computes it", now_generation);
       else
         publish_phase(RunPhase::idle, "stopped", now_generation);
@@ -205,8 +206,8 @@ struct Runner::Impl {
   std::unique_ptr<Session> session;
   RunRequest current;
   SnapshotPtr good;
-  RunRequest answered;             // by `good`
-  std::vector<LoadStage> opening;  // how far a model was opened that is not open yet
+  std::optional<RunRequest> answered;  // by `good`, with the model that is open
+  std::vector<LoadStage> opening;      // how far a model was opened that is not open yet
   std::uint64_t sequence = 0;
   std::int64_t started_us = 0;  // steady clock, of the request that runs
   std::uint64_t shown = 0;      // generation that the newest snapshot answers; progress of a newer request does not change it

@@ -144,14 +144,14 @@ std::vector<Session::Impl::WantedLane> Session::Impl::wanted_lanes(const RunRequ
   return out;
 }
 
-std::unique_ptr<Lane> Session::Impl::forked(const LaneSpec& spec) {
+std::unique_ptr<Lane> Session::Impl::forked(const WantedLane& wanted) {
   for (const auto& lane : lanes) {
     const auto saved = lane ? checkpoints.find(lane.get()) : checkpoints.end();
     if (saved == checkpoints.end()) continue;
-    const auto after = saved->second.upper_bound(common_steps(lane->setup().spec, spec));
+    const auto after = saved->second.upper_bound(common_steps(lane->setup().spec, wanted.spec));
     if (after == saved->second.begin()) continue;
-    if (auto fork = lane->fork(*std::prev(after)->second, spec)) {
-      fork->set_prompt_length(static_cast<int>(ids.size()));
+    if (auto fork = lane->fork(*std::prev(after)->second, wanted.spec)) {
+      fork->set_prompt(static_cast<int>(ids.size()), wanted.policy);
       return fork;
     }
   }
@@ -193,14 +193,16 @@ std::unique_ptr<Lane> Session::Impl::taken_over(const WantedLane& wanted, const 
   if (found == lanes.end()) return nullptr;
   std::unique_ptr<Lane> old = std::move(*found);
   if (const auto its = checkpoints.find(old.get()); its != checkpoints.end()) saved = std::move(checkpoints.extract(its).mapped());
-  if (!change.same_prompt && (!change.stream || !old->policy().decides_like(*wanted.policy))) return nullptr;
+  if (change.same_prompt ? old->setup().decides_by != wanted.policy  // a file that it names has changed
+                         : !change.stream || !old->policy().decides_like(*wanted.policy))
+    return nullptr;
   const int keep = steps_kept(old->policy(), change);
   saved.erase(saved.upper_bound(keep), saved.end());
   if (old->broken || static_cast<int>(old->steps.size()) > keep) {
     if (saved.empty()) return nullptr;
     old = old->restored(*std::prev(saved.end())->second);
   }
-  if (!change.same_prompt) old->set_prompt_length(change.n_prompt);
+  if (!change.same_prompt) old->set_prompt(change.n_prompt, wanted.policy);
   return old;
 }
 
@@ -233,10 +235,14 @@ void Session::Impl::reuse(const RunRequest& request, const std::vector<int>& new
   mode = request.mode;
   last = request;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    if (!lanes[i]) lanes[i] = forked(wanted[i].spec);
+    if (!lanes[i]) lanes[i] = forked(wanted[i]);
     if (lanes[i]) continue;
-    const Lane::Setup setup{
-        .spec = wanted[i].spec, .mode = mode, .n_prompt = change.n_prompt, .seed = request.seed, .record = record_options(request)};
+    const Lane::Setup setup{.spec = wanted[i].spec,
+                            .mode = mode,
+                            .n_prompt = change.n_prompt,
+                            .seed = request.seed,
+                            .record = record_options(request),
+                            .decides_by = wanted[i].policy};
     lanes[i] = std::make_unique<Lane>(*backend, model, setup, wanted[i].policy->clone());
   }
   for (auto& lane : lanes) lane->set_tape(horizon > 0 ? &tape : nullptr, /*writes=*/lane == lanes.front());
@@ -280,6 +286,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
     run_prompt(n_steps, request, cancel);
     publish_partial(request, n_steps, /*now=*/true);
   }
+  const int n_asked = n_steps;
   try {
     n_steps = step_until(n_steps, request, cancel);
   } catch (const Cancelled&) {
@@ -288,7 +295,7 @@ Snapshot Session::Impl::run(const RunRequest& request, const CancelToken& cancel
   }
   for (auto& lane : lanes)
     if (lane->steps[static_cast<std::size_t>(n_steps - 1)]->next_token < 0) deliver(*lane, n_steps - 1);  // else it is out already
-  return snapshot(request, n_steps);
+  return snapshot(request, n_steps, /*ended=*/n_steps < n_asked);
 }
 
 PromptNeeds Session::Impl::prompt_needs(const RunRequest& request) const {
@@ -399,14 +406,16 @@ bool Session::Impl::ends_before(int s, const RunRequest& request) {
 }
 
 int Session::Impl::step_until(int n_steps, const RunRequest& request, const CancelToken& cancel) {
+  const int n_prompt_steps = mode == PromptMode::prefill ? 1 : static_cast<int>(ids.size());
   int from = n_steps;
   for (const auto& lane : lanes) from = std::min(from, static_cast<int>(lane->steps.size()));
-  for (int s = from; s < n_steps; ++s) {
+  // Of steps that are there, too, the end may not have been looked for, or another run had not ended.
+  for (int s = std::min(from, n_prompt_steps); s < n_steps; ++s) {
     if (ends_before(s, request)) {
-      const int n_prompt_steps = mode == PromptMode::prefill ? 1 : static_cast<int>(ids.size());
       add_notice(fmt::format("the text ended after {} of {} tokens", s - n_prompt_steps + 1, n_steps - n_prompt_steps));
       return s;
     }
+    if (s < from) continue;
     run_ahead(s, n_steps, request, cancel);
     std::vector<Lane*> active;
     for (const auto& lane : lanes)
@@ -547,7 +556,7 @@ void Session::Impl::save_checkpoint(Lane& lane) {
   thin_restart_points(saved, kCheckpointEvery);
 }
 
-Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
+Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps, bool ended) {
   for (const TensorFile& file : model.files.files) file.check();  // what is told was computed from what was opened
   Snapshot out;
   out.phase = RunPhase::idle;
@@ -572,9 +581,9 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
   out.vocabulary = vocabulary;
   std::vector<int> all = ids;
   for (auto& lane : lanes) {
-    LaneSnapshot& described = out.lanes.emplace_back(describe_lane(*lane, model.config(), n_steps));
+    LaneSnapshot& described = out.lanes.emplace_back(describe_lane(*lane, model.config(), n_steps, ended));
     const int cut = std::min(lane->n_figures_only, n_steps);
-    described.text_end = end_of_text(lane->fed, n_steps, out.prefill_mode ? 1 : out.n_prompt, model.files.end_ids);
+    described.text_end = end_of_text(described.fed, n_steps, out.prefill_mode ? 1 : out.n_prompt, model.files.end_ids);
     if (cut > 0)
       described.warnings.push_back({.kind = LaneWarning::Kind::figures_only, .count = static_cast<double>(cut), .got = record_limit});
   }
@@ -592,7 +601,7 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps) {
 }
 
 Snapshot Session::Impl::partial(const RunRequest& request, int n_steps) {
-  Snapshot out = snapshot(request, n_steps);
+  Snapshot out = snapshot(request, n_steps, /*ended=*/false);
   out.phase = RunPhase::computing;
   out.progress = told_share;
   for (LaneSnapshot& lane : out.lanes)  // their steps are still to come

@@ -51,7 +51,7 @@ struct Session::Impl {
   /// The lane of the state before that answers `wanted`, as far as it stays right, with its checkpoints; nullptr: none does.
   std::unique_ptr<Lane> taken_over(const WantedLane& wanted, const RunRequest& request, const Change& change, Checkpoints& saved);
   /// A lane made of the state of one that begins like it, up to where their what-ifs part; nullptr: none is known.
-  std::unique_ptr<Lane> forked(const LaneSpec& spec);
+  std::unique_ptr<Lane> forked(const WantedLane& wanted);
 
   // ---- doing it
   PromptNeeds prompt_needs(const RunRequest& request) const;  // of all lanes together
@@ -78,7 +78,8 @@ struct Session::Impl {
   int token_at(const RunRequest& request, const Lane& lane, int s);
   void save_checkpoint(Lane& lane);
 
-  Snapshot snapshot(const RunRequest& request, int n_steps);
+  /// ended: the text has, before as many steps as were asked for.
+  Snapshot snapshot(const RunRequest& request, int n_steps, bool ended);
   Snapshot partial(const RunRequest& request, int n_steps);
   void report(const std::string& activity, double fraction);
   const std::string& add_notice(const std::string& words) { return notice += (notice.empty() ? "" : "; ") + words; }

@@ -105,7 +105,32 @@ std::set<int> layers_set_by_hand(const Lane& lane) {
   return layers;
 }
 
-LaneSnapshot describe_lane(Lane& lane, const ModelConfig& model, int n_steps) {
+/// Sizes and work of a run that has gone on, or was cancelled, past the steps that are told of: as their records have them.
+struct ToldWork {
+  CacheSizes sizes;
+  double compress_ms = 0;
+};
+
+static ToldWork told_work(const Lane& lane, const std::vector<StepPtr>& told) {
+  ToldWork out{lane.sizes(), lane.compress_ms};
+  const bool all = told.size() == lane.steps.size() && !lane.broken;
+  if (all || told.empty() || told.back()->heads.empty() || !(out.sizes.slots > 0)) return out;
+  const std::vector<HeadRecord>& heads = told.back()->heads;
+  const double row = out.sizes.in_full / (out.sizes.slots * static_cast<double>(heads.size()));
+  double slots = 0;
+  out.sizes.kv_bytes = 0;
+  for (const HeadRecord& head : heads) {
+    slots += head.n_slots;
+    out.sizes.kv_bytes += std::isnan(head.kv_bytes) ? row * head.n_slots : head.kv_bytes;
+  }
+  out.sizes.slots = slots / static_cast<double>(heads.size());
+  out.sizes.in_full = slots * row;
+  out.compress_ms = 0;
+  for (const StepPtr& step : told) out.compress_ms += std::isnan(step->policy_ms) ? 0 : step->policy_ms;
+  return out;
+}
+
+LaneSnapshot describe_lane(Lane& lane, const ModelConfig& model, int n_steps, bool ended) {
   const Policy& policy = lane.policy();
   const PolicyInfo& info = policy.info();
   LaneSnapshot out;
@@ -126,6 +151,14 @@ LaneSnapshot describe_lane(Lane& lane, const ModelConfig& model, int n_steps) {
   n_steps = std::min<int>(n_steps, static_cast<int>(lane.steps.size()));
   const int n_heads = n_steps > 0 ? static_cast<int>(lane.steps[0]->heads.size()) : 0;
   out.steps.assign(lane.steps.begin(), lane.steps.begin() + n_steps);
+  // What was fed after the last of them is no part of what is asked for, unless the text ends with it.
+  const bool open = !ended && n_steps > 0 && n_steps < static_cast<int>(lane.steps.size());
+  if (open) {
+    auto last = std::make_shared<StepRecord>(*out.steps.back());
+    last->next_token = -1;
+    last->nll = kNotAvailable;
+    out.steps.back() = std::move(last);
+  }
   if (n_steps == static_cast<int>(lane.steps.size())) {
     if (lane.n_fates_steps != n_steps || !lane.fates) {
       const bool extend = lane.fates && lane.n_fates_steps > 0 && lane.n_fates_steps < n_steps;
@@ -141,7 +174,7 @@ LaneSnapshot describe_lane(Lane& lane, const ModelConfig& model, int n_steps) {
   WarningWatch& watch =
       n_steps == static_cast<int>(lane.steps.size()) && lane.warning_watch.n_steps() <= n_steps ? lane.warning_watch : cut;
   while (watch.n_steps() < n_steps) watch.add(*lane.steps[watch.n_steps()]);
-  const CacheSizes sizes = lane.sizes();
+  const auto [sizes, compress_ms] = told_work(lane, out.steps);
   const std::vector<WhatIf> edits = active_what_ifs(lane.setup().spec.edits);
   const std::set<int> layers = layers_set_by_hand(lane);
   out.warnings =
@@ -154,13 +187,13 @@ LaneSnapshot describe_lane(Lane& lane, const ModelConfig& model, int n_steps) {
                       .edits_idle = static_cast<int>(std::ranges::count_if(edits, [&](const WhatIf& e) { return is_idle(e, watch); })),
                       .layers_set = static_cast<int>(layers.size()),
                       .layers_with_window = static_cast<int>(std::ranges::count_if(layers, [&](int l) { return model.window(l) > 0; }))});
-  out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), n_steps));
+  out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), open ? n_steps - 1 : n_steps));
   if (policy.limits()) out.score_equation = score_equation(policy);
   if (policy.storage()) out.stored_as = policy.storage()->equation();
   out.kv_bytes = sizes.kv_bytes;
   out.bytes = sizes.allocated;
   out.slots = sizes.slots;
-  out.compress_ms = lane.compress_ms;
+  out.compress_ms = compress_ms;
   out.prompt_compress_ms = lane.prompt_compress_ms;
   return out;
 }

@@ -19,8 +19,8 @@ std::shared_ptr<const std::vector<TokenInfo>> make_vocabulary(const Tokenizer& t
 std::vector<TokenInfo> describe_tokens(std::span<const int> ids, std::span<const TextToken> prompt,
                                        const std::vector<TokenInfo>& vocabulary);
 
-/// One lane as the window sees it, with its first n_steps steps.
-LaneSnapshot describe_lane(Lane& lane, const ModelConfig& model, int n_steps);
+/// One lane as the window sees it, with its first n_steps steps. ended: the token fed after them is the last of the text.
+LaneSnapshot describe_lane(Lane& lane, const ModelConfig& model, int n_steps, bool ended);
 
 /// Sets fork_of of every lane, from their specifications.
 void find_forks(std::vector<LaneSnapshot>& lanes);
