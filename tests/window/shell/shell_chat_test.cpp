@@ -10,6 +10,7 @@
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/session/session_file.h"
 #include "paths.h"
+#include "policy/text/lane_edits.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -128,6 +129,25 @@ TEST_F(ChatTest, TheSystemsMessageIsWrittenChangedAndTakenAway) {
   EXPECT_EQ(text(), "<|begin|>system: Be long.<|end|>user: hi<|end|>");
   saySystem("");
   EXPECT_EQ(text(), "<|begin|>user: hi<|end|>");
+}
+
+TEST_F(ChatTest, AnEditByHandKeepsItsToken) {
+  editor().setExactText("hi hi hi oh");
+  ASSERT_TRUE(settle());
+  const auto last_id = [this] { return snapshot().tokens[static_cast<std::size_t>(snapshot().n_prompt - 1)].id; };
+  const int token = snapshot().n_prompt - 2, id = snapshot().tokens[static_cast<std::size_t>(token)].id;
+  ASSERT_NE(id, last_id());
+  window->controller().addLane(QString("full@evict=%1,step=0").arg(token));
+  ASSERT_TRUE(settle());
+  const auto edited = [this] { return edits_of(request().lanes.back().text).what_ifs.at(0).positions.at(0); };
+  ASSERT_EQ(edited(), token);
+  click();
+  ASSERT_TRUE(settle());
+  EXPECT_NE(edited(), token) << "what the template writes stands before it";
+  EXPECT_EQ(snapshot().tokens[static_cast<std::size_t>(edited())].id, id);
+  click();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(edited(), token);
 }
 
 TEST_F(ChatTest, AnotherTextInItsPlaceIsNoMessage) {

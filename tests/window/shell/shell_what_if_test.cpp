@@ -377,6 +377,73 @@ TEST_F(WhatIfTest, StopStopsThoughEditsHaveToFollowTheText) {
   EXPECT_EQ(snapshot().tokens[static_cast<std::size_t>(pin.positions.at(0))].id, id) << lane(5);
 }
 
+TEST_F(WhatIfTest, AnEditFollowsItsTokenThoughAnotherRunIsChangedMeanwhile) {
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 0);
+  const std::string base = lane(4);
+  select(token, token, 2);
+  key("atlas", Qt::Key_E);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  const int id = snapshot().tokens[static_cast<std::size_t>(token)].id;
+  const QString text = QString::fromStdString(snapshot().prompt);
+  SessionController& controller = window->controller();
+  controller.setPrompt(QString("One two three. ").repeated(4000) + text);  // longer than the model reads: nothing of it has a place yet
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed; }, 20000));
+  controller.setLaneSpec(1, QString::fromStdString(lane(1)).contains("slots") ? QString("h2o:slots=11") : QString("h2o:slots=12"));
+  controller.setPrompt("One two three. " + text);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  const WhatIf edit = edits_of(lane(5)).what_ifs.at(0);
+  EXPECT_NE(edit.positions.at(0), token);
+  EXPECT_EQ(snapshot().tokens[static_cast<std::size_t>(edit.positions.at(0))].id, id) << lane(5);
+}
+
+TEST_F(WhatIfTest, WhatIsOnScreenOfATextBeforeIsNotEditedInTheOther) {
+  const int token = keptEverywhere(1);
+  const QString text = QString::fromStdString(snapshot().prompt);
+  SessionController& controller = window->controller();
+  controller.setPrompt(text + QString(" One two three.").repeated(4000));
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed; }, 20000));
+  select(token, token, 2);
+  const std::vector<LaneSpec> before = controller.request().lanes;
+  QStringList told, refused;
+  QObject::connect(&window->model().hand, &HandEdits::said, [&](const QString& words) { told << words; });
+  QObject::connect(&controller, &SessionController::refused, [&](const QString& words) { refused << words; });
+  window->model().hand.edit(WhatIf::Kind::evict);
+  EXPECT_EQ(controller.request().lanes, before);
+  ASSERT_FALSE(told.isEmpty());
+  EXPECT_TRUE(told.back().startsWith("Nothing was changed: the pictures are those of the text before")) << told.back().toStdString();
+
+  // A run goes from what is asked for, and stays on screen: in its place, and behind it, stand others now.
+  controller.removeLane(1);
+  const std::vector<LaneSpec> left = controller.request().lanes;
+  ASSERT_EQ(left.size() + 1, before.size());
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed && controller.answersNewest(snapshot()); }, 20000));
+  ASSERT_EQ(snapshot().lanes.size(), before.size());
+  EXPECT_TRUE(refused.isEmpty());
+  controller.setLaneSpec(2, QString("h2o:slots=9"));
+  controller.removeLane(2);
+  window->model().hand.setBudget(3, 0, 0, 5);
+  EXPECT_EQ(controller.request().lanes, left);
+  ASSERT_EQ(refused.size(), 3);
+  for (const QString& words : refused) EXPECT_EQ(words, SessionController::anotherWords());
+  controller.setPrompt(text);
+  ASSERT_TRUE(settle());
+  controller.setLaneSpec(2, QString("h2o:slots=9"));
+  EXPECT_EQ(controller.request().lanes[2].text, "h2o:slots=9") << "what is on screen is what is asked for";
+}
+
+TEST_F(WhatIfTest, WhatWasToldIsOfItsSeed) {
+  const int token = keptEverywhere(1);
+  select(token, token, 2);
+  key("atlas", Qt::Key_E);
+  QStringList told;
+  QObject::connect(&window->model().hand, &HandEdits::said, [&](const QString& words) { told << words; });
+  window->controller().setSeed(window->controller().request().seed + 1);
+  ASSERT_FALSE(told.isEmpty());
+  EXPECT_EQ(told.back(), "");
+}
+
 TEST_F(WhatIfTest, AnUndoLeavesEverythingAsItWas) {
   const int last = static_cast<int>(snapshot().lanes[4].steps.size()) - 1, token = keptEverywhere(last);
   select(token, token, last);
