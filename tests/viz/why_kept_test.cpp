@@ -172,6 +172,44 @@ TEST_F(CutOnce, WhatWasJoinedToNeighboursSaysWhichAndNotItsRank) {
   EXPECT_NE(all(why_steps(snapshot_, pick_, why_of(pick_, 4))).find("rank 4 of 6 for 3 places"), std::string::npos);
 }
 
+/// Chunks, two stages, one removal after the other: a policy may choose by more than the score that is shown.
+TEST_F(CutOnce, WhereTheScoreAloneDidNotDecideTheRankIsNotCalledTheReason) {
+  auto prompt = std::make_shared<StepRecord>(*lane_.steps[0]);
+  HeadRecord& head = prompt->heads[0];
+  head.events = {gone(1, 0.1), gone(4, 0.8)};
+  lane_.steps[0] = prompt;
+  lane_.fates = std::make_shared<const LaneFates>(derive_fates(lane_.steps, 1));
+  const auto had_to_go = [&](int token) { return why_steps(snapshot_, pick_, why_of(pick_, token)).at(0).lines.at(0); };
+  EXPECT_EQ(had_to_go(4),
+            "score 0.800, rank 1 of 4 for 2 places, not chosen by this score alone  ·  lowest kept then (step 0), slot 3 «t3»: 0.300");
+  EXPECT_EQ(had_to_go(1), "lowest score of 4 unprotected: 0.100  ·  lowest kept then (step 0), slot 3 «t3»: 0.300");
+  EXPECT_EQ(why_kept_steps(snapshot_, pick_, 3)[1].title,
+            "It stays: rank 3 of 4 for 2 places, not chosen by this score alone, cut-off 0.300");
+  EXPECT_EQ(verdict_text(pick_, 4), "evicted in step 0: rank 1 of 4 for 2 places, not chosen by this score alone, cut-off 0.300");
+  EXPECT_EQ(
+      why_sentence(snapshot_, pick_, 4).answer,
+      "It left layer 0, head 0 in step 0: by its score it was number 1 of 4, and 2 had a place; but that score alone did not decide.");
+  EXPECT_EQ(why_sentence(snapshot_, pick_, 3).answer,
+            "In layer 0, head 0 in step 0 by its score it was number 3 of 4, and 2 had a place; but that score alone did not decide.");
+
+  head.events[1].by_hand = true;  // that was no choice of the policy
+  EXPECT_FALSE(why_kept(pick_, 3).against_rank);
+  EXPECT_FALSE(why_of(pick_, 4).against_rank);
+}
+
+TEST_F(CutOnce, ThatTheLowerOfEqualsStaysIsSaidOnlyWhereItDid) {
+  const auto says = [](const std::vector<std::string>& lines) { return std::ranges::count(lines, kEqualScores) == 1; };
+  lane_.fates = std::make_shared<const LaneFates>(derive_fates(lane_.steps, 1));
+  EXPECT_TRUE(says(why_steps(snapshot_, pick_, why_of(pick_, 4))[0].lines));
+  EXPECT_TRUE(says(why_kept_steps(snapshot_, pick_, 3)[1].lines));
+  auto prompt = std::make_shared<StepRecord>(*lane_.steps[0]);
+  prompt->heads[0].events[0].score = 0.3;  // 1 and 4 went, 3 stayed
+  lane_.steps[0] = prompt;
+  lane_.fates = std::make_shared<const LaneFates>(derive_fates(lane_.steps, 1));
+  EXPECT_FALSE(says(why_steps(snapshot_, pick_, why_of(pick_, 4))[0].lines));
+  EXPECT_FALSE(says(why_kept_steps(snapshot_, pick_, 3)[1].lines));
+}
+
 TEST_F(CutOnce, WhatWasProtectedHasNoRank) {
   EXPECT_EQ(why_kept(pick_, 0).protection, "sink");
   EXPECT_EQ(why_kept(pick_, 5).protection, "recent");

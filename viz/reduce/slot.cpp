@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -67,6 +68,32 @@ Rank rank_of(const HeadRecord& head, int pos) {
   out.rank = 1;
   for_ranked(head, [&](int at, double score) { out.rank += score > out.score || (score == out.score && at < pos) ? 1 : 0; });
   return out;
+}
+
+bool against_rank(const HeadRecord& head, int pos) {
+  const Rank own = rank_of(head, pos);
+  if (own.rank < 0 || std::ranges::any_of(head.events, [&](const Event& e) { return e.pos == pos && e.by_hand; })) return false;
+  const auto above = [&](int at, double score) { return score > own.score || (score == own.score && at < pos); };
+  const bool stayed = find_pos(head.pos, pos) >= 0;
+  if (stayed)
+    return std::ranges::any_of(head.events, [&](const Event& e) {
+      return e.kind != Event::Kind::restore && !e.by_hand && std::isfinite(e.score) && above(e.pos, e.score);
+    });
+  for (std::size_t i = 0; i < head.score.size() && i < head.pos.size(); ++i)
+    if (std::isfinite(head.score[i]) && !above(head.pos[i], head.score[i])) return true;
+  return false;
+}
+
+bool lower_of_equals_stayed(const HeadRecord& head, double score) {
+  int last_kept = -1, first_gone = std::numeric_limits<int>::max();
+  for_ranked(head, [&](int at, double other) {
+    if (other != score) return;
+    if (find_pos(head.pos, at) >= 0)
+      last_kept = std::max(last_kept, at);
+    else
+      first_gone = std::min(first_gone, at);
+  });
+  return last_kept < first_gone;
 }
 
 SlotFacts slot_facts(const HeadPick& pick, int token) {
@@ -257,6 +284,8 @@ Why why_of(const HeadPick& pick, int token) {
   const Rank ranked = rank_of(head, out.event.pos);
   out.n_ranked = ranked.n;
   out.rank = ranked.rank;
+  out.against_rank = against_rank(head, out.event.pos);
+  out.lower_of_equals = lower_of_equals_stayed(head, ranked.score);
   for (const MergeDetail& detail : head.merges) {
     const auto it = std::find(detail.members.begin(), detail.members.end(), out.event.pos);
     if (detail.into != out.event.into || it == detail.members.end()) continue;

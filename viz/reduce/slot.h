@@ -32,6 +32,13 @@ struct Rank {
 };
 Rank rank_of(const HeadRecord& head, int pos);
 
+/// The slot went in this step's selection although one ranked lower stayed, or stayed although one ranked higher went: the policy looked at
+/// more than this score. What was removed by hand does not count.
+bool against_rank(const HeadRecord& head, int pos);
+
+/// Of all slots with exactly this score those that stayed are before those that went.
+bool lower_of_equals_stayed(const HeadRecord& head, double score);
+
 /// One slot (or the token that had one) after a step.
 struct SlotFacts {
   int token = -1;  // asked for
@@ -99,6 +106,8 @@ struct Why {
   int n_ranked = 0;                   // candidates with a score before removal
   int places = 0;                     // how many of them stayed
   int rank = -1;                      // of the removed one among them, 1 = highest
+  bool against_rank = false;          // against_rank()
+  bool lower_of_equals = false;       // lower_of_equals_stayed()
   double next_score = kNotAvailable;  // lowest score that stayed
   int next_pos = -1;
   double threshold = kNotAvailable;  // of the cosine, where the policy has one

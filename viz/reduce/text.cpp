@@ -58,8 +58,9 @@ std::vector<LostAtOnce> lost_at_once(const HeadPick& pick) {
 
 std::string slot_name(const Snapshot& snapshot, int pos) { return fmt::format("slot {} {}", pos, quoted(token_text(snapshot, pos))); }
 
-std::string rank_of_places(int rank, int n_ranked, int places) {
-  return fmt::format("rank {} of {} for {}", format_count(rank), format_count(n_ranked), count_of(places, "place", "places"));
+std::string rank_of_places(int rank, int n_ranked, int places, bool against) {
+  return fmt::format("rank {} of {} for {}{}", format_count(rank), format_count(n_ranked), count_of(places, "place", "places"),
+                     against ? ", not chosen by this score alone" : "");
 }
 
 std::pair<std::string, std::string> told_apart(double a, double b) {

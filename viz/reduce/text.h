@@ -42,8 +42,9 @@ Table head_table(const Snapshot& snapshot, const HeadPick& pick);
 /// Two scores with as many digits as tell them apart; both alike where they are the same.
 std::pair<std::string, std::string> told_apart(double a, double b);
 
-/// "rank 20 of 58 for 10 places", of candidates of a selection: who comes after the last place goes.
-std::string rank_of_places(int rank, int n_ranked, int places);
+/// "rank 20 of 58 for 10 places", of candidates of a selection: who comes after the last place goes. `against`: this one did not, as
+/// against_rank() says, and then so does the text.
+std::string rank_of_places(int rank, int n_ranked, int places, bool against);
 
 /// "slot 58 «·be»"
 std::string slot_name(const Snapshot& snapshot, int pos);

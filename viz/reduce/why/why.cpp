@@ -58,14 +58,15 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why, const KeySet& set) {
                                      format_number(why.event.score), format_count(why.rank), format_count(why.n_ranked)));
   } else if (std::isfinite(why.event.score)) {
     const auto [score, next] = told_apart(why.event.score, why.next_score);
-    std::string line = why.rank == why.n_ranked ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), score)
-                                                : fmt::format("score {}, {}", score, rank_of_places(why.rank, why.n_ranked, why.places));
+    std::string line = why.rank == why.n_ranked
+                           ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), score)
+                           : fmt::format("score {}, {}", score, rank_of_places(why.rank, why.n_ranked, why.places, why.against_rank));
     if (std::isfinite(why.next_score)) {
       line += why.next_pos >= 0 ? fmt::format("  ·  lowest kept then (step {}), {}: {}", why.step, slot_name(snapshot, why.next_pos), next)
                                 : fmt::format("  ·  lowest kept then (step {}): {}", why.step, next);
     }
     step.lines.push_back(std::move(line));
-    if (why.event.score == why.next_score && why.next_pos < why.event.pos) step.lines.emplace_back(kEqualScores);
+    if (why.event.score == why.next_score && why.next_pos < why.event.pos && why.lower_of_equals) step.lines.emplace_back(kEqualScores);
   } else {
     step.lines.emplace_back(why.event.by_hand ? "no ranking score in this step"
                                               : "no ranking score is known: the policy chose without one, or its file does not say it");

@@ -56,7 +56,8 @@ std::string place_text(const HeadPick& pick, const WhyKept& kept, int pos) {
     const std::string rank = fmt::format("rank {} of {}", format_count(kept.rank), format_count(kept.n_ranked));
     return of->by_rank ? rank : fmt::format("no neighbour's key is alike, cosine > {}; {}", format_number(of->threshold), rank);
   }
-  return fmt::format("{}, cut-off {}", rank_of_places(kept.rank, kept.n_ranked, kept.places), format_number(kept.cutoff));
+  return fmt::format("{}, cut-off {}", rank_of_places(kept.rank, kept.n_ranked, kept.places, kept.against_rank),
+                     format_number(kept.cutoff));
 }
 
 WhyStep selection_step(const LaneSnapshot& run, const WhyKept& kept) {
@@ -87,7 +88,7 @@ WhyStep rank_step(const Snapshot& snapshot, const HeadPick& pick, const WhyKept&
   }
   if (kept.gone >= 0) line += fmt::format("  ·  highest that went, {}: {}", slot_name(snapshot, kept.gone), gone);
   step.lines.push_back(std::move(line));
-  if (kept.gone >= 0 && kept.gone_score == kept.score) step.lines.emplace_back(kEqualScores);
+  if (kept.gone >= 0 && kept.gone_score == kept.score && kept.lower_of_equals) step.lines.emplace_back(kEqualScores);
   if (kept.alike.last > kept.alike.first)
     step.lines.push_back(fmt::format("tokens {} to {} have this very score: a maximum over neighbours", kept.alike.first, kept.alike.last));
   return step;
@@ -163,6 +164,8 @@ WhyKept why_kept(const HeadPick& pick, int pos) {
   if (own.rank < 0) return out;
   out.score = own.score;
   out.rank = own.rank;
+  out.against_rank = against_rank(*head, pos);
+  out.lower_of_equals = lower_of_equals_stayed(*head, own.score);
   std::map<int, double> scores;
   for_ranked(*head, [&](int at, double score) { scores[at] = score; });
   out.alike = plateau(scores, pos);
@@ -180,7 +183,7 @@ std::string verdict_text(const HeadPick& pick, int token) {
     if (why.event.by_hand) return fmt::format("{} by hand in step {}", how, why.step);
     if (const KeySet set = key_set_of(pick, why); set.n > 0) return fmt::format("{} in step {}, {}", how, why.step, key_set_text(set));
     if (why.rank < 0) return fmt::format("{} in step {}, without a score", how, why.step);
-    return fmt::format("{} in step {}: {}, cut-off {}", how, why.step, rank_of_places(why.rank, why.n_ranked, why.places),
+    return fmt::format("{} in step {}: {}, cut-off {}", how, why.step, rank_of_places(why.rank, why.n_ranked, why.places, why.against_rank),
                        format_number(why.next_score));
   }
   if (pick.lane == 0 && pick.values->budget < 0) return "stays: no budget";

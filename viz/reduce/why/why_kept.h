@@ -20,6 +20,8 @@ struct WhyKept {
   int slots_before = 0, slots_after = 0, budget = -1;
   std::string protection;  // as protection_of() says it
   double score = kNotAvailable;
+  bool against_rank = false;      // against_rank()
+  bool lower_of_equals = false;   // lower_of_equals_stayed()
   int rank = -1, n_ranked = 0;    // 1 = the highest score of all candidates, those that went included
   int places = 0;                 // how many of the candidates stayed
   double cutoff = kNotAvailable;  // lowest score that stayed by rank
