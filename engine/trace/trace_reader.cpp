@@ -354,6 +354,7 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   if (h.has("unread")) record.unread = held_in_order(h.at("unread"), position, history);
   head_why(h, position, record, history);
   if (h.has("events")) events(h.at("events"), position, record, history);
+  if (h.has("events") && !h.has("slots") && history.known()) record.n_slots = history.size();  // --detail events
   compare_slots(h, record, history);
   if (h.has("overridden")) record.overridden = h.at("overridden").flag();
   if (h.has("pinned")) record.pinned = h.at("pinned").wholes(0, kMaxInt);

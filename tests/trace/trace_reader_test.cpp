@@ -143,6 +143,19 @@ TEST(TraceReader, KnowsHowManySlotsThereWereWhereOnlyFiguresAreKept) {
   }
 }
 
+TEST(TraceReader, CountsTheSlotsThatEventsLeaveWhereNoneAreWritten) {
+  const Snapshot was = sample_run(), is = read_trace(trace_text(was, {.detail = Detail::events}), "t.json").snapshot;
+  int asked = 0;
+  for (std::size_t lane = 0; lane < was.lanes.size(); ++lane)
+    for (std::size_t step = 0; step < was.lanes[lane].steps.size(); ++step)
+      for (std::size_t head = 0; head < 2; ++head, ++asked) {
+        const HeadRecord& got = is.lanes[lane].steps[step]->heads[head];
+        EXPECT_EQ(got.n_slots, was.lanes[lane].steps[step]->heads[head].n_slots) << lane << " " << step << " " << head;
+        EXPECT_TRUE(got.pos.empty());
+      }
+  EXPECT_GT(asked, 4);
+}
+
 TEST(TraceReader, KnowsTheTextsOfCandidatesWithoutTheTokenizer) {
   Snapshot was = sample_run();
   std::vector<TokenInfo> vocabulary(512);
