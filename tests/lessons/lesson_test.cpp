@@ -194,6 +194,44 @@ TEST(LessonFiles, ThoseOfTheProgramUseKnownFactsAndHaveNotes) {
   EXPECT_TRUE(read_lesson(paths[1]).staged());
 }
 
+TEST(LessonFiles, ACaptionThatNamesTheFramedTokenIsShownOnlyWhereThereIsOne) {
+  int named = 0;
+  for (const std::string& path : built_in_lessons())
+    for (const Scene& scene : read_lesson(path).scenes)
+      for (const Scene::Variant& v : scene.variants) {
+        if ((v.message + v.text).find("{framed") == std::string::npos) continue;
+        const auto asks = [](const std::vector<std::string>& list) { return std::ranges::find(list, "framed") != list.end(); };
+        EXPECT_TRUE(asks(scene.needs) || asks(v.conditions)) << path << " " << scene.id;
+        ++named;
+      }
+  EXPECT_GT(named, 5);
+}
+
+TEST(LessonFiles, ThatTokensLeftIsSaidWhereTheyDid) {
+  const Lesson lesson = read_lesson(built_in_lessons().front());
+  viz::Facts facts = viz::lecture_facts({}, {});
+  const auto says = [&](std::size_t scene) {
+    const Caption caption = caption_of(lesson.scenes.at(scene), facts);
+    return caption.message + " " + caption.text;
+  };
+  const auto one = [&](const char* name, double n) { facts[name] = {std::to_string(static_cast<int>(n)), n}; };
+  const auto expect = [&](std::size_t scene, const char* words) { EXPECT_NE(says(scene).find(words), std::string::npos) << says(scene); };
+  one("tokens", 40), one("limited", 1), one("compared", 1), one("heavy", 30);
+  facts["policy"] = {"P", kNotAvailable}, facts["head"] = {"layer 0, head 0", kNotAvailable};
+  EXPECT_EQ(lesson.scenes.at(0).id, "cache");
+  ASSERT_EQ(lesson.scenes.at(3).id, "heavy");
+  expect(0, "So does P, as long as its budget is that large.");
+  expect(3, "Layer 0, head 0 still keeps all of its tokens.");
+  one("evicted", 4);
+  expect(0, "Here P lets 4 of 40 go: grey words have left layer 0, head 0.");
+  expect(3, "P ranks the tokens and keeps the best: 30 in layer 0, head 0.");
+  one("most_evicted", 1);
+  expect(0, "Here P lets most go");
+  one("evicted", 0), one("most_evicted", 0), one("merged", 1);
+  expect(0, "Here P puts 1 token of layer 0, head 0 together with others.");
+  expect(3, "P ranks the tokens and keeps the best");
+}
+
 TEST(LessonFiles, AStageChangesWhatItNamesAndNothingElse) {
   RunRequest mine;
   mine.prompt = "mine";

@@ -68,6 +68,13 @@ TEST(Disagreement, IsTheShareOfTheOtherHeadsWithoutTheSameTokens) {
   EXPECT_DOUBLE_EQ(d[7], 1);
 }
 
+TEST(HeadMetrics, CountSlotsThatAreNotListed) {
+  HeadRecord head;
+  head.n_slots = 17;
+  EXPECT_EQ(head_metric(head, HeadMetric::slots, 34), 17);
+  EXPECT_EQ(head_metric(head, HeadMetric::retained, 34), 0.5);
+}
+
 TEST_F(HeadGridTest, CellsHaveTheMeasuresOfTheDesign) {
   canvas.draw(view);
   EXPECT_EQ(count_marks(view, "cell"), 24);

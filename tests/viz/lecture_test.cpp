@@ -9,6 +9,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "snapshot/held_bytes.h"
 #include "viz/colour_math.h"
 #include "viz/draw/format.h"
 #include "viz/headless.h"
@@ -59,6 +60,32 @@ TEST(LectureFactsTest, SayWhetherHeadsKeepDifferentTokens) {
   const Snapshot s = synthetic::make_snapshot();
   EXPECT_FALSE(holds(lecture_facts(s, at(0, 2)), "heads_differ")) << "the full cache keeps all in each";
   EXPECT_TRUE(holds(lecture_facts(s, at(3, 2)), "heads_differ"));
+}
+
+/// Past the memory's limit a step has no list of slots any more, and still so many of them.
+TEST(LectureFactsTest, CountSlotsThatAreNotListed) {
+  Snapshot s = synthetic::make_snapshot();
+  const Facts listed = lecture_facts(s, at(3, 2));
+  for (LaneSnapshot& lane : s.lanes)
+    for (StepPtr& step : lane.steps) step = std::make_shared<const StepRecord>(figures_of(*step));
+  const Facts figures = lecture_facts(s, at(3, 2));
+  EXPECT_GT(listed.at("slots").number, 0);
+  for (const char* name : {"slots", "fewest_slots", "most_slots", "evicted", "merged"})
+    EXPECT_EQ(figures.at(name).text, listed.at(name).text) << name;
+}
+
+TEST(LectureFactsTest, SayThatMostAreEvictedWhereTheyAre) {
+  const Snapshot s = synthetic::make_snapshot();
+  int most = 0, few = 0;
+  for (const int lane : {0, 1, 2, 3})
+    for (int step = 0; step < static_cast<int>(s.lanes[static_cast<std::size_t>(lane)].steps.size()); ++step) {
+      const Facts f = lecture_facts(s, at(lane, step));
+      const bool expected = f.at("evicted").number > f.at("tokens").number / 2;
+      EXPECT_EQ(holds(f, "most_evicted"), expected) << lane << " " << step;
+      ++(expected ? most : few);
+    }
+  EXPECT_GT(most, 0);
+  EXPECT_GT(few, 0);
 }
 
 TEST(LectureFactsTest, CountTheBytesOfTheStepThatIsShown) {

@@ -277,6 +277,7 @@ TEST(FiguresOnly, ATokenThatStandsStillHasItsSlotAndItsVotes) {
       EXPECT_EQ(got.votes, expected.votes) << lane << " " << t;
       EXPECT_EQ(got.members, expected.members) << lane << " " << t;
       EXPECT_EQ(got.evicted, expected.evicted) << lane << " " << t;
+      EXPECT_EQ(has_own_slot(pick, t), has_own_slot(of_whole, t)) << lane << " " << t;
       if (got.pos < 0) continue;
       const WhyKept why = why_kept(pick, got.pos);
       EXPECT_EQ(why.slots_before, why_kept(of_whole, got.pos).slots_before) << lane << " " << t;

@@ -29,7 +29,7 @@ Fact share(double v) { return std::isnan(v) ? Fact{std::string(kNotAvailableText
 /// What captions may name beside the sizes of known models.
 constexpr std::string_view kNames =
     "head slots sinks sinks_votes heavy recent merged evicted new sinks_attention heavy_attention recent_attention merged_attention "
-    "evicted_attention new_attention sinks_wanted heavy_wanted recent_wanted merged_wanted evicted_wanted new_wanted "
+    "evicted_attention new_attention most_evicted sinks_wanted heavy_wanted recent_wanted merged_wanted evicted_wanted new_wanted "
     "first_attention framed framed_attention framed_wanted lost lost_token lost_most votes votes_token votes_attention votes_wanted "
     "votes_bias votes_log weighed member_token policy asked bytes full_bytes compared tokens prompt "
     "ratio limited kl apart mean_apart says reference_says held fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
@@ -146,7 +146,7 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   const int n = columns.size();
   f["head"] = word("layer " + std::to_string(head.layer) + ", head " + std::to_string(head.kv_head));
   habit_facts_of(f, s, head);
-  f["slots"] = count(static_cast<std::int64_t>(head.pos.size()));
+  f["slots"] = count(head.n_slots);
   const std::pair<const char*, Category> kinds[] = {{"sinks", Category::sink},      {"heavy", Category::kept},
                                                     {"recent", Category::recent},   {"merged", Category::merged},
                                                     {"evicted", Category::evicted}, {"new", Category::fresh}};
@@ -157,6 +157,7 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
     f[name] = count(sum.n);
     f[std::string(name) + "_attention"] = share(captured ? sum.here : kNotAvailable);
     f[std::string(name) + "_wanted"] = share(sum.all);
+    if (category == Category::evicted) f["most_evicted"] = count(2 * sum.n > n ? 1 : 0);
     if (category == Category::sink) f["sinks_votes"] = count(sum.votes > sum.n ? sum.votes : 0);
   }
   f["evicted_wanted"] = share(head.reference_attention.empty()
@@ -338,7 +339,8 @@ Facts lecture_facts(const Snapshot& s, const Selection& selection) {
   lane_facts_of(f, s, *pick.run, pick.lane, pick.step);
   step_facts_of(f, s, *pick.run, *pick.record, compares(s, *pick.run, pick.step));
   const std::vector<HeadRecord>& heads = pick.record->heads;
-  f["heads_differ"] = count(std::ranges::any_of(heads, [&heads](const HeadRecord& head) { return head.pos != heads.front().pos; }));
+  f["heads_differ"] = count(std::ranges::any_of(
+      heads, [&heads](const HeadRecord& head) { return head.n_slots != heads.front().n_slots || head.pos != heads.front().pos; }));
   if (pick.values != nullptr && pick.run->fates != nullptr) {
     head_facts_of(f, s, pick);
     framed_facts_of(f, s, pick, selection);

@@ -70,6 +70,11 @@ Rank rank_of(const HeadRecord& head, int pos) {
   return out;
 }
 
+bool has_own_slot(const HeadPick& pick, int token) {
+  if (only_figures(*pick.values) && pick.run->fates) return slot_of(*pick.run->fates, *pick.record, pick.head, token) == token;
+  return find_pos(pick.values->pos, token) >= 0;
+}
+
 bool against_rank(const HeadRecord& head, int pos) {
   const Rank own = rank_of(head, pos);
   if (own.rank < 0 || std::ranges::any_of(head.events, [&](const Event& e) { return e.pos == pos && e.by_hand; })) return false;

@@ -32,6 +32,9 @@ struct Rank {
 };
 Rank rank_of(const HeadRecord& head, int pos);
 
+/// The token has a slot of its own in the head, also where only the events say so.
+bool has_own_slot(const HeadPick& pick, int token);
+
 /// The slot went in this step's selection although one ranked lower stayed, or stayed although one ranked higher went: the policy looked at
 /// more than this score. What was removed by hand does not count.
 bool against_rank(const HeadRecord& head, int pos);

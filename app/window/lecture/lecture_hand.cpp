@@ -12,7 +12,7 @@
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
-#include "viz/reduce/head.h"
+#include "viz/reduce/slot.h"
 
 namespace kvscope {
 
@@ -52,7 +52,7 @@ bool LectureHand::gone() const {
   const viz::HeadPick pick = viz::pick_head(m_workspace.snapshot(), s);
   if (!s.tokens || pick.values == nullptr) return false;
   for (int token = s.tokens->first; token <= s.tokens->last; ++token)
-    if (token > pick.record->position || std::ranges::binary_search(pick.values->pos, token)) return false;
+    if (token > pick.record->position || viz::has_own_slot(pick, token)) return false;
   return true;
 }
 

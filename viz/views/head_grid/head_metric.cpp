@@ -73,13 +73,13 @@ double head_metric(const HeadRecord& head, HeadMetric metric, int tokens_seen) {
     case HeadMetric::local_rel_l2:
       return head.local_rel_l2;
     case HeadMetric::retained:
-      return tokens_seen > 0 ? static_cast<double>(head.pos.size()) / tokens_seen : kNotAvailable;
+      return tokens_seen > 0 ? static_cast<double>(head.n_slots) / tokens_seen : kNotAvailable;
     case HeadMetric::votes_lost:
       return head.evicted_votes;
     case HeadMetric::attention_loss:
       return head.attention_loss;
     case HeadMetric::slots:
-      return static_cast<double>(head.pos.size());
+      return head.n_slots;
     case HeadMetric::theta:
       return head.theta;
     default:
