@@ -109,7 +109,7 @@ int tokens(const Arguments& a) {
   }
   const std::vector<TextToken> found =
       file.tokenizer->tokens_of(text, a.special_names || a.chat ? SpecialNames::tokens : SpecialNames::text, typed);
-  const int first = first_token(file, folder);
+  const int first = a.chat ? -1 : first_token(file, folder);  // a template's text begins itself
   a.json ? print_json(file, first, text, found) : print_table(file, first, text, found);
   return 0;
 }

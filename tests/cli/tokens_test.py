@@ -50,6 +50,9 @@ class Tokens(CliTest):
         result = self.tokens("--chat", "--system", "S", "--text", "Hi")
         self.assertEqual(result["bytes"], len("system:S<|end|>user:Hi<|end|>"))
         self.assertEqual([t["id"] for t in result["tokens"]].count(1), 2)
+        self.assertIsNone(result["first_id"], "a run puts nothing before it")
+        self.assertEqual(self.tokens("--text", "Hi")["first_id"], 0)
+        self.assertNotIn("begins with", self.succeeds("tokens", "--model", self.folder, "--chat", "--text", "Hi"))
 
     def test_names_that_a_user_types_are_text_unless_asked(self):
         self.vocabulary("byte_words")
