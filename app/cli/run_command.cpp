@@ -243,6 +243,7 @@ int trace(const Arguments& a) {
 static void check_target(const std::string& path, const char* option) {
   namespace fs = std::filesystem;
   std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error) && !fs::is_directory(path, error)) return;  // opened as it is
   if (fs::is_symlink(path, error) && !fs::exists(path, error))
     throw UsageError(fmt::format("{} {}: expected a file, got a link that leads nowhere; remove it or choose another name", option, path));
   if (fs::is_directory(path, error)) throw UsageError(fmt::format("{} {}: expected a file, got a folder", option, path));

@@ -183,16 +183,17 @@ void write_atomically(const std::string& path, std::string_view text, Readable r
 void write_atomically(const std::string& path, const std::function<void(const TakesText& take)>& write, Readable readable) {
   std::error_code ignored;
   std::string target = path;
-  if (std::filesystem::is_symlink(path, ignored)) {  // replace what the link points to, not the link
+  struct stat old {};
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  const bool renamed = !exists || S_ISREG(old.st_mode) || S_ISDIR(old.st_mode);
+  if (renamed && std::filesystem::is_symlink(path, ignored)) {  // replace what the link points to, not the link
     const auto resolved = std::filesystem::canonical(path, ignored);
     if (ignored)
       throw Error(fmt::format("{}: expected a file to write, got a link that leads nowhere: remove it or choose another name", path));
     target = resolved.string();
   }
-  struct stat old {};
-  const bool exists = ::stat(target.c_str(), &old) == 0;
   if (exists && S_ISDIR(old.st_mode)) throw Error(fmt::format("{}: expected a file to write, got a folder", path));
-  if (exists && !S_ISREG(old.st_mode)) {  // /dev/stdout, a pipe: nothing to rename over
+  if (!renamed) {  // /dev/stdout, a pipe: nothing to rename over, and its link may lead to a name that is none (pipe:[17])
     const FileHandle sink(::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
     if (!sink && errno == ENXIO && S_ISFIFO(old.st_mode))
       throw Error(fmt::format("{}: nobody reads this pipe: start its reader first, or write to a file", path));

@@ -216,6 +216,21 @@ class Hostile(CliTest):
         os.mkfifo(self.path("pipe"))
         self.refuses(1, ["trace"] + RUN[1:] + ["--generate", "1", "--out", self.path("pipe")], "nobody reads this pipe")
 
+    def test_devices_and_pipes_are_written_to_as_they_are(self):
+        trace = [CLI, "trace"] + RUN[1:] + ["--generate", "1", "--quiet", "--out"]
+        written = cli(*trace[1:], self.path("t.json"))
+        self.assertEqual(written.returncode, 0, written.stderr)
+        with open(self.path("t.json"), encoding="utf-8") as f:
+            expected = json.load(f)
+        for script in ('"$@" /dev/stdout | cat', '"$@" >(cat) | cat', '"$@" /dev/fd/3 3>&1 | cat'):
+            r = subprocess.run(["bash", "-c", "set -o pipefail; " + script, "bash", *trace], capture_output=True, text=True, timeout=60)
+            self.assertEqual((r.returncode, r.stderr), (0, ""), script)
+            got = json.loads(r.stdout)
+            self.assertEqual((got["tokens"], len(got["lanes"])), (expected["tokens"], len(expected["lanes"])), script)
+        nobody = {"user": 65534, "cwd": "/"} if os.geteuid() == 0 else {}
+        r = subprocess.run(["bash", "-c", '"$@" /dev/null', "bash", *trace], capture_output=True, text=True, timeout=60, **nobody)
+        self.assertEqual((r.returncode, r.stderr), (0, ""), "the folder /dev is root's")
+
     def test_two_results_never_go_into_one_file(self):
         trace = ["trace"] + RUN[1:] + ["--generate", "1"]
         os.symlink(self.folder, self.path("link"))
