@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "app/cli/commands.h"
 #include "app/cli/compute.h"
@@ -12,6 +13,8 @@
 #include "app/run_options.h"
 #include "core/error.h"
 #include "io/files.h"
+#include "io/result_files.h"
+#include "policy/text/named_files.h"
 #include "runtime/model/run_files.h"
 #ifdef KVSCOPE_SHARE
 #include "app/lessons/lesson.h"
@@ -50,7 +53,7 @@ Shared computed(const Arguments& a, const CancelToken& cancel) {
   PageFacts facts;
   Runs runs(a, Detail::why, /*history=*/true, MeasureSet::all(), cancel);
   Snapshot snapshot = runs.run(runs.request());
-  facts.asked = {n_after_prompt(snapshot), runs.request().temperature, runs.request().seed};
+  facts.asked = {n_after_prompt(snapshot), runs.request().temperature, runs.request().seed, !runs.request().prompt_ids.empty()};
   facts.files = model_hashes(runs.model(), snapshot.model_stamp);
   return {std::move(snapshot), std::move(facts)};
 }
@@ -98,19 +101,35 @@ Told told(const Arguments& a, const Lesson& lesson, const CancelToken& cancel) {
   PageFacts facts;
   facts.files = model_hashes(runs.model(), {});
   return told(lesson, [&](const Stage& stage) {
+    if (!stage.text && runs.request().follow == Follow::file)
+      throw UsageError(
+          fmt::format("--scenes: {} is about what the model itself goes on with; expected a prompt or RUN, got a text to follow "
+                      "after it (--kept, --session)",
+                      a.scenes));
     const RunRequest request = staged(runs.request(), stage);
     if (request.prompt.empty() && request.prompt_ids.empty())
       throw UsageError(fmt::format("--scenes: {} is about a text of yours; expected --prompt, --prompt-file or RUN, got none", a.scenes));
     auto snapshot = std::make_shared<const Snapshot>(runs.run(request));
-    facts.asked = {n_after_prompt(*snapshot), request.temperature, request.seed};
+    facts.asked = {n_after_prompt(*snapshot), request.temperature, request.seed, !request.prompt_ids.empty()};
     return PagePart{std::move(snapshot), facts};
   });
+}
+
+/// The page does not take the place of what the lesson reads.
+void check_lesson_stays(const Arguments& a, const Lesson& lesson) {
+  for (const Scene& scene : lesson.scenes) check_not_read("--out", a.out, scene.stage.file);
+  const std::vector<LaneSpec> runs = runs_of(lesson);
+  if (runs.empty()) return;
+  const RunFiles files(model_of(a));
+  for (const LaneSpec& run : runs)
+    for (const NamedFile& file : files_named_by(run)) check_not_read("--out", a.out, files.path_of(run, file));
 }
 
 std::string page_of_scenes(const Arguments& a, const CancelToken& cancel) {
   const Lesson lesson = read_lesson(a.scenes);
   if (!a.results) refuse_beside(a.given, said_by(lesson), a.scenes, kLessonSays);
   if (!a.trust_files) refuse_files_outside(runs_of(lesson), model_of(a), a.scenes);
+  check_lesson_stays(a, lesson);
   const Told all = told(a, lesson, cancel);
   if (!all.lesson.left_out.empty()) note(fmt::format("left out, there is nothing of it here: {}", fmt::join(all.lesson.left_out, ", ")));
   std::string page = lesson_page(all.parts, all.lesson);
@@ -136,6 +155,10 @@ int share(const Arguments& a) {
     const Interrupt::Critical writing;
     write_atomically(a.out, page);
   }
+  if (a.json)
+    return print(nlohmann::ordered_json{{"file", a.out}, {"bytes", page.size()}}.dump(-1, ' ', false,
+                                                                                      nlohmann::ordered_json::error_handler_t::replace) +
+                 "\n");
   return a.quiet ? 0 : print(fmt::format("{}: {} bytes\n", a.out, page.size()));
 }
 

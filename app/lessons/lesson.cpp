@@ -77,17 +77,18 @@ void take_look(Scene& scene, const JsonCursor& o) {
 }
 
 /// Texts stand in a file beside the lesson, or are a sample of the program.
-std::string text_of_file(const JsonCursor& name, const std::string& lesson) {
+void read_text_of(Stage& stage, const JsonCursor& name, const std::string& lesson) {
   const std::string file = name.text(255);
   if (file.empty() || file.starts_with('.') || file.find_first_of("/\\") != std::string::npos)
     name.fail("the name of a file beside the lesson");
   const std::string beside = in_folder(folder_of(lesson), file), sample = asset("prompts/" + file);
   const bool own = is_file(beside) || !is_file(sample);
   if (own && !lies_in(beside, folder_of(lesson))) name.fail("the name of a file beside the lesson, not of a link that leads elsewhere");
-  std::string text = read_prompt_text(own ? beside : sample);
+  stage.file = own ? beside : sample;
+  std::string text = read_prompt_text(stage.file);
   // The one that editors put at the end of every file is no part of the text: what follows it would begin a line of its own.
   if (text.ends_with('\n')) text.erase(text.size() - (text.ends_with("\r\n") ? 2 : 1));
-  return text;
+  stage.text = std::move(text);
 }
 
 /// `before`, with what `o` says instead.
@@ -97,8 +98,8 @@ Stage stage_of(const JsonCursor& scene, Stage before, const std::string& lesson)
   only_keys(o, {"text", "prompt", "runs", "mode", "generate"});
   Stage s = std::move(before);
   if (o.given("text") && o.given("prompt")) o.fail("\"text\" (a file) or \"prompt\" (the text itself), not both");
-  if (o.given("text")) s.text = text_of_file(o.at("text"), lesson);
-  if (o.given("prompt")) s.text = o.at("prompt").text();
+  if (o.given("text")) read_text_of(s, o.at("text"), lesson);
+  if (o.given("prompt")) s.text = o.at("prompt").text(), s.file.clear();
   if (o.given("runs")) s.runs = texts_under(o, "runs");
   if (s.runs.size() > kMostRuns) o.at("runs").fail(fmt::format("at most {} runs", kMostRuns));
   try {

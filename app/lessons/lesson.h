@@ -20,6 +20,7 @@ struct Stage {
   std::vector<std::string> runs;    // beside the full cache, as on the command line; empty: those that are there
   std::optional<bool> streamed;     // a text or runs without it: not
   std::optional<int> n_generate;
+  std::string file;  // that the text was read from; empty: it stands in the lesson
   bool empty() const { return !text && runs.empty() && !streamed && !n_generate; }
 };
 

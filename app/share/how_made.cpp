@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "arch/model_parts.h"
 #include "core/error.h"
@@ -17,6 +18,30 @@ namespace kvscope::share {
 namespace {
 
 constexpr std::string_view kOwnModel = "kvmini";  // what a command computes with that names no model
+constexpr std::string_view kOwnPrecision = "f32";
+constexpr int kMostIds = 256;  // that stand in a command
+
+/// The option that brings the prompt.
+std::string prompt_option(const Snapshot& s, const Asked& asked) {
+  const auto n = static_cast<std::size_t>(std::clamp(s.n_prompt, 0, static_cast<int>(s.tokens.size())));
+  const bool begun = s.model.bos_id < 0 || n == 0 || s.tokens.front().id == s.model.bos_id;
+  const PromptText text = prompt_text_of(s);
+  if (!asked.by_ids && !s.prompt.empty() && (begun || text != PromptText::plain))
+    return std::string(" --prompt-file PROMPT") + (text == PromptText::plain   ? ""
+                                                   : text == PromptText::names ? " --special-tokens"
+                                                                               : " --special-tokens --no-start-token");
+  if (s.n_prompt > kMostIds) return " --tokens-file IDS";
+  std::vector<int> ids;
+  for (std::size_t i = 0; i < n; ++i) ids.push_back(s.tokens[i].id);
+  return fmt::format(" --prompt-ids {}", fmt::join(ids, ","));
+}
+
+/// The texts of all runs had ended, and their last token was read all the same.
+bool went_past_the_end(const Snapshot& s) {
+  const int n = n_generated(s);
+  return s.follow != "file" && !s.lanes.empty() &&
+         std::ranges::all_of(s.lanes, [n](const LaneSnapshot& lane) { return lane.text_end >= 0 && lane.text_end <= n; });
+}
 
 }  // namespace
 
@@ -51,11 +76,10 @@ Rows settings(const Snapshot& s, const Asked& asked) {
 }
 
 std::string command_line(const Snapshot& s, const Asked& asked, std::string_view command) {
-  std::string out =
-      fmt::format("kvscope-cli {}{} --prompt-file PROMPT --generate {} --follow {}", command,
-                  s.model.name == kOwnModel ? "" : " --model MODEL", std::max(0, asked.n_generate), s.follow == "file" ? "TEXT" : s.follow);
-  if (const PromptText text = prompt_text_of(s); text != PromptText::plain)
-    out += text == PromptText::names ? " --special-tokens" : " --special-tokens --no-start-token";
+  std::string out = fmt::format("kvscope-cli {}{}{} --generate {} --follow {}", command, s.model.name == kOwnModel ? "" : " --model MODEL",
+                                prompt_option(s, asked), std::max(0, asked.n_generate), s.follow == "file" ? "TEXT" : s.follow);
+  if (!s.precision.empty() && s.precision != kOwnPrecision) out += " --precision " + s.precision;
+  if (went_past_the_end(s)) out += " --ignore-eos";
   if (!s.prefill_mode) out += " --prompt-mode stream";
   if (asked.temperature.value_or(0) > 0) out += fmt::format(" --temperature {:g}", *asked.temperature);
   if (asked.seed != 0) out += fmt::format(" --seed {}", asked.seed);

@@ -17,14 +17,15 @@ struct Asked {
   int n_generate = 0;
   std::optional<double> temperature;  // nullopt: not known
   std::uint64_t seed = 0;
+  bool by_ids = false;  // the prompt was given as ids: its text may make others
 };
 
 using Rows = std::vector<std::pair<std::string, std::string>>;  // name, value
 
 /// Model, prompt, steps, sampling, notices: for people.
 Rows settings(const Snapshot& snapshot, const Asked& asked);
-/// A command line that computes the same runs again from a file with the prompt; no names of files are in it: PROMPT, TEXT and MODEL stand
-/// for them. command: "run", "share".
+/// A command line that computes the same runs again from a file with the prompt, or from its ids where its text is not known or makes
+/// others; no names of files are in it: PROMPT, IDS, TEXT and MODEL stand for them. command: "run", "share".
 std::string command_line(const Snapshot& snapshot, const Asked& asked, std::string_view command);
 /// SHA-256 of a file; of a large one of parts, and it says so (io/file_hash.h), or that it cannot be read.
 std::string hash_of(const std::string& path);

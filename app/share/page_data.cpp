@@ -199,7 +199,8 @@ void write_made(JsonText& json, const Snapshot& s, const PageFacts& facts) {
   rows.emplace_back("kvscope", KVSCOPE_VERSION);
   rows.insert(rows.end(), facts.files.begin(), facts.files.end());
   if (facts.files.empty()) rows.emplace_back("hash of the model", "n/a: the results do not say it");
-  rows.emplace_back("hash of the prompt", "SHA-256 " + hexadecimal(sha256(s.prompt)));
+  rows.emplace_back("hash of the prompt",
+                    s.prompt.empty() ? "n/a: the results do not have its text" : "SHA-256 " + hexadecimal(sha256(s.prompt)));
   rows.emplace_back("computed again by", command_line(s, facts.asked, "share") + " --out run.html");
   json.key("made").begin_array();
   for (const auto& [name, value] : rows) json.begin_array().value(name).value(value).end_array();

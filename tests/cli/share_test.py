@@ -176,6 +176,27 @@ class Share(Pages):
         self.refuses(1, ["share", self.write("x.json", '{"schema":"else"}'), "--out", self.path("a.html")], "kvscope.trace/1")
         self.refuses(2, ["share", trace, "--out", trace], "read for the result")
 
+    def test_nothing_that_a_lesson_reads_is_written_over(self):
+        text = self.write("mine.txt", "Tom is here.")
+        table = self.write("heads.json", "[]")
+        lesson = self.write("l.json", json.dumps({
+            "kvscope": "scenes", "version": 1, "stage": {"text": "mine.txt", "runs": [f"duo:ratio=0.5,heads={table}"]},
+            "scenes": [{"id": "a", "variants": [{"message": "m"}]}]}))
+        for read in (lesson, text, table):
+            self.refuses(2, ["share", "--scenes", lesson, "--out", read], "read for the result")
+        self.assertEqual((self.text("mine.txt"), self.text("heads.json")), ("Tom is here.", "[]"))
+
+    def test_a_lesson_does_not_drop_the_text_that_kept_tokens_follow(self):
+        model = ["--model", TINY]
+        self.succeeds("trace", *model, "--prompt-ids", "1,2,3,4", "--generate", "2", "--lane", "h2o:slots=3", "--out", self.path("t.json"), "--out-kept", self.path("k.json"), "--quiet")
+        self.refuses(2, ["share", *model, "--kept", self.path("k.json"), "--scenes", os.path.join(LESSONS, "0-this-text.json"), "--out", self.path("a.html")],
+                     "what the model itself goes on with", "--kept")
+
+    def test_json_says_what_was_written(self):
+        out = self.path("p.html")
+        r = cli("share", "--model", TINY, "--prompt-ids", "1,2,3,4", "--generate", "1", "--out", out, "--json")
+        self.assertEqual(json.loads(r.stdout), {"file": out, "bytes": os.path.getsize(out)}, r.stderr)
+
     def test_the_prompts_text_is_told_before_anything_is_written(self):
         asked = ["share", "--model", TINY, "--prompt-ids", "1,2,3,4", "--generate", "1", "--quiet", "--out"]
         r = cli(*asked, self.path("p.html"))

@@ -176,6 +176,44 @@ TEST(HowMade, SaysHowManyTokensThereAreAndOfAskedForWhereThatDiffers) {
   }
 }
 
+TEST(HowMade, TheCommandComputesThisAndNothingElse) {
+  Snapshot s = synthetic::make_snapshot({.n_prompt = 3, .n_generated = 4});
+  s.prompt = "abc", s.precision = "f32", s.follow = "reference", s.model.bos_id = s.tokens[0].id = 1;
+  s.tokens[1].id = 300, s.tokens[2].id = 17;
+  const auto command = [&s](bool by_ids = false) { return command_line(s, {.n_generate = 4, .by_ids = by_ids}, "run"); };
+  EXPECT_THAT(command(), HasSubstr(" --prompt-file PROMPT --generate 4 --follow reference --lane "));
+  EXPECT_THAT(command(true), HasSubstr(" --prompt-ids 1,300,17 --generate 4 "));
+  s.prompt.clear();
+  EXPECT_THAT(command(), HasSubstr(" --prompt-ids 1,300,17 ")) << "a trace without the text";
+  s.prompt = "abc", s.tokens[0].id = 5;
+  EXPECT_THAT(command(), HasSubstr(" --prompt-ids 5,300,17 ")) << "a text would begin with the start token";
+  s.model.bos_id = -1;
+  EXPECT_THAT(command(), HasSubstr(" --prompt-file PROMPT "));
+  s.precision = "f64";
+  EXPECT_THAT(command(), HasSubstr(" --precision f64 "));
+  EXPECT_THAT(command(), Not(HasSubstr("--ignore-eos")));
+  for (LaneSnapshot& lane : s.lanes) lane.text_end = n_generated(s) + 1;
+  EXPECT_THAT(command(), Not(HasSubstr("--ignore-eos"))) << "nobody read what ends the text";
+  for (LaneSnapshot& lane : s.lanes) lane.text_end = 2;
+  EXPECT_THAT(command(), HasSubstr(" --ignore-eos "));
+  s.lanes.back().text_end = -1;
+  EXPECT_THAT(command(), Not(HasSubstr("--ignore-eos")));
+}
+
+TEST(PageData, ATextThatIsNotThereHasNoHash) {
+  Snapshot s = synthetic::make_snapshot(kSmall);
+  const auto hash = [&s] {
+    const Data data(s);
+    for (const Json& row : data.header["made"])
+      if (row[0] == "hash of the prompt") return row[1].get<std::string>();
+    return std::string();
+  };
+  s.prompt = "abc";
+  EXPECT_EQ(hash(), "SHA-256 " + hexadecimal(sha256("abc")));
+  s.prompt.clear();
+  EXPECT_EQ(hash(), "n/a: the results do not have its text");
+}
+
 TEST(ReplayPage, RunsItsOwnScriptAndNothingElse) {
   Snapshot s = synthetic::make_snapshot({.n_generated = 2});
   const std::string hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>";
