@@ -19,6 +19,7 @@
 #include "io/kept_file_reader.h"
 #include "policy/catalog.h"
 #include "runtime/session/kept_request.h"
+#include "runtime/session/prompt_tokens.h"
 #include "trace/json_text.h"
 
 namespace kvscope::cli {
@@ -164,14 +165,25 @@ std::vector<int> read_ids(const std::string& path, int vocab_size) {
 
 namespace {
 
-/// Puts the question behind the text, and tells the runs that ask for it how long it is: so many tokens.
-int ask(RunRequest& request, const std::string& question, const ModelFiles& model) {
-  if (request.prompt.empty()) throw UsageError("--question: expected a prompt as text (--prompt or --prompt-file) before it, got none");
+void put_behind(std::string& prompt, const std::string& question) {
+  if (prompt.empty()) throw UsageError("--question: expected a prompt as text (--prompt or --prompt-file) before it, got none");
   expect_utf8(question, "--question");
-  const std::vector<int> before = encode(model, request.prompt);
-  request.prompt += question;
-  const std::vector<int> all = encode(model, request.prompt);
-  const int n = static_cast<int>(all.size() - common_prefix(all, before));
+  prompt += question;
+}
+
+/// Tells the runs that ask for it how long the question is: tokens from its first one to the end of the prompt, so that what a chat
+/// template writes behind it is in their window, too, and not in its stead.
+int ask(RunRequest& request, std::string_view question, const ModelFiles& model) {
+  std::size_t begin = request.prompt.rfind(question);
+  constexpr std::string_view kBlank = " \t\r\n";
+  if (const std::size_t first = question.find_first_not_of(kBlank); begin == request.prompt.npos && first != question.npos)
+    begin = request.prompt.rfind(question.substr(first, question.find_last_not_of(kBlank) + 1 - first));  // templates trim what is said
+  if (begin == request.prompt.npos)
+    throw UsageError(
+        "--question: expected it in what the chat template writes, got another text; write it into the prompt, and its tokens into the "
+        "run (window=)");
+  const std::vector<TextToken> tokens = prompt_tokens(request, model).tokens;
+  const auto n = static_cast<int>(std::ranges::count_if(tokens, [begin](const TextToken& t) { return t.end > begin; }));
   for (LaneSpec& lane : request.lanes)
     if (const auto asked = with_question(lane, n)) lane = *asked;
   return n;
@@ -192,8 +204,7 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model, int* n_ques
   if (a.prompt_file && a.question.empty() && !a.chat && request.prompt.ends_with('\n'))  // an editor's, and easily not meant
     note(*a.prompt_file + ": ends with a new line, which the model reads, too: the text without it gives other figures");
   request.lanes = a.lanes;
-  const int n_asked = a.question.empty() ? 0 : ask(request, a.question, model);
-  if (n_question != nullptr) *n_question = n_asked;
+  if (!a.question.empty()) put_behind(request.prompt, a.question);
   if (a.prompt_ids) request.prompt_ids = parse_ids(*a.prompt_ids, model.config.vocab_size);
   if (a.tokens_file) {
     request.prompt_ids = read_ids(*a.tokens_file, model.config.vocab_size);
@@ -210,10 +221,15 @@ RunRequest make_request(const Arguments& a, const ModelFiles& model, int* n_ques
       request.chat_arguments = std::move(chat.arguments);
     }
   }
+  const int n_asked = a.question.empty() ? 0 : ask(request, a.question, model);
+  if (n_question != nullptr) *n_question = n_asked;
   if ((a.prompt || a.prompt_file) && request.prompt.empty())
     throw UsageError(fmt::format("{}: expected a text, got an empty one", a.prompt ? "--prompt" : *a.prompt_file));
   if (a.kept) {
     const KeptFile kept = read_kept_file(*a.kept);
+    const bool fits = kept.n_layers == model.config.n_layers && kept.n_kv_heads == model.config.n_kv_heads;  // else it is refused
+    if (fits && kept.model != model.config.name)
+      note(fmt::format("{}: it holds tokens of {}; these are the figures of {}", *a.kept, kept.model, model.config.name));
     std::vector<std::string> merging;
     for (const KeptFile::Run& run : kept.runs)
       if (run.n_merges > 0) merging.push_back(run.name);

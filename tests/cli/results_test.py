@@ -439,6 +439,15 @@ class Kept(CliTest):
                 if merging:
                     self.assertIn(f"{kept}: zeromerge:slots=6 merged tokens", lines[0])
 
+    def test_tokens_of_another_model_are_said_to_be(self):
+        kept = self.read_json(os.path.basename(self.written()))
+        model = TRACE[TRACE.index("--model"):TRACE.index("--model") + 2]
+        said = lambda path: cli("run", *model, "--kept", path, "--quiet").stderr
+        self.assertEqual(said(self.path("k.json")), "")
+        mine = kept["model"]["name"] if isinstance(kept["model"], dict) else kept["model"]
+        other = self.write("other.json", json.dumps(kept).replace(json.dumps(mine), '"Llama-3-8B"', 1))
+        self.assertEqual(said(other), f"kvscope-cli: {other}: it holds tokens of Llama-3-8B; these are the figures of {mine}\n")
+
     def test_what_does_not_fit_is_refused_in_a_sentence(self):
         kept = self.written()
         model = TRACE[TRACE.index("--model"):TRACE.index("--model") + 2]
