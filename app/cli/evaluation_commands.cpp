@@ -104,7 +104,7 @@ int needle(const Arguments& a) {
       for (std::size_t l = 0; l < snapshot.lanes.size(); ++l) {
         specs.push_back(snapshot.lanes[l].spec);
         policies.push_back(snapshot.lanes[l].policy);
-        warnings.add(snapshot.lanes[l]);
+        warnings.add(snapshot.lanes[l].spec, snapshot.lanes[l].warnings);
         cell.recalled[l] += recalled(snapshot, snapshot.lanes[l], samples[i]);
       }
     }
@@ -188,7 +188,7 @@ int ppl(const Arguments& a) {
       for (std::size_t l = 0; l < snapshot.lanes.size(); ++l) {
         specs.push_back(snapshot.lanes[l].spec);
         policies.push_back(snapshot.lanes[l].policy);
-        warnings.add(snapshot.lanes[l]);
+        warnings.add(snapshot.lanes[l].spec, snapshot.lanes[l].warnings);
         for (int i = 0; i < stride; ++i) nll[l] += step_before(snapshot, snapshot.lanes[l], i).nll;
       }
     }

@@ -7,13 +7,12 @@
 
 namespace kvscope::cli {
 
-void LaneWarnings::add(const LaneSnapshot& lane, bool (*counts)(const LaneWarning& warning)) {
-  const auto [place, is_new] = runs_.try_emplace(lane.spec);
-  if (is_new) specs_.push_back(lane.spec);
+void LaneWarnings::add(const std::string& spec, std::span<const LaneWarning> warnings) {
+  const auto [place, is_new] = runs_.try_emplace(spec);
+  if (is_new) specs_.push_back(spec);
   OfRun& run = place->second;
   ++run.n_texts;
-  for (const LaneWarning& warning : lane.warnings) {
-    if (counts != nullptr && !counts(warning)) continue;
+  for (const LaneWarning& warning : warnings) {
     const auto same = std::ranges::find_if(run.warnings, [&](const auto& known) { return known.first.kind == warning.kind; });
     if (same == run.warnings.end())
       run.warnings.emplace_back(warning, 1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +14,8 @@ namespace kvscope::cli {
 /// Warnings of runs over many texts: of every kind the first one of a run, and in how many of its texts there was one.
 class LaneWarnings {
  public:
-  /// The run's result on one more text. `counts`: what is heeded; nullptr: everything.
-  void add(const LaneSnapshot& lane, bool (*counts)(const LaneWarning& warning) = nullptr);
+  /// The run's result on one more text.
+  void add(const std::string& spec, std::span<const LaneWarning> warnings);
   /// Sentences about a run, by its specification.
   std::vector<std::string> of(const std::string& spec) const;
   /// "SPEC: SENTENCE", those of one run after the other.

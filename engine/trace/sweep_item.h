@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "snapshot/snapshot.h"
 #include "trace/answer_fates.h"
@@ -41,8 +42,9 @@ struct SweepItem {
 
 struct SweepResult {
   SweepItemFigures figures{};
-  std::string said;      // what the run wrote after a question; empty: nothing was asked
-  AnswerFates answer{};  // where the answers stand in the prompt
+  std::string said;                   // what the run wrote after a question; empty: nothing was asked
+  AnswerFates answer{};               // where the answers stand in the prompt
+  std::vector<LaneWarning> warnings;  // that its row stands for another budget, or edits, than it says
 
   double figure(std::string_view name) const { return figures[sweep_figure(name)]; }
 };

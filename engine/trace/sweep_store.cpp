@@ -41,6 +41,8 @@ void put_result(Json& out, const SweepResult& result) {
   for (std::size_t i = 0; i < kSweepFigures.size(); ++i)
     out["figures"][std::string(kSweepFigures[i])] = std::isfinite(result.figures[i]) ? Json(result.figures[i]) : Json(nullptr);
   out["said"] = result.said;
+  for (const LaneWarning& w : result.warnings)
+    out["warnings"].push_back({{"kind", name_of(w.kind)}, {"count", w.count}, {"asked", w.asked}, {"got", w.got}, {"n_heads", w.n_heads}});
   if (!result.answer.known()) return;
   out["answer"] = {{"tokens", result.answer.n_tokens},
                    {"layers", result.answer.n_layers},
@@ -74,11 +76,26 @@ AnswerFates answer_of(const JsonCursor& root) {
   return out;
 }
 
+/// What an earlier version wrote has none.
+std::vector<LaneWarning> warnings_of(const JsonCursor& root) {
+  std::vector<LaneWarning> out;
+  if (!root.has("warnings")) return out;
+  const JsonCursor list = root.at("warnings");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonCursor w = list.at(i);
+    LaneWarning warning{.count = w.at("count").real(), .asked = w.at("asked").real(), .got = w.at("got").real()};
+    warning.n_heads = w.at("n_heads").whole(0, kMostLayers * kMostKvHeads);
+    if (parse_kind(w.at("kind").text(), warning.kind)) out.push_back(warning);  // else one that this build does not know
+  }
+  return out;
+}
+
 SweepResult result_of(const JsonCursor& root) {
   SweepResult out;
   for (std::size_t i = 0; i < kSweepFigures.size(); ++i) out.figures[i] = root.at("figures").at(kSweepFigures[i]).real_or_null();
   out.said = root.at("said").text();
   out.answer = answer_of(root);
+  out.warnings = warnings_of(root);
   return out;
 }
 

@@ -83,6 +83,16 @@ class SweepStore(CliTest):
         self.assertEqual({n: os.stat(os.path.join(self.store, n)).st_mtime_ns for n in items_in(self.store)}, times)
         self.assertEqual(sorted(n for n in os.listdir(self.store) if not n.startswith("sweep-")), items_in(self.store))
 
+    def test_what_a_run_was_warned_of_is_said_whoever_computed_it(self):
+        sweep = ["sweep", "--prompt", "Tom is here. Anna is there.", "--generate", "1", "--policies", "h2o,local", "--ratios", "0.05,0.5", "--table"]
+        told = [line for line in cli(*sweep).stderr.splitlines() if "budget raised from" in line]
+        self.assertGreater(len(told), 0)
+        again = lambda *more: [line for line in cli(*sweep, "--store", self.store, *more).stderr.splitlines() if "budget raised from" in line]
+        again("--shard", "1/2")
+        again("--shard", "2/2")
+        self.assertEqual(again(), told, "all items lie there")
+        self.assertEqual(again("--quiet"), [])
+
     def test_another_question_is_another_item(self):
         self.succeeds(*self.command)
         for more in (["--seed", "5"], ["--precision", "f64"], ["--temperature", "0.5"], []):

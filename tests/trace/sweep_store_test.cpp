@@ -45,6 +45,7 @@ SweepResult result() {
                 .n_kv_heads = 2,
                 .after_prompt = {.kept = {3, 1}, .merged = {0, 2}},
                 .at_end = {.kept = {2, 0}, .merged = {1, 1}}};
+  out.warnings = {{.kind = LaneWarning::Kind::budget_raised, .asked = 1, .got = 2, .n_heads = 4}};
   return out;
 }
 
@@ -64,6 +65,8 @@ TEST(SweepStore, GivesBackTheSameBits) {
   }
   EXPECT_THAT(got->said, HasSubstr("\"sha256\":\" 123\n"));
   EXPECT_EQ(got->answer, result().answer);
+  EXPECT_EQ(got->warnings, result().warnings);
+  EXPECT_EQ(read_sweep_result(sweep_result_json(result()), "f").warnings, result().warnings) << "of another process";
   EXPECT_EQ(problem, "");
   EXPECT_EQ(read_sweep_result(sweep_result_json(result()), "f").answer, result().answer);
   EXPECT_EQ(read_sweep_result(sweep_result_json(result()), "f").figures[2], result().figures[2]);

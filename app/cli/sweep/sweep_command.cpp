@@ -10,6 +10,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/inputs.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/lane_warnings.h"
 #include "app/cli/progress.h"
 #include "app/cli/sweep/ranks.h"
 #include "app/cli/sweep/sweep_output.h"
@@ -51,6 +52,13 @@ class SweepResults {
   }
   std::size_t n_there() const {
     return static_cast<std::size_t>(std::ranges::count_if(results_, [](const auto& result) { return result.has_value(); }));
+  }
+  /// Of all that are there, whoever computed them.
+  LaneWarnings warnings() {
+    LaneWarnings out;
+    for (std::size_t i = 0; i < plan_.size(); ++i)
+      if (i != plan_.reference_of(i) && has(i)) out.add(plan_.run(i).lane.text, results_[i]->warnings);
+    return out;
   }
   /// All of them; nothing: some are not there yet, and it is said.
   std::optional<std::vector<SweepResult>> all(bool quiet) {
@@ -219,7 +227,7 @@ int sweep(const Arguments& a) {
     compute_alone(a, plan, results, work, interrupt.token());
   if (ranks) ranks->finish();
   if (!a.quiet)
-    for (const std::string& warning : work.warnings().all()) note(warning);
+    for (const std::string& warning : results.warnings().all()) note(warning);
   const auto all = results.all(a.quiet);
   if (!all) return 0;
   const std::string text = output_of(a, plan, *all);

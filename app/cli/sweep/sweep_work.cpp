@@ -2,6 +2,7 @@
 #include "app/cli/sweep/sweep_work.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "snapshot/figures.h"
 
@@ -51,8 +52,9 @@ SweepResult SweepWork::compute(std::size_t item, const CancelToken& cancel, cons
   if (item == reference) return *reference_;
   request.lanes.push_back(place.run.lane);
   const Snapshot snapshot = session_->run(request, cancel, progress);
-  warnings_.add(snapshot.lanes[1], of_another_budget);
-  return result_of(snapshot, snapshot.lanes[1], place.text);
+  SweepResult out = result_of(snapshot, snapshot.lanes[1], place.text);
+  std::ranges::copy_if(snapshot.lanes[1].warnings, std::back_inserter(out.warnings), of_another_budget);
+  return out;
 }
 
 }  // namespace kvscope::cli

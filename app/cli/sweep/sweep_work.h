@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "app/cli/lane_warnings.h"
 #include "app/cli/sweep/sweep_plan.h"
 #include "core/cancel.h"
 #include "runtime/session/session.h"
@@ -22,9 +21,6 @@ class SweepWork {
   /// Throws Error, Cancelled.
   SweepResult compute(std::size_t item, const CancelToken& cancel, const Session::Progress& progress);
 
-  /// Of what was computed here, not of what was found in a store.
-  const LaneWarnings& warnings() const { return warnings_; }
-
  private:
   SweepResult result_of(const Snapshot& snapshot, const LaneSnapshot& lane, const SweepText& text) const;
 
@@ -35,7 +31,6 @@ class SweepWork {
   SessionOptions options_;
   std::optional<Session> session_;
   std::size_t reference_item_ = 0;
-  LaneWarnings warnings_;
   std::optional<SweepResult> reference_;  // of that item
 };
 
