@@ -159,12 +159,26 @@ void RunQueue::clearEnded() {
   publish();
 }
 
+/// One that is only measured takes no room: it joins nothing.
+bool RunQueue::failWhatHasNoRoom() {
+  const QString why = SessionController::noRoomFor(m_controller.request().lanes.size() + 1);
+  bool any = false;
+  for (QueuedRun& run : m_runs) {
+    if (why.isEmpty() || run.state != QueuedRun::State::waiting || run.purpose != QueuedRun::Purpose::lane) continue;
+    run.state = QueuedRun::State::failed;
+    run.failure = "the run was not added: " + why;
+    any = true;
+  }
+  return any;
+}
+
 void RunQueue::next() {
   const Snapshot& now = m_workspace.snapshot();
   const bool ready = now.phase == RunPhase::idle && !now.lanes.empty() && !m_workspace.stale() && m_controller.answersNewest(now);
   if (m_controller.hasExtra() || current() || !ready) return;
+  const bool failed = failWhatHasNoRoom();
   const auto it = std::find_if(m_runs.begin(), m_runs.end(), [](const QueuedRun& r) { return r.state == QueuedRun::State::waiting; });
-  if (it == m_runs.end()) return;
+  if (it == m_runs.end()) return failed ? publish() : void();
   // Before it starts: what refuses it at once is about this run.
   it->state = QueuedRun::State::running;
   it->progress = 0;

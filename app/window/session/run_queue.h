@@ -71,6 +71,7 @@ class RunQueue : public QObject {
 
  private:
   void next();
+  bool failWhatHasNoRoom();  // true: some failed
   void publish();
   QueuedRun* current();
 

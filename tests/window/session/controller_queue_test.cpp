@@ -11,6 +11,7 @@
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "core/most_runs.h"
 #include "paths.h"
 #include "policy/catalog.h"
 #include "window/support/patience.h"
@@ -204,6 +205,25 @@ TEST_F(RunQueueTest, ARunThatCannotBeSaysWhyAndTheOthersGoOn) {
   controller.generate(5);
   ASSERT_TRUE(waitIdle());
   EXPECT_EQ(specs().size(), 3u);
+}
+
+TEST_F(RunQueueTest, WhatHasNoRoomBesideTheOthersIsNoRun) {
+  RunRequest many = controller.request();
+  many.n_generate = 0;
+  while (many.lanes.size() < kMostRuns) many.lanes.push_back(parse_lane_spec("local:slots=" + std::to_string(many.lanes.size() + 8)));
+  controller.replaceRequest(many);
+  ASSERT_TRUE(waitIdle());
+  std::vector<std::string> measured;
+  QObject::connect(&queue, &RunQueue::measured, &queue, [&](const QueuedRun& run, const SnapshotPtr&) { measured.push_back(run.spec); });
+  queue.add({"h2o:slots=8", "h2o:slots=9", "h2o:slots=10"}, Purpose::lane);
+  queue.add({"knorm:slots=8"}, Purpose::point);
+  ASSERT_TRUE(waitIdle());
+  EXPECT_EQ(controller.request().lanes.size(), kMostRuns + 1u) << "a file keeps no more";
+  EXPECT_EQ(measured, (std::vector<std::string>{"h2o:slots=8", "knorm:slots=8"})) << "what is only measured joins nothing";
+  std::vector<RunState> states;
+  for (const QueuedRun& run : queue.runs()) states.push_back(run.state);
+  EXPECT_EQ(states, (std::vector<RunState>{RunState::done, RunState::failed, RunState::failed, RunState::done}));
+  EXPECT_TRUE(queue.runs()[1].failure.contains("room for 256 runs")) << queue.runs()[1].failure.toStdString();
 }
 
 TEST_F(RunQueueTest, StopEndsTheRunInWorkOnlyUntilItIsItsTurnAgain) {

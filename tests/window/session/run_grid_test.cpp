@@ -12,6 +12,7 @@
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/panels/stores/sweep_page.h"
 #include "app/window/session/run_estimate.h"
+#include "core/most_runs.h"
 #include "policy/catalog.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
@@ -286,6 +287,25 @@ TEST_F(AddRunsTest, ARunCanBeWrittenAndWhatIsWrongWithItIsSaid) {
   EXPECT_TRUE(said);
   dialog().text().setText("h2o:slots=9,recent=2");
   EXPECT_TRUE(dialog().addButton().isEnabled());
+}
+
+TEST_F(AddRunsTest, MoreRunsThanThereIsRoomForAreNotOffered) {
+  RunRequest many = window->controller().request();
+  while (many.lanes.size() < kMostRuns - 1) many.lanes.push_back(parse_lane_spec("local:slots=" + std::to_string(many.lanes.size() + 8)));
+  window->controller().replaceRequest(many);
+  window->controller().stop();
+  openDialog();
+  model().choose("knorm", true);
+  ASSERT_EQ(model().chosen().size(), 3u);
+  EXPECT_FALSE(dialog().addButton().isEnabled());
+  const auto says = [&](const char* words) {
+    return std::ranges::any_of(dialog().findChildren<QLabel*>(), [&](QLabel* l) { return l->isVisible() && l->text().contains(words); });
+  };
+  EXPECT_TRUE(says("room for 256 runs"));
+  dialog().grid().budgets().setText("25 %, 50 %");
+  ASSERT_EQ(model().chosen().size(), 2u);
+  EXPECT_TRUE(dialog().addButton().isEnabled());
+  EXPECT_FALSE(says("room for 256 runs"));
 }
 
 TEST_F(AddRunsTest, AnEstimateIsOfMeasuredRunsAsSoonAsThereAreSome) {

@@ -134,7 +134,11 @@ void AddRunsDialog::showEvent(QShowEvent* event) {
 void AddRunsDialog::refresh() {
   if (!isVisible()) return;  // no estimates for a dialog that is closed
   const std::vector<std::string> specs = chosen();
-  const auto [spec, wrong, read_as] = typed();
+  const auto [spec, unreadable, read_as] = typed();
+  const std::size_t n_coming = m_workspace.waitingRuns().size();  // they were asked for before
+  const QString full =
+      specs.empty() ? QString() : SessionController::noRoomFor(m_controller.request().lanes.size() + n_coming + specs.size());
+  const QString wrong = unreadable.isEmpty() ? full : unreadable;
   const QString note = wrong.isEmpty() ? read_as : wrong;
   m_note->setVisible(!note.isEmpty());
   m_note->setText(note);
