@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs beside those on screen: the sweep, the jobs, budgets drawn by hand, the report.
+#include <algorithm>
+
 #include <QAction>
 #include <QApplication>
 #include <QComboBox>
@@ -78,6 +80,25 @@ TEST_F(SweepTest, BudgetsOfBytesStandOnAnAxisOfBytesWithWholeHeadings) {
   axis.setCurrentIndex(static_cast<int>(SweepChart::Budget::share));
   sweep().grid().budgets().setText("25 %, 50 %");
   EXPECT_EQ(sweep().chart().budget(), SweepChart::Budget::share) << "what was chosen stays";
+}
+
+TEST_F(SweepTest, WhatWasMeasuredHeldForItsSeed) {
+  openSweep();
+  sweep().grid().model().clear();
+  sweep().grid().budgets().setText("25 %");
+  for (const char* policy : {"random", "knorm"}) sweep().grid().model().choose(policy, true);
+  for (const SweepPoint& p : std::vector<SweepPoint>(sweep().data().points())) sweep().data().set(p.spec, {});
+  ASSERT_EQ(sweep().data().nMeasured(), 2);
+  const SavedSweep kept = sweep().saved();
+  window->controller().setSeed(7);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(sweep().data().nMeasured(), 0) << "no token of the text is another one";
+  EXPECT_EQ(std::ranges::count(sweep().data().points(), "random:ratio=0.25,seed=0", &SweepPoint::spec), 1) << "not the session's";
+  sweep().restore(kept);
+  EXPECT_EQ(sweep().data().nMeasured(), 0) << "nor does what a file has of it";
+  window->controller().setSeed(0);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(sweep().data().nMeasured(), 2) << "of the old one it does";
 }
 
 TEST_F(SweepTest, AClickOnAPointOpensThatRun) {

@@ -175,7 +175,8 @@ std::vector<std::string> RunGridModel::specsOf(int row, int column) const {
   std::string plain = at(row).method;
   if (takesBudget(row))
     plain += (plain == info.name ? ":" : ",") + budget.key + "=" + budget.value;  // perhaps one that it does not take: refusalOf() says so
-  if (!drawsLots(info) || m_seeds == std::vector<int>{0}) return {plain};
+  // Of the session's own seed no run needs to say it.
+  if (!drawsLots(info) || (m_seeds == std::vector<int>{0} && m_controller.request().seed == 0)) return {plain};
   std::vector<std::string> out;
   for (const int seed : m_seeds) out.push_back(with_param(plain, "seed", std::to_string(seed)));
   return out;

@@ -216,15 +216,17 @@ QString valueText(SweepMetric metric, double value) {
   return {};
 }
 
-QString textIdentity(const Snapshot& s) {
+QString textIdentity(const Snapshot& s, std::uint64_t seed) {
   QString ids;
   for (const TokenInfo& t : s.tokens)
     ids += QString::number(t.id) + ' ';  // what was generated, too: another seed or temperature gives another text
-  return QString("%1|%2|%3|%4|%5|%6").arg(qs(s.model.name), qs(s.precision), qs(s.follow)).arg(s.prefill_mode).arg(s.n_prompt).arg(ids);
+  const QString drawn = seed == 0 ? QString() : QString("|%1").arg(seed);  // of 0 as in files that were written without it
+  return QString("%1|%2|%3|%4|%5|%6").arg(qs(s.model.name), qs(s.precision), qs(s.follow)).arg(s.prefill_mode).arg(s.n_prompt).arg(ids) +
+         drawn;
 }
 
-QString textDigest(const Snapshot& s) {
-  return QString::fromLatin1(QCryptographicHash::hash(textIdentity(s).toUtf8(), QCryptographicHash::Sha256).toHex());
+QString textDigest(const Snapshot& s, std::uint64_t seed) {
+  return QString::fromLatin1(QCryptographicHash::hash(textIdentity(s, seed).toUtf8(), QCryptographicHash::Sha256).toHex());
 }
 
 }  // namespace kvscope

@@ -93,9 +93,10 @@ bool spansTwoDecades(const std::vector<SweepSeries>& curves, SweepMetric metric)
 const char* nameOf(SweepMetric metric);
 const char* unitOf(SweepMetric metric);
 QString valueText(SweepMetric metric, double value);
-/// What results are comparable under: model, text, mode, length, sampling.
-QString textIdentity(const Snapshot& snapshot);
+/// What results are comparable under: model, text, mode, length, sampling. seed: of the request, from which a run draws lots that has none
+/// of its own.
+QString textIdentity(const Snapshot& snapshot, std::uint64_t seed);
 /// The same in a few letters, for a file.
-QString textDigest(const Snapshot& snapshot);
+QString textDigest(const Snapshot& snapshot, std::uint64_t seed);
 
 }  // namespace kvscope

@@ -151,7 +151,8 @@ void SweepPanel::listen() {
     refresh();
   });
   connect(&m_queue, &RunQueue::measured, this, [this](const QueuedRun& run, const SnapshotPtr& result) {
-    const bool same = textIdentity(*result) == textIdentity(m_workspace.snapshot());
+    const std::uint64_t seed = m_controller.request().seed;
+    const bool same = textIdentity(*result, seed) == textIdentity(m_workspace.snapshot(), seed);
     if (!same && run.purpose == QueuedRun::Purpose::point)
       m_data.fail(run.spec, "The text on screen is incomplete, because computing was stopped. Generate it again (F5), then measure");
     const bool known = same && m_data.set(run.spec, figuresOf(*result));
@@ -218,7 +219,7 @@ void SweepPanel::takeText() {
   const Snapshot& s = m_workspace.snapshot();
   if (s.phase != RunPhase::idle || s.lanes.empty()) return;
   if (isVisible()) suggest();
-  if (m_data.setText(textIdentity(s))) {
+  if (m_data.setText(textIdentity(s, m_controller.request().seed))) {
     m_lost->setText("The text or its settings changed: what was measured held for the old ones and is gone.");
     m_lost->show();
     // Runs that were asked for are still wanted, on the new text.
@@ -241,7 +242,7 @@ std::optional<TextSweepDialog::Swept> SweepPanel::swept() const {
 
 SavedSweep SweepPanel::saved() const {
   if (m_data.nMeasured() == 0) return m_saved;
-  SavedSweep out{textDigest(m_workspace.snapshot()), m_grid->budgets().text(), m_grid->seeds().text(), {}};
+  SavedSweep out{textDigest(m_workspace.snapshot(), m_controller.request().seed), m_grid->budgets().text(), m_grid->seeds().text(), {}};
   for (const SweepPoint& p : m_data.points())
     if (p.figures) out.points.push_back(p);
   return out;
@@ -253,7 +254,7 @@ void SweepPanel::restore(const SavedSweep& sweep) {
 }
 
 void SweepPanel::takeSaved() {
-  if (m_saved.points.empty() || m_saved.text != textDigest(m_workspace.snapshot())) return;
+  if (m_saved.points.empty() || m_saved.text != textDigest(m_workspace.snapshot(), m_controller.request().seed)) return;
   const SavedSweep sweep = std::exchange(m_saved, {});
   m_suggested = true;
   m_lost->hide();
