@@ -25,6 +25,7 @@
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/rows/rows.h"
+#include "app/window/session/run_estimate.h"
 #include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
@@ -80,6 +81,37 @@ TEST_F(SweepTest, BudgetsOfBytesStandOnAnAxisOfBytesWithWholeHeadings) {
   axis.setCurrentIndex(static_cast<int>(SweepChart::Budget::share));
   sweep().grid().budgets().setText("25 %, 50 %");
   EXPECT_EQ(sweep().chart().budget(), SweepChart::Budget::share) << "what was chosen stays";
+}
+
+/// A mark says of how many seeds its mean is: of those that are measured, each once.
+TEST_F(SweepTest, AMarkCountsTheSeedsThatAreMeasured) {
+  openSweep();
+  const auto said = [this] {
+    QTest::keyClick(&sweep().chart(), Qt::Key_Left);
+    return sweep().chart().accessibleDescription();
+  };
+  const auto measured = [](double kl) {
+    SweepFigures out;
+    out.mean_kl = kl;
+    return out;
+  };
+  sweep().grid().model().clear();
+  sweep().grid().budgets().setText("25 %");
+  sweep().grid().seeds().setText("0-4");
+  sweep().grid().model().choose("random", true);
+  ASSERT_EQ(sweep().data().points().size(), 5u);
+  ASSERT_TRUE(sweep().data().set("random:ratio=0.25,seed=0", measured(1)));
+  ASSERT_TRUE(sweep().data().set("random:ratio=0.25,seed=3", measured(3)));
+  EXPECT_TRUE(said().contains("mean KL 2.00 (2 of 5 seeds: 1.00 to 3.00)")) << said().toStdString();
+  for (const SweepPoint& p : std::vector<SweepPoint>(sweep().data().points())) sweep().data().set(p.spec, measured(2));
+  EXPECT_TRUE(said().contains("(5 seeds: 2.00 to 2.00)")) << said().toStdString();
+  // The same budget, written twice, is no second seed.
+  sweep().grid().model().clear();
+  sweep().grid().budgets().setText(QString("25 %, %1").arg(slotsAsked("knorm:ratio=0.25", snapshot().n_prompt)));
+  sweep().grid().model().choose("knorm", true);
+  ASSERT_EQ(sweep().data().points().size(), 2u);
+  for (const SweepPoint& p : std::vector<SweepPoint>(sweep().data().points())) sweep().data().set(p.spec, measured(2));
+  EXPECT_TRUE(said().contains("mean KL 2.00\n")) << said().toStdString();
 }
 
 TEST_F(SweepTest, WhatWasMeasuredHeldForItsSeed) {

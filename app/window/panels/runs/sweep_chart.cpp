@@ -195,12 +195,13 @@ QString SweepChart::describe(const SweepSeries& series, const SweepMark& mark) c
     lines << (refused ? mark.points.front()->failure : QString("not measured yet: this place says nothing"));
     return lines.join('\n');
   }
-  const std::size_t n = mark.points.size();
+  const std::size_t n = mark.nSeeds(false), n_measured = mark.nSeeds(true);
+  const QString seeds = n_measured < n ? QString("%1 of %2").arg(n_measured).arg(n) : QString::number(n);
   for (int m = 0; m < kSweepMetrics; ++m) {
     const auto metric = static_cast<SweepMetric>(m);
     QString line = QString("%1 %2").arg(nameOf(metric), valueText(metric, mark.mean(metric)));
     if (n > 1)
-      line += QString(" (%1 seeds: %2 to %3)").arg(n).arg(valueText(metric, mark.least(metric)), valueText(metric, mark.most(metric)));
+      line += QString(" (%1 seeds: %2 to %3)").arg(seeds).arg(valueText(metric, mark.least(metric)), valueText(metric, mark.most(metric)));
     lines << line;
   }
   lines << "click or Enter: open this run";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <QCryptographicHash>
 
@@ -47,6 +48,18 @@ SweepFigures figuresOf(const Snapshot& result) {
 
 bool SweepMark::measured() const {
   return std::ranges::any_of(points, [](const SweepPoint* p) { return p->figures.has_value(); });
+}
+
+std::size_t SweepMark::nSeeds(bool with_figures) const {
+  std::set<std::string> seeds;
+  for (const SweepPoint* p : points) {
+    if (with_figures && !p->figures) continue;
+    std::string seed;  // the session's
+    for (const auto& [key, value] : lane_spec_of_result(p->spec).given)
+      if (key == "seed") seed = value;
+    seeds.insert(seed);
+  }
+  return seeds.size();
 }
 
 double SweepMark::mean(SweepMetric m) const {

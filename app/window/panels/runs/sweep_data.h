@@ -46,6 +46,8 @@ struct SweepMark {
   std::vector<const SweepPoint*> points;
   bool of_bytes = false;
   bool measured() const;
+  /// Seeds of its runs, each once; `with_figures`: of the measured ones.
+  std::size_t nSeeds(bool with_figures) const;
   /// Mean, least and most of the measured ones.
   double mean(SweepMetric m) const;
   double least(SweepMetric m) const;
