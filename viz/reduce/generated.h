@@ -9,12 +9,12 @@
 namespace kvscope::viz {
 
 /// What a step predicts after the prompt: the token that the text of the full cache goes on with (the given text's, where all runs are fed
-/// one), and the run's own choice.
+/// one), and the run's own choice: where it goes on from its own text, the token that it went on with.
 struct GeneratedToken {
   int step = 0;
   std::string reference, says;  // token texts
-  std::string choice;           // the full cache's: another one than `reference` where the text was given
-  bool same = true;             // the run's choice is the full cache's
+  std::string choice;           // the full cache's: another one than `reference` where the text was given or drawn
+  bool same = true;             // the most likely token of the run is the full cache's
   double p = kNotAvailable;     // of the reference's token, in the run
 };
 

@@ -8,7 +8,9 @@
 #include "app/window/panels/effect/effect_panel.h"
 #include "app/window/panels/effect/effect_panel_model.h"
 #include "app/window/panels/effect/effect_panel_parts.h"
+#include "app/window/panels/effect/generated_strip.h"
 #include "app/window/shell/panel_paint.h"
+#include "viz/reduce/generated.h"
 
 namespace kvscope {
 namespace {
@@ -106,6 +108,38 @@ TEST_F(EffectPanelTest, AForkHasItsBaselineBesideIt) {
   EXPECT_EQ(cell(0, EffectModel::kLane), "0.500");
   EXPECT_EQ(cell(0, EffectModel::kBaseline), "0.034");
   EXPECT_EQ(cell(1, EffectModel::kBaseline), "n/a") << "not among the candidates there: not zero";
+}
+
+/// What is drawn from the probabilities need not be the most likely token: what a run of its own text is fed is what it says.
+TEST_F(EffectPanelTest, ATokenThatWasDrawnIsNotCalledTheTopChoice) {
+  Snapshot s = synthetic::make_snapshot();
+  auto vocabulary = std::make_shared<std::vector<TokenInfo>>(10);
+  for (int i = 0; i < 10; ++i) (*vocabulary)[static_cast<std::size_t>(i)] = {.id = i, .bytes = std::to_string(i)};
+  s.vocabulary = vocabulary;
+  const auto next = static_cast<std::size_t>(s.lanes[3].steps[2]->position + 1);
+  s.tokens[next].id = 5;
+  s.tokens[next].bytes = "5";
+  auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[2]);
+  step->top1 = 3;
+  step->top1_reference = 4;
+  step->next_token = 5;
+  s.lanes[3].steps[2] = step;
+  s.follow = "reference";
+  GeneratedStrip strip(workspace);
+  const auto cell = [&strip] { return *std::ranges::find(strip.cells(), 2, &GeneratedCell::step); };
+  const auto help = [&] { return strip.helpOf(cell()).toStdString(); };
+  publish(Snapshot(s));
+  EXPECT_THAT(help(), ::testing::HasSubstr("fed «5»\nreference says «4»\n"));
+  EXPECT_THAT(help(), ::testing::HasSubstr("says «3»\np of the fed token"));
+  auto own = std::make_shared<StepRecord>(*step);
+  own->next_token = 6;
+  s.lanes[3].steps[2] = own;
+  s.follow = "self";
+  publish(Snapshot(s));
+  EXPECT_EQ(cell().says, "6") << "it is fed this one";
+  EXPECT_THAT(help(), ::testing::HasSubstr("step 2\nreference says «5»\n"));
+  const Snapshot& shown = workspace.snapshot();
+  EXPECT_THAT(viz::answers_text(shown, shown.lanes[3]), ::testing::ContainsRegex("this run: .*6"));
 }
 
 TEST_F(EffectPanelTest, CopiesTheTableAsItIsShown) {

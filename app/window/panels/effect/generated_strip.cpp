@@ -371,11 +371,13 @@ QString GeneratedStrip::helpOfRow(const QPoint& at) const {
 
 QString GeneratedStrip::helpOf(const Cell& cell) const {
   const auto token = [](const QString& text) { return qs(viz::quoted(text.toStdString())); };
-  const bool given = m_workspace.snapshot().follow == "file";
+  // Its own text is what the reference says; another one it is fed, and a token that was drawn for all need not be its choice.
+  const bool self = m_workspace.snapshot().follow == "self", given = m_workspace.snapshot().follow == "file";
+  const bool other = given || (!self && cell.choice != cell.reference);
   QStringList lines{QString("step %1").arg(cell.step)};
-  if (given) lines << "fed " + token(cell.reference);
-  lines << "reference says " + token(given ? cell.choice : cell.reference) << m_lane_title + " says " + token(cell.says);
-  lines << QString("p of the %1 token %2").arg(given ? "fed" : "reference's", qs(viz::format_probability(cell.p)));
+  if (other) lines << "fed " + token(cell.reference);
+  lines << "reference says " + token(other ? cell.choice : cell.reference) << m_lane_title + " says " + token(cell.says);
+  lines << QString("p of the %1 token %2").arg(other ? "fed" : "reference's", qs(viz::format_probability(cell.p)));
   lines << qs(viz::goes_on_from(m_workspace.snapshot()));
   return lines.join('\n');
 }
