@@ -10,6 +10,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
 #include "core/whole_characters.h"
+#include "policy/budget_share.h"
 #include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 
@@ -81,9 +82,11 @@ std::vector<LaneSpec> withBudgetOf(std::size_t run, std::vector<LaneSpec> runs) 
 }
 
 int slotsAsked(const std::string& spec, int n_prompt) {
-  for (const auto& [key, value] : lane_spec_of_result(spec).given) {
+  const LaneSpec read = lane_spec_of_result(spec);
+  const bool down = std::ranges::any_of(read.given, [](const auto& g) { return g.first == "round" && g.second == "down"; });
+  for (const auto& [key, value] : read.given) {
     if (key == "slots") return std::stoi(value);
-    if (key == "ratio" || key == "bytes") return static_cast<int>(std::lround(std::stod(value) * n_prompt));
+    if (key == "ratio" || key == "bytes") return slots_of_ratio(std::stod(value), n_prompt, down && key == "ratio");
   }
   return -1;
 }

@@ -519,6 +519,15 @@ TEST_F(PolicyPanelTest, StatesTheBudgetInSlotsPercentAndBytes) {
   EXPECT_EQ(panel.form().budgetWords(), "42 slots · 25.1 % of 167 · 252.0 KiB");
 }
 
+TEST_F(PolicyPanelTest, ABudgetThatIsRoundedDownIsSaidAsItIs) {
+  controller.setLaneSpec(3, "keepkv:ratio=0.25,round=down");  // 41.75 of 167
+  EXPECT_THAT(panel.form().budgetWords().toStdString(), ::testing::StartsWith("41 slots"));
+  for (const int n : {7, 8, 166, 167}) {
+    panel.form().setSlots(n);
+    EXPECT_EQ(panel.form().budget().value(), n) << requested(3);
+  }
+}
+
 TEST_F(PolicyPanelTest, TurnsSlotsIntoAShareOfThePromptAndBack) {
   QComboBox& unit = panel.form().unitChoice();
   unit.setCurrentIndex(1);

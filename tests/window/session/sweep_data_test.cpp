@@ -36,6 +36,13 @@ TEST(SweepData, RunsOfAPolicyAreOneCurveAndSeedsOneMark) {
   EXPECT_EQ(series[1].marks[0].points.size(), 2u);
 }
 
+TEST(SweepData, ASlotThatIsCutOffIsNotAsked) {
+  SweepData data;
+  data.setRuns({"h2o:ratio=0.25", "h2o:ratio=0.25,round=down"}, 167);  // 41.75
+  EXPECT_EQ(data.points()[0].slots, 42);
+  EXPECT_EQ(data.points()[1].slots, 41);
+}
+
 TEST(SweepData, ABandIsTheLeastAndTheMostOfTheSeeds) {
   SweepData data;
   data.setRuns(kRuns, 100);

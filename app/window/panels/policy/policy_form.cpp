@@ -314,16 +314,7 @@ void PolicyForm::refreshBudget() {
   m_budget_words->setText(words);
 }
 
-int PolicyForm::slotsOfSpec() const {
-  try {
-    if (const std::string fixed = given(spec(), "slots"); !fixed.empty()) return std::stoi(fixed);
-    for (const char* share : {"ratio", "bytes"})
-      if (const std::string value = given(spec(), share); !value.empty())
-        return static_cast<int>(std::floor(std::stod(value) * m_workspace.snapshot().n_prompt + 0.5));
-  } catch (const std::exception&) {
-  }
-  return -1;
-}
+int PolicyForm::slotsOfSpec() const { return slotsAsked(spec().text, m_workspace.snapshot().n_prompt); }
 
 // ---- changing
 
@@ -354,7 +345,9 @@ void PolicyForm::setSlots(int slots_per_head) {
   if (m_lane < 1 || slots_per_head < 1) return;
   const std::string unit = m_unit->currentData().toString().toStdString();
   if (unit != "slots" && m_workspace.snapshot().n_prompt > 0) {
-    const double share = static_cast<double>(slots_per_head) / m_workspace.snapshot().n_prompt;
+    // Four digits are a little less or more than these slots: where what is over whole slots is cut off, half a slot more is as many.
+    const double over = unit == "ratio" && given(spec(), "round") == "down" ? 0.5 : 0;
+    const double share = (slots_per_head + over) / m_workspace.snapshot().n_prompt;
     send(unit, QString::number(std::min(1.0, share), 'f', 4).toStdString());
   } else {
     send("slots", std::to_string(slots_per_head));
