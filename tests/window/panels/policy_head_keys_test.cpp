@@ -122,6 +122,13 @@ TEST(HeadChange, IsToldFromTheSpecifications) {
             "12 slots only in L1 · H0");
   EXPECT_EQ(headChangeWords(parse_lane_spec("h2o:slots=8@slots=12,layers=1,heads=0"), parse_lane_spec("h2o:slots=8")),
             "budget as allocated in L1 · H0");
+  const LaneSpec plain = parse_lane_spec("h2o:slots=8"), head = parse_lane_spec("h2o:slots=8@slots=12,layers=1,heads=0"),
+                 layer = parse_lane_spec("h2o:slots=8@slots=10,layers=1"),
+                 both = parse_lane_spec("h2o:slots=8@slots=10,layers=1@slots=12,layers=1,heads=0");
+  EXPECT_EQ(headChangeWords(head, layer), "10 slots only in L1") << "the head is one of them";
+  EXPECT_EQ(headChangeWords(both, layer), "budget as its layer in L1 · H0");
+  EXPECT_EQ(headChangeWords(both, head), "budget as allocated in L1") << "a layer is not covered by a head of it";
+  EXPECT_EQ(headChangeWords(both, plain), "budget as allocated in L1, budget as allocated in L1 · H0");
   EXPECT_EQ(headChangeWords(parse_lane_spec("h2o:slots=8"), parse_lane_spec("h2o:slots=9")), "") << "all heads";
   EXPECT_EQ(headChangeWords(parse_lane_spec("h2o:slots=8"), parse_lane_spec("h2o:slots=9@slots=12,layers=1,heads=0")), "")
       << "all heads, too";

@@ -528,6 +528,33 @@ TEST_F(PolicyPanelTest, ABudgetThatIsRoundedDownIsSaidAsItIs) {
   }
 }
 
+/// What a double click leaves: the budget of the layer, where it has one.
+TEST_F(PolicyPanelTest, TheBudgetThatAHeadGoesBackToIsSaid) {
+  Snapshot s = synthetic::make_snapshot();
+  s.lanes[3].spec += "@slots=50,layers=2@slots=60,layers=2,heads=1@slots=30,layers=4,heads=0";
+  for (StepPtr& step : s.lanes[3].steps) {
+    auto edited = std::make_shared<StepRecord>(*step);
+    for (HeadRecord& head : edited->heads) head.overridden = head.layer == 2 || (head.layer == 4 && head.kv_head == 0);
+    step = edited;
+  }
+  publish(std::move(s));
+  AllocationCurve curve(workspace);
+  show(curve, 320, 84);
+  const auto said = [&](int layer, int kv_head) {
+    selectHead(layer, kv_head);
+    return curve.accessibleDescription().toStdString();
+  };
+  EXPECT_THAT(said(2, 1), ::testing::HasSubstr("double click or Delete: as its layer"));
+  EXPECT_THAT(said(2, 0), ::testing::HasSubstr("Delete: all that were set with it, as the policy allocates them"));
+  EXPECT_THAT(said(4, 0), ::testing::HasSubstr("Delete: as the policy allocates it"));
+  EXPECT_THAT(said(4, 0), ::testing::HasSubstr("budget of this head · Shift and drag: of its layer"));
+  EXPECT_THAT(said(4, 1), ::testing::Not(::testing::HasSubstr("Delete")));
+  curve.resize(100, 84);  // no room for heads
+  QApplication::processEvents();
+  EXPECT_THAT(said(2, 1), ::testing::HasSubstr("layer 2, mean of its heads"));
+  EXPECT_THAT(said(2, 1), ::testing::HasSubstr("budget of this layer\ndouble click or Delete: as the policy allocates it"));
+}
+
 TEST_F(PolicyPanelTest, TurnsSlotsIntoAShareOfThePromptAndBack) {
   QComboBox& unit = panel.form().unitChoice();
   unit.setCurrentIndex(1);

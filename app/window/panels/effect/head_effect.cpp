@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "app/window/session/hand/head_budgets.h"
 #include "app/window/session/request_key.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
@@ -63,9 +64,14 @@ QString headChangeWords(const LaneSpec& before, const LaneSpec& after) {
       if (!has(had, b))
         words << QString("%1 only in %2")
                      .arg(b.slots ? counted(*b.slots, "slot", "slots") : QString("a budget of their own"), placeWords(b.heads));
-    for (const BudgetOverride& b : had)
-      if (std::ranges::find(got, b.heads, &BudgetOverride::heads) == got.end())
+    for (const BudgetOverride& b : had) {
+      if (std::ranges::find(got, b.heads, &BudgetOverride::heads) != got.end()) continue;
+      const auto wider = std::ranges::find_if(got, [&b](const BudgetOverride& o) { return covers(o, b.heads); });
+      if (wider == got.end())
         words << QString("budget as allocated in %1").arg(placeWords(b.heads));
+      else if (has(had, *wider))  // else it is said of all that it is of
+        words << QString("budget as %1 in %2").arg(b.heads.kv_heads.empty() ? "set for more layers" : "its layer", placeWords(b.heads));
+    }
   } catch (const Error&) {
     return {};  // a policy that this build does not know
   }

@@ -9,8 +9,10 @@
 #include <QMouseEvent>
 #include <QToolTip>
 
+#include "app/window/session/hand/head_budgets.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
+#include "policy/catalog.h"
 #include "snapshot/held_bytes.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/format.h"
@@ -144,14 +146,25 @@ int AllocationCurve::slotsAt(double y) const {
   return std::max(1, static_cast<int>(std::lround((area.bottom() - y) / area.height() * top())));
 }
 
+/// A head's own budget gives way to that of its layer, and one that it has from there goes with those of the others.
+QString AllocationCurve::withoutOwnBudget(const AllocationColumn& c) const {
+  const LaneEdits now = lane_spec_of_result(m_workspace.lane()->spec).edits, then = withBudget(now, c.layer, c.kv_head, std::nullopt);
+  const HeadChoice place = headOrLayer(c.layer, c.kv_head);
+  const auto covering = [&place](const BudgetOverride& b) { return covers(b, place); };
+  if (std::ranges::any_of(then.budgets, covering)) return c.kv_head < 0 ? "as set for more layers" : "as its layer";
+  const bool shared = std::ranges::any_of(now.budgets, [&](const BudgetOverride& b) { return covering(b) && b.heads != place; });
+  return shared ? "all that were set with it, as the policy allocates them" : "as the policy allocates it";
+}
+
 QString AllocationCurve::words(const AllocationColumn& c) const {
   const QString place = c.kv_head < 0 ? QString("layer %1, mean of its heads").arg(c.layer) : qs(viz::head_name(c.layer, c.kv_head));
   const QString budget = c.budget < 0 ? QString("no limit") : QString("budget %1 slots").arg(qs(viz::format_mean(c.budget)));
   QString out =
       QString("%1\n%2%3\n%4 used after this step").arg(place, budget, c.overridden ? ", set by hand" : "", qs(viz::format_mean(c.slots)));
   if (editable())
-    out += "\ndrag or ↑ ↓: budget of this head · Shift and drag: of its layer" +
-           QString(c.overridden ? "\ndouble click or Delete: as the policy allocates it" : "");
+    out += (c.kv_head < 0 ? QString("\ndrag or ↑ ↓: budget of this layer")
+                          : QString("\ndrag or ↑ ↓: budget of this head · Shift and drag: of its layer")) +
+           (c.overridden ? "\ndouble click or Delete: " + withoutOwnBudget(c) : QString());
   return out;
 }
 

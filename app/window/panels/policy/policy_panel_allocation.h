@@ -73,6 +73,7 @@ class AllocationCurve : public QWidget {
   bool editable() const;
   int selectedColumn() const;
   QString words(const AllocationColumn& c) const;
+  QString withoutOwnBudget(const AllocationColumn& c) const;
   int fullHeight() const;
 
   Workspace& m_workspace;

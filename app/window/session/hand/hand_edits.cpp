@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/session/hand/hand_edits.h"
+#include "app/window/session/hand/head_budgets.h"
 
 #include <algorithm>
 #include <utility>
@@ -448,15 +449,7 @@ void HandEdits::dropFork() {
 }
 
 void HandEdits::setBudget(int lane, int layer, int kvHead, std::optional<int> slots) {
-  LaneEdits now = edits(lane);
-  // What was set for this head alone goes; sets of heads stay below the new one. A layer takes the place of its heads.
-  const HeadChoice head{{layer}, kvHead < 0 ? std::vector<int>{} : std::vector<int>{kvHead}};
-  const auto gone =
-      std::erase_if(now.budgets, [&](const BudgetOverride& b) { return b.heads == head || (kvHead < 0 && b.heads.layers == head.layers); });
-  // A head that has its budget from its layer gives up that one.
-  if (!slots && gone == 0) std::erase_if(now.budgets, [&](const BudgetOverride& b) { return b.heads.has(layer, std::max(0, kvHead)); });
-  if (slots) now.budgets.push_back({.heads = head, .slots = slots});
-  change(lane, now);
+  change(lane, withBudget(edits(lane), layer, kvHead, slots));
 }
 
 void HandEdits::giveFullCache(int layer, int kvHead) {
