@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which head breaks the answer: the sample's failure, asked head by head.
+#include <algorithm>
+
+#include <QAction>
 #include <QContextMenuEvent>
 #include <QDockWidget>
 #include <QElapsedTimer>
@@ -376,6 +379,14 @@ TEST_F(CausesTest, TheGridsMenuGivesTheHeadUnderTheMouseItsFullCache) {
   });
   ASSERT_TRUE(settle());
   EXPECT_NE(lane(1).find("layers=2,heads=1"), std::string::npos) << lane(1);
+}
+
+/// As many slots as the text has now: what comes later takes the place of something again.
+TEST_F(CausesTest, TheFullCacheOfAHeadIsThatOfTheTextSoFar) {
+  const QList<QAction*> actions = window->findChildren<QAction*>();
+  const auto full = std::ranges::find_if(actions, [](QAction* a) { return a->text().remove('&') == "Give the head its full cache"; });
+  ASSERT_NE(full, actions.end());
+  EXPECT_TRUE((*full)->toolTip().contains("every token of the text so far")) << (*full)->toolTip().toStdString();
 }
 
 TEST_F(CausesTest, WhatWasStoppedStaysStoppedUntilItIsAskedForAgain) {

@@ -64,7 +64,7 @@ void WhatIfActions::fillMenu(Commands& commands, QMenu* menu, const std::vector<
                                           m_model.answer.make(QString("L%1 H%2 in full").arg(*s.layer).arg(*s.kv_head),
                                                               [&] { m_model.hand.giveFullCache(*s.layer, *s.kv_head); });
                                       },
-                                      "The selected head of the run keeps every token, the others keep their budgets"});
+                                      "The selected head of the run keeps every token of the text so far, the others keep their budgets"});
   QAction* head = commands.add(menu, {"Give the head its &allocated budget again", {}, [this] {
                                         const viz::Selection& s = m_model.workspace.selection();
                                         if (s.layer && s.kv_head) m_model.hand.setBudget(s.lane, *s.layer, *s.kv_head, std::nullopt);
