@@ -110,6 +110,18 @@ TEST_F(EffectPanelTest, AForkHasItsBaselineBesideIt) {
   EXPECT_EQ(cell(1, EffectModel::kBaseline), "n/a") << "not among the candidates there: not zero";
 }
 
+TEST_F(EffectPanelTest, WithoutResultsNothingIsSaidOfThoseBefore) {
+  publish(synthetic::make_snapshot());
+  const auto* headline = panel.findChild<EffectHeadline*>();
+  ASSERT_NE(headline, nullptr);
+  EXPECT_THAT(headline->accessibleDescription().toStdString(), ::testing::StartsWith("KL "));
+  Snapshot reading = synthetic::make_snapshot();
+  reading.lanes.clear();  // of a model that was opened
+  reading.phase = RunPhase::computing;
+  workspace.setSnapshot(std::make_shared<const Snapshot>(std::move(reading)));
+  EXPECT_THAT(headline->accessibleDescription().toStdString(), ::testing::StartsWith("The text is being read."));
+}
+
 /// What is drawn from the probabilities need not be the most likely token: what a run of its own text is fed is what it says.
 TEST_F(EffectPanelTest, ATokenThatWasDrawnIsNotCalledTheTopChoice) {
   Snapshot s = synthetic::make_snapshot();

@@ -102,7 +102,8 @@ EffectHeadline::EffectHeadline(Workspace& workspace, QWidget* parent) : QWidget(
   setAccessibleName("effect on the output");
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged, &Workspace::themeChanged, &Workspace::dimmedChanged}) {
     connect(&workspace, signal, this, [this] {
-      if (const StepRecord* step = m_workspace.stepRecord()) setAccessibleDescription(step->top1 < 0 ? emptyText() : spoken(*step));
+      const StepRecord* step = m_workspace.stepRecord();
+      setAccessibleDescription(step && step->top1 >= 0 ? spoken(*step) : emptyText());
       update();
     });
   }
