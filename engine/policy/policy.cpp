@@ -251,9 +251,7 @@ bool Policy::decides_like(const Policy& other) const {
   if (first_budgets_ != other.first_budgets_ || requested_ != other.requested_ || name() != other.name() || files_ != other.files_ ||
       !merger_->alike(*other.merger_))
     return false;
-  const std::vector<ResolvedParam> a = params(), b = other.params();
-  return std::ranges::equal(
-      a, b, [](const ResolvedParam& x, const ResolvedParam& y) { return x.key == y.key && x.text == y.text && x.number == y.number; });
+  return params() == other.params();
 }
 
 std::unique_ptr<Policy> Policy::make(const Setup& setup) {

@@ -27,6 +27,7 @@ struct ResolvedParam {
   std::string text;   // when is_text
   double number = 0;  // otherwise; counts are whole numbers
   bool is_count = false;
+  bool operator==(const ResolvedParam&) const = default;
 };
 
 class PairMaker;
