@@ -405,5 +405,20 @@ TEST_F(BreaksTest, StandsInTheSweepAndInItsTable) {
   EXPECT_TRUE(sweep.chart().breaks().empty());
 }
 
+/// The model that is being opened has no steps yet, and the answer of before is still known.
+TEST_F(BreaksTest, OpeningTheModelAnewLeavesTheAnswer) {
+  viz::Selection selection = window->workspace().selection();
+  selection.step = 1;  // the first that is asked about, so that it is the one asked about where no step is there
+  window->workspace().setSelection(selection);
+  window->model().breaks.ask();
+  ASSERT_TRUE(searched());
+  const BreakPoint before = point(1);
+  window->openFile(QString::fromStdString(builtInModel()));
+  bool empty = false;
+  ASSERT_TRUE(waitFor([&] { return empty = empty || snapshot().lanes.empty(); }, 30000 * kPatience)) << "nothing was asked of an empty one";
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(point(1).words, before.words);
+}
+
 }  // namespace
 }  // namespace kvscope
