@@ -48,7 +48,12 @@ bool isModel(const QString& path) { return QFileInfo::exists(path) && kindOfFile
 
 }  // namespace
 
-Document::Document(const Parts& parts) : m(parts), m_model(parts.model), m_kept(m_model, m_results, parts.rows.notices()) {
+Document::Document(const Parts& parts)
+    : m(parts),
+      m_model(parts.model),
+      m_awaited(m_results, parts.rows.notices()),
+      m_kept(m_model, m_results, parts.rows.notices()),
+      m_view_only(m_model.controller, parts.rows.notices(), [this] { openModel(); }) {
   connectResults();
   connectModels();
   connect(&m.library.recent(), &RecentFiles::openRequested, this, &Document::openFile);
@@ -58,8 +63,7 @@ Document::Document(const Parts& parts) : m(parts), m_model(parts.model), m_kept(
   connect(&m.rows.tools(), &ToolRow::saveRequested, this, &Document::saveNow);
   connect(&m.welcome, &WelcomePage::modelRequested, this, &Document::openModel);
   connect(&m_model.controller, &SessionController::refused, this, [this](const QString& why) {
-    if (m_say_view_only && why == m_model.controller.whyViewOnly()) return m_say_view_only("Nothing was changed. ");
-    m.rows.messages().show(why, why);
+    if (!m_view_only.sayAgain(why)) m.rows.messages().show(why, why);
   });
 }
 
@@ -98,8 +102,9 @@ SavedSession Document::session() const {
 }
 
 void Document::putAside() {
+  m_awaited.stop();
   if (m_aside) return;
-  m_aside = {session(), std::exchange(m_file, {})};
+  m_aside = {session(), std::exchange(m_file, {}), std::exchange(m_unread, {})};
   m_model.undo.putAside();
   restoreChoices(m.canvases, {});  // a scene speaks of what views show when nobody has chosen
   refreshTitle();
@@ -113,10 +118,13 @@ void Document::stage(const RunRequest& request) {
 
 void Document::giveBack() {
   if (!m_aside) return;
-  const Aside back = *m_aside;
   m.rows.notices().clear();
-  openSession(back.session, back.file, m_unsaved.any(), Steps::waiting);
-  m_model.undo.giveBack();
+  openOnceRead(m_aside->session, m_aside->file, [this, back = *m_aside](const Shown& shown) {
+    openSession(back.session, back.file, shown, m_unsaved.any(), Steps::waiting);
+    m_unread = back.unread;
+    m_model.undo.giveBack();
+    return false;
+  });
 }
 
 /// Another session takes the place of what was put aside.
@@ -125,33 +133,37 @@ void Document::endAside() {
   Q_EMIT asideChanged(false);
 }
 
-void Document::openSession(const SavedSession& s, const SeenFile& file, std::optional<bool> modified, Steps steps) {
+void Document::openOnceRead(const SavedSession& s, const SeenFile& file, Take take) {
+  if (m_model.controller.computesElsewhere() || isModel(folderOf(s)) || s.results.zlib.isEmpty()) return void(take({}));
+  m_awaited.read({s, std::move(take)}, file.path);
+}
+
+void Document::openSession(const SavedSession& s, const SeenFile& file, const Shown& shown, std::optional<bool> modified, Steps steps) {
   endAside();
+  m_awaited.stop();
   QString missing;
   const QString folder = folderOf(s);
-  if (!m_model.controller.computesElsewhere() && !isModel(folder))
+  if (!shown.results && !m_model.controller.computesElsewhere() && !isModel(folder))
     missing =
         QString("the model folder %1 is missing: the model before is still there; open the folder where it is now (Ctrl+O)").arg(folder);
   if (steps == Steps::forgotten) m_model.undo.forget();
   m_model.bookmarks.reset(s.bookmarks);
   m_stored.reset();
-  m_refusal.clear();
   m_unread.clear();
-  if (!missing.isEmpty() && !s.results.zlib.isEmpty()) {
-    missing = QString("the results of %1 are being read").arg(QFileInfo(file.path).fileName());
-    m_stored = s;
-    m_results.read(s.results, file.path);
-  } else {
-    m.undo.without([&] { m_model.controller.openRequest(s.request); });
-  }
+  if (!shown.results) m.undo.without([&] { m_model.controller.openRequest(s.request); });
   m.rows.tools().setGenerateCount(std::max(0, s.request.n_generate));
   m.sweep.restore(s);
   restoreChoices(m.canvases, s.views, m.place, m_model.hand);
   m.place.want(s.selection);  // until there is something to select
   m.pages.show(m.pages.of(s.page));
-  const bool another = missing.isEmpty() && QFileInfo(folder) != QFileInfo(m_model.controller.modelFolder());
+  const bool computed = !shown.results && missing.isEmpty();
+  const bool another = computed && QFileInfo(folder) != QFileInfo(m_model.controller.modelFolder());
   if (another) m_model.controller.loadModel(folder);
-  missing.isEmpty() ? m_kept.follow(s, file.path, folder, another) : m_kept.forget();
+  computed ? m_kept.follow(s, file.path, folder, another) : m_kept.forget();
+  if (shown.results) {
+    m_stored = s;
+    m.undo.without([&] { m_model.controller.showStored(shown.results, s.request, shown.why); });
+  }
   if (!missing.isEmpty()) m.rows.notices().show(missing, missing);
   m_file = file;
   m_unsaved.clean();
@@ -175,16 +187,19 @@ void Document::openSessionFile(const QString& path) {
 }
 
 void Document::takeSession(const ReadSession& read, const SeenFile& file) {
-  const Aside before = leaveBehind();
   m.rows.notices().clear();
-  openSession(read.session, file);
-  m_unread = read.notes;
-  m.library.use(file.path);
-  QString text = read.notes.join("; ");
-  if (before.unsaved && text.isEmpty()) text = openedOver("opened " + QFileInfo(file.path).fileName());
-  if (text.isEmpty() || !m.rows.notices().isHidden()) return;
-  before.unsaved ? offerBack(text, before) : m.rows.notices().show(text, text);
-  if (read.notes.isEmpty()) m.rows.notices().markNews();
+  openOnceRead(read.session, file, [this, read, file](const Shown& shown) {
+    const Aside before = leaveBehind();
+    openSession(read.session, file, shown);
+    m_unread = read.notes;
+    m.library.use(file.path);
+    QString text = read.notes.join("; ");
+    if (before.unsaved && text.isEmpty()) text = openedOver("opened " + QFileInfo(file.path).fileName());
+    if (text.isEmpty() || !m.rows.notices().isHidden()) return before.unsaved;
+    before.unsaved ? offerBack(text, before) : m.rows.notices().show(text, text);
+    if (read.notes.isEmpty()) m.rows.notices().markNews();
+    return before.unsaved;
+  });
 }
 
 /// Who wrote the session may want to have something read that its reader would not show anybody.
@@ -194,8 +209,8 @@ void Document::offerToRead(const QStringList& files, const ReadSession& read, co
 }
 
 /// What there is now. Work that no file has stays in a journal of its own, which the next start offers.
-Document::Aside Document::leaveBehind() {
-  Aside out{own(), ownFile(), m_unsaved.any(), {}};
+Aside Document::leaveBehind() {
+  Aside out{own(), ownFile(), m_aside ? m_aside->unread : m_unread, m_unsaved.any(), {}};
   if (out.unsaved) out.left = m_journal->leave().value_or(QString());
   return out;
 }
@@ -205,8 +220,12 @@ QString Document::openedOver(const QString& what) { return what + "; what was th
 void Document::offerBack(const QString& text, const Aside& before) {
   m.rows.notices().show(text, text, "Back to the session before", [this, before] {
     m.rows.notices().dismiss();
-    openSession(before.session, before.file, true);
-    if (m_journal->writeNow()) QFile::remove(before.left);  // it goes on here
+    openOnceRead(before.session, before.file, [this, before](const Shown& shown) {
+      openSession(before.session, before.file, shown, true);
+      m_unread = before.unread;
+      if (m_journal->writeNow()) QFile::remove(before.left);  // it goes on here
+      return false;
+    });
   });
 }
 
@@ -284,8 +303,10 @@ void Document::sayNotOpened(const QString& why) {
 }
 
 bool Document::save(const QString& path) {
+  bool with_results = false;
   try {
     const SavedSession s = m_kept.completed(session(), path, m_file.path);
+    with_results = !s.results.zlib.isEmpty();
     writeSession(path, s);
     m_kept.keep(path, s);
   } catch (const std::exception& error) {  // memory, too
@@ -293,6 +314,7 @@ bool Document::save(const QString& path) {
     return false;
   }
   m.rows.say("Saved to " + path);
+  if (m_model.controller.viewOnly() && !with_results) sayWithoutResults(path, "those that are shown were not computed here");
   if (m_aside) return true;  // what was put aside is still to be saved, and goes to its own file
   m_file = SeenFile::now(path);
   m_unread.clear();
@@ -362,7 +384,7 @@ void Document::openSample() {
   sample.selection.lane = static_cast<int>(sample.request.lanes.size()) - 1;
   const Aside before = leaveBehind();
   m_model.difference.beginAnew();
-  openSession(sample, {}, false);
+  openSession(sample, {}, {}, false);
   if (!before.unsaved) return;
   offerBack(openedOver("opened the sample text"), before);
   m.rows.notices().markNews();
@@ -417,10 +439,13 @@ void Document::offerRecovery() {
 
 /// Work that no file has, such as what was recovered before it, stays for the next start.
 void Document::recover(const LeftSession& left) {
-  const Aside before = leaveBehind();
-  openSession(left.session, left.file, true);
-  if (m_journal->writeNow()) QFile::remove(left.path);  // it lives on in the journal of this window
-  if (before.unsaved) m.rows.say(openedOver("recovered it"));
+  openOnceRead(left.session, left.file, [this, left](const Shown& shown) {
+    const Aside before = leaveBehind();
+    openSession(left.session, left.file, shown, true);
+    if (m_journal->writeNow()) QFile::remove(left.path);  // it lives on in the journal of this window
+    if (before.unsaved) m.rows.say(openedOver("recovered it"));
+    return before.unsaved;
+  });
 }
 
 bool Document::leave() {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,8 +9,10 @@
 #include <QObject>
 #include <QStringList>
 
+#include "app/window/files/awaited_results.h"
 #include "app/window/files/kept_results.h"
 #include "app/window/files/unsaved_work.h"
+#include "app/window/files/view_only_words.h"
 #include "app/window/session/seen_file.h"
 #include "app/window/session/session_file.h"
 #include "app/window/session/session_journal.h"
@@ -34,6 +35,15 @@ class WelcomePage;
 class WindowRows;
 struct LeftSession;
 struct WindowModel;
+
+/// A session that waits, or whose place another one takes.
+struct Aside {
+  SavedSession session;
+  SeenFile file;
+  QStringList unread;    // what the file holds and was left out when it was opened
+  bool unsaved = false;  // no file has it
+  QString left = {};     // the journal that does, whatever becomes of this window
+};
 
 /// The session as a file: opening, saving, what is kept against a crash, and results that are shown without the model that made them.
 class Document : public QObject {
@@ -109,16 +119,13 @@ class Document : public QObject {
   void endAside();
   /// modified: against what the file holds; a session without a file is.
   enum class Steps : std::uint8_t { forgotten, waiting };  // that could be taken back
-  void openSession(const SavedSession& session, const SeenFile& file, std::optional<bool> modified = {}, Steps steps = Steps::forgotten);
+  void openSession(const SavedSession& session, const SeenFile& file, const Shown& shown = {}, std::optional<bool> modified = {},
+                   Steps steps = Steps::forgotten);
+  /// What a session is opened by: at once, or where its model is missing once its results are read. Nothing changes if they cannot be.
+  void openOnceRead(const SavedSession& session, const SeenFile& file, Take take);
   void openSessionFile(const QString& path);
   void takeSession(const ReadSession& read, const SeenFile& file);
   void offerToRead(const QStringList& files, const ReadSession& read, const SeenFile& file);
-  struct Aside {
-    SavedSession session;
-    SeenFile file;
-    bool unsaved = false;  // no file has it
-    QString left = {};     // the journal that does, whatever becomes of this window
-  };
   Aside leaveBehind();
   static QString openedOver(const QString& what);  // what was opened, where work was unsaved
   void offerBack(const QString& text, const Aside& before);
@@ -136,20 +143,20 @@ class Document : public QObject {
   void takeKept(const KeptOpening& opening);
   void showKept(const KeptOpening& opening);
   void showResults(const TracePtr& trace, const QString& name);
-  void takeTrace(const Trace& trace, const QString& name);
-  void sayViewOnly(const Trace& trace, QString text, bool ours);
+  bool takeTrace(const Trace& trace, const QString& name, const Shown& shown);
+  void sayWithoutResults(const QString& path, const QString& why);
 
   Parts m;
   WindowModel& m_model;
   StoredResults m_results;
+  AwaitedResults m_awaited;
   KeptResults m_kept;
+  ViewOnlyWords m_view_only;
   std::unique_ptr<ModelChoice> m_models;
   std::unique_ptr<SessionJournal> m_journal;
   std::unique_ptr<LeftOffers> m_left;
-  std::optional<SavedSession> m_stored;                        // whose results are shown or being read
-  QString m_refusal;                                           // why the model of m_stored is not used; empty: it is not there
-  QStringList m_unread;                                        // what the file of the session holds and was left out when it was opened
-  std::function<void(const QString& before)> m_say_view_only;  // why nothing is computed, and the ways on
+  std::optional<SavedSession> m_stored;  // whose results are shown
+  QStringList m_unread;                  // what the file of the session holds and was left out when it was opened
   std::optional<Aside> m_aside;
   SeenFile m_file;       // path empty: the session has none
   QString m_not_opened;  // what was said last of a file that could not be opened

@@ -45,37 +45,46 @@ RunRequest requestOf(const Trace& trace) {
   return r;
 }
 
+bool isBuiltIn(const QString& model) { return model == QFileInfo(qs(builtInModel())).fileName(); }
+
 }  // namespace
 
 void Document::connectResults() {
   connect(&m_results, &StoredResults::opened, this, &Document::showResults);
   connect(&m_results, &StoredResults::keptOpened, this, &Document::takeKept);
-  connect(&m_results, &StoredResults::failed, this, &Document::sayNotOpened);
+  connect(&m_results, &StoredResults::failed, this, [this](const QString& why) {
+    m_awaited.end();
+    sayNotOpened(why);
+  });
   connect(&m_kept, &KeptResults::refused, this, &Document::sayNotOpened);
   connect(&m_kept, &KeptResults::wanted, this, [this](const SavedSession& session, const QString& why) {
-    m_stored = session;
-    m_refusal = why;
-    m_results.read(session.results, m_file.path);
+    const auto take = [this, session, file = ownFile()](const Shown& shown) {
+      const Aside before = leaveBehind();
+      openSession(session, file, shown, false);
+      m_unread = before.unread;
+      return before.unsaved;
+    };
+    m_awaited.read({session, take, why}, ownFile().path);
   });
   connect(&m_results, &StoredResults::kept, this, [this](const QString& path, const QString& why, const SavedSession& written) {
     if (why.isEmpty() && path == m_file.path) m_kept.know(written, path);
     if (why.isEmpty()) return m.jobs.note(QString("%1: written with its results").arg(path));
-    const QString words = QString("%1 is saved, but without its results (%2): it can be opened only where its model is").arg(path, why);
-    m.rows.notices().show(words, words);
+    sayWithoutResults(path, why);
   });
 }
 
-/// Words that nothing is computed go once a model is open.
+void Document::sayWithoutResults(const QString& path, const QString& why) {
+  const QString words = QString("%1 is saved, but without its results (%2): it can be opened only where its model is").arg(path, why);
+  m.rows.notices().show(words, words);
+}
+
 void Document::takeSnapshot() {
   m_kept.takeSnapshot();
-  if (!m_say_view_only || m_model.controller.viewOnly()) return;
-  m_say_view_only = nullptr;
-  if (m.rows.notices().text().contains("View only: ")) m.rows.notices().dismiss();
+  m_view_only.takeSnapshot();
 }
 
 void Document::openTrace(const QString& path) {
-  m_stored.reset();
-  m.rows.notices().show(path + " is being read", path);
+  m_awaited.say(path);
   m_results.read(path);
 }
 
@@ -83,12 +92,13 @@ void Document::openKept(const QString& path) {
   if (m_model.controller.computesElsewhere())
     return sayNotOpened(
         path + " was not opened: its model is looked for on this machine, and the engine is elsewhere; take the engine here first");
-  m.rows.notices().show(path + " is being read", path);
+  m_awaited.say(path);
   m_results.readKept(QFileInfo(path).absoluteFilePath(), m_model.controller.modelFolder());
 }
 
 /// A model that the file does not name is used only when somebody says so.
 void Document::takeKept(const KeptOpening& opening) {
+  m_awaited.end();
   if (opening.why.isEmpty()) return showKept(opening);
   sayNotOpened(opening.why);
   if (!opening.asked) return;
@@ -132,72 +142,56 @@ void Document::showKept(const KeptOpening& opening) {
 }
 
 void Document::showResults(const TracePtr& trace, const QString& name) {
+  const std::optional<AwaitedResults::OfSession> of = m_awaited.end();
   const Snapshot& s = trace->snapshot;
   const bool has_steps = std::ranges::any_of(s.lanes, [](const LaneSnapshot& lane) { return !lane.steps.empty(); });
-  if (has_steps && !trace->has_slots && !m_stored)
+  if (has_steps && !trace->has_slots && !of)
     return sayNotOpened(
         QString("%1 does not say which tokens the caches hold, so there is nothing to show: write it with kvscope-cli trace --detail why")
             .arg(name));
   const QString model = qs(s.model.name), file = QFileInfo(name).fileName();
-  const bool ours = model == QFileInfo(qs(builtInModel())).fileName();
-  const bool of_session = m_stored.has_value();
-  const RunRequest* const asked = of_session ? &m_stored->request : nullptr;
-  if (asked && asked->prompt_ids.empty() && asked->prompt_text == PromptText::plain && asked->prompt != s.prompt) {
-    m_stored.reset();
+  const bool ours = isBuiltIn(model);
+  const RunRequest* const asked = of ? &of->session.request : nullptr;
+  if (asked && asked->prompt_ids.empty() && asked->prompt_text == PromptText::plain && asked->prompt != s.prompt)
     return sayNotOpened(
         QString("%1 holds results of another text than its prompt: one of them was changed outside of kvscope, so nothing is "
                 "shown. Open it where its model is, and it is computed anew")
             .arg(file));
-  }
-  if (of_session)
-    m.place.want(m_stored->selection);  // what was shown while it was read may have taken it
-  else
-    takeTrace(*trace, name);
-  if (!of_session) m_stored->model = ours ? QString() : model;
-  const QString why_not = m_refusal.isEmpty() ? "is not here" : m_refusal;
-  const QString what = of_session
-                           ? QString("the model of %1, %2, %3: these are the results that it holds")
-                                 .arg(file, m_stored->model.isEmpty() ? "the one that comes with the program" : m_stored->model, why_not)
-                           : QString("%1 is a trace of %2 (%3, %4)").arg(file, model, qs(s.device), qs(s.precision));
+  const QString what = of ? QString("the model of %1, %2, %3: these are the results that it holds")
+                                .arg(file, of->session.model.isEmpty() ? "the one that comes with the program" : of->session.model,
+                                     of->refusal.isEmpty() ? "is not here" : of->refusal)
+                          : QString("%1 is a trace of %2 (%3, %4)").arg(file, model, qs(s.device), qs(s.precision));
   const QString why = QString("View only: %1. Nothing is computed until a model is open (Ctrl+O)").arg(what);
-  m.undo.without([&] { m_model.controller.showStored(std::shared_ptr<const Snapshot>(trace, &trace->snapshot), m_stored->request, why); });
-  m_unsaved.clean();
-  QString text = QString("View only: %1.").arg(what);
-  if (of_session && !m_unread.isEmpty()) text += QString(" %1.").arg(m_unread.join("; "));
-  sayViewOnly(*trace, text, ours);
+  const Shown shown{std::shared_ptr<const Snapshot>(trace, &trace->snapshot), why};
+  const bool left = of ? of->take(shown) : takeTrace(*trace, name, shown);
+  QString text = QString("View only: %1").arg(what);
+  if (left) text = openedOver(text);
+  text += '.';
+  if (!m_unread.isEmpty()) text += QString(" %1.").arg(m_unread.join("; "));
+  m_view_only.say(*trace, text, ours);
   refreshTitle();
 }
 
 /// A trace is a session of its own, without a file to save it to.
-void Document::takeTrace(const Trace& trace, const QString& name) {
-  m_model.undo.now().clear();
+bool Document::takeTrace(const Trace& trace, const QString& name, const Shown& shown) {
+  const Aside before = leaveBehind();
+  endAside();
+  m_kept.forget();
+  m_model.undo.forget();
   m_model.bookmarks.reset({});
   m.place.want({.lane = static_cast<int>(trace.snapshot.lanes.size()) - 1});
+  const QString model = qs(trace.snapshot.model.name);
   m_stored.emplace();
+  m_stored->model = isBuiltIn(model) ? QString() : model;
   m_stored->request = requestOf(trace);
   m_file = {};
+  m_unread.clear();
   m.library.use(name);
   if (m.pages.shows(Page::welcome)) m.pages.show(Page::inspect);
-}
-
-void Document::sayViewOnly(const Trace& trace, QString text, bool ours) {
-  for (const std::string& what_is : trace.missing) text += QString(" %1.").arg(qs(what_is));
-  QStringList words;
-  for (const std::string& warning : trace.warnings) words << qs(warning);
-  if (!trace.warnings.empty())
-    text += QString(" %1 in it: %2").arg(trace.warnings.size() == 1 ? "A warning" : "Warnings", words.join("; "));
-  const auto open_here = [this] {
-    m.rows.notices().dismiss();
-    m_model.controller.loadModel(qs(builtInModel()));
-  };
-  const auto open_other = [this] { openModel(); };
-  m_say_view_only = [=, this](const QString& before) {
-    const QString all = before + text;
-    MessageBar& notices = m.rows.notices();
-    ours ? notices.show(all, all, "Compute it here", open_here, "Open a model…", open_other)
-         : notices.show(all, all, "Open a model…", open_other);
-  };
-  m_say_view_only({});
+  m.undo.without([&] { m_model.controller.showStored(shown.results, m_stored->request, shown.why); });
+  m_unsaved.clean();
+  m_journal->discard();
+  return before.unsaved;
 }
 
 }  // namespace kvscope

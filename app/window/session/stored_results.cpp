@@ -77,11 +77,11 @@ StoredResults::StoredResults(QObject* parent) : QObject(parent) { m_thread.setMa
 StoredResults::~StoredResults() { m_thread.waitForDone(); }
 
 template <class Work>
-void StoredResults::start(Work work, Beside beside) {
+void StoredResults::start(Work work, Newest* newest) {
   const auto own = std::make_shared<CancelToken>();
-  if (beside == Beside::what_is_newer) {
-    if (m_newest) m_newest->cancel();
-    m_newest = own;
+  if (newest) {
+    if (*newest) (*newest)->cancel();
+    *newest = own;
   }
   ++m_running;
   m_thread.start([this, work = std::move(work), mine = own] {
@@ -128,7 +128,7 @@ void StoredResults::compareModel(const SavedSession& session, const QString& pat
         if (names.isEmpty()) return {};
         return [this, path, names] { Q_EMIT filesAreOthers(path, names); };
       },
-      Beside::all);
+      nullptr);
 }
 
 void StoredResults::examine(const SavedSession& session, const QString& path) {
@@ -149,7 +149,7 @@ void StoredResults::examine(const SavedSession& session, const QString& path) {
         if (why.isEmpty()) return {};
         return [this, path, why] { Q_EMIT unusable(path, why); };
       },
-      Beside::all);
+      nullptr);
 }
 
 /// Of what is another file by now nobody can tell it any more: then words, which are no file's hash.
@@ -165,27 +165,29 @@ static RunFileHash hashOf(const SeenTable& table) {
 
 void StoredResults::keep(const QString& path, const SavedSession& session, const SnapshotPtr& results, const QString& model,
                          const std::vector<SeenTable>& tables) {
-  start([this, path, session, results, model, tables](const CancelToken& cancel) -> std::function<void()> {
-    QString why;
-    SavedSession whole = session;
-    try {
-      whole.results = packTrace(*results, session.request, &cancel);
-      whole.results.model_sha256 = hashOf(model, results->model_stamp);
-      for (const SeenTable& table : tables) whole.results.files.push_back(hashOf(table));
-      cancel.check();
-      const QMutexLocker writing(&m_writing);
-      QFile file(path);
-      if (!file.open(QIODevice::ReadOnly) || file.readAll() != sessionJson(session)) return {};
-      file.close();
-      writeSession(path, whole);
-      m_written = SeenFile::now(path);
-    } catch (const Cancelled&) {
-      throw;
-    } catch (const std::exception& error) {  // memory, too
-      why = QString::fromUtf8(words_of(error));
-    }
-    return [this, path, why, whole] { Q_EMIT kept(path, why, whole); };
-  });
+  start(
+      [this, path, session, results, model, tables](const CancelToken& cancel) -> std::function<void()> {
+        QString why;
+        SavedSession whole = session;
+        try {
+          whole.results = packTrace(*results, session.request, &cancel);
+          whole.results.model_sha256 = hashOf(model, results->model_stamp);
+          for (const SeenTable& table : tables) whole.results.files.push_back(hashOf(table));
+          cancel.check();
+          const QMutexLocker writing(&m_writing);
+          QFile file(path);
+          if (!file.open(QIODevice::ReadOnly) || file.readAll() != sessionJson(session)) return {};
+          file.close();
+          writeSession(path, whole);
+          m_written = SeenFile::now(path);
+        } catch (const Cancelled&) {
+          throw;
+        } catch (const std::exception& error) {  // memory, too
+          why = QString::fromUtf8(words_of(error));
+        }
+        return [this, path, why, whole] { Q_EMIT kept(path, why, whole); };
+      },
+      &m_kept[path]);
 }
 
 bool StoredResults::wrote(const SeenFile& file) const {
@@ -195,16 +197,22 @@ bool StoredResults::wrote(const SeenFile& file) const {
 
 template <class Read>
 void StoredResults::open(Read read) {
-  start([this, read](const CancelToken& cancel) -> std::function<void()> {
-    cancel.check();
-    try {
-      return read(cancel);
-    } catch (const Cancelled&) {
-      throw;
-    } catch (const std::exception& error) {
-      return [this, why = QString::fromUtf8(words_of(error))] { Q_EMIT failed(why); };
-    }
-  });
+  start(
+      [this, read](const CancelToken& cancel) -> std::function<void()> {
+        cancel.check();
+        try {
+          return read(cancel);
+        } catch (const Cancelled&) {
+          throw;
+        } catch (const std::exception& error) {
+          return [this, why = QString::fromUtf8(words_of(error))] { Q_EMIT failed(why); };
+        }
+      },
+      &m_read);
+}
+
+void StoredResults::giveUpReading() {
+  if (m_read) m_read->cancel();
 }
 
 void StoredResults::read(const PackedTrace& packed, const QString& name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -31,8 +32,8 @@ Trace unpackTrace(const PackedTrace& packed, const QString& name);
 
 using TracePtr = std::shared_ptr<const Trace>;
 
-/// Writes and reads results on a thread of its own; one after the other, and what newer work replaces is given up. Signals come on the
-/// thread of this object.
+/// Writes and reads results on a thread of its own; one after the other. What is read is given up for what is to be read next, what is
+/// written for what is to be written into the same file. Signals come on the thread of this object.
 class StoredResults : public QObject {
   Q_OBJECT
 
@@ -56,6 +57,8 @@ class StoredResults : public QObject {
   void read(const QString& path);
   /// A file of tokens that another program kept; `present`: the model that is open.
   void readKept(const QString& path, const QString& present);
+  /// What is being read is not wanted any more.
+  void giveUpReading();
   bool busy() const { return m_running > 0; }
   /// `file` is what keep() made of it last. Waits while it writes.
   bool wrote(const SeenFile& file) const;
@@ -71,15 +74,17 @@ class StoredResults : public QObject {
   void unusable(const QString& path, const QString& why);
 
  private:
-  enum class Beside { what_is_newer, all };  // whose start gives it up
+  using Newest = std::shared_ptr<CancelToken>;
+  /// newest: of its kind, which is given up for this one; null: none is.
   template <class Work>
-  void start(Work work, Beside beside = Beside::what_is_newer);
+  void start(Work work, Newest* newest);
   /// `read(cancel)` gives what is to be said.
   template <class Read>
   void open(Read read);
 
   QThreadPool m_thread;  // one
-  std::shared_ptr<CancelToken> m_newest;
+  Newest m_read;
+  std::map<QString, Newest> m_kept;  // by the path that is written
   int m_running = 0;
   mutable QMutex m_writing;
   SeenFile m_written;  // by keep(); with m_writing

@@ -525,6 +525,136 @@ TEST_F(ResultsTest, ADamagedFileSaysWhatIsWrongAndLosesNothing) {
   }
 }
 
+/// What a session holds is taken once its results are there: a file that is not opened changes nothing.
+TEST_F(ResultsTest, ASessionWhoseResultsAreDamagedLeavesTheOneBefore) {
+  const QString theirs = handedOut(), mine = folder.filePath("mine.kvscope");
+  window->controller().setPrompt("Mine.");
+  ASSERT_TRUE(settle());
+  window->model().bookmarks.add({.name = "mine", .selection = window->workspace().selection()});
+  ASSERT_TRUE(kept(mine));
+  ASSERT_TRUE(window->model().undo.now().canUndo());
+  const QJsonObject whole = objectOf(theirs);
+  QJsonObject damaged = whole, other = whole;
+  QJsonObject results = whole["results"].toObject();
+  results["data"] = results["data"].toString().replace(400, 8, "AAAAAAAA");
+  damaged["results"] = results;
+  other["results"] = objectOf(mine)["results"];
+  for (const QJsonObject& file : {damaged, other}) {
+    write(theirs, QJsonDocument(file).toJson());
+    const QByteArray bytes = bytesOf(theirs);
+    window->openFile(theirs);
+    window->document().saveNow();  // while they are read
+    ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 20000));
+    QApplication::processEvents();
+    EXPECT_TRUE(window->notices().text().contains("lecture.kvscope")) << window->notices().text().toStdString();
+    EXPECT_FALSE(window->controller().viewOnly());
+    EXPECT_EQ(window->windowTitle(), "mine – kvscope");
+    EXPECT_EQ(window->model().bookmarks.size(), 1);
+    EXPECT_TRUE(window->model().undo.now().canUndo());
+    window->document().saveNow();
+    ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 20000));
+    EXPECT_TRUE(bytesOf(theirs) == bytes) << "nothing was written over it";
+    EXPECT_EQ(readSession(mine).session.request.prompt, "Mine.");
+  }
+  write(theirs, QJsonDocument(whole).toJson());
+  window->openFile(theirs);
+  ASSERT_TRUE(shown());
+  EXPECT_EQ(window->windowTitle(), "lecture – kvscope");
+  EXPECT_EQ(window->model().bookmarks.size(), 0);
+}
+
+TEST_F(ResultsTest, ATraceThatIsRefusedLeavesWhatIsShown) {
+  const QString path = handedOut(), trace = folder.filePath("broken.json");
+  window->openFile(path);
+  ASSERT_TRUE(shown());
+  const QByteArray whole = QByteArray::fromStdString(asTrace());
+  write(trace, whole.left(whole.size() / 3));
+  window->openFile(trace);
+  ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 20000));
+  QApplication::processEvents();
+  ASSERT_TRUE(window->notices().text().contains("broken.json")) << window->notices().text().toStdString();
+  window->document().saveNow();
+  const SavedSession saved = readSession(path).session;
+  EXPECT_EQ(saved.model, "/nowhere/llama");
+  EXPECT_FALSE(saved.results.zlib.isEmpty());
+}
+
+/// Sessions that are left behind are found again by the next start.
+class LeftForResultsTest : public ResultsTest {
+ protected:
+  void SetUp() override {
+    options.journal = folder.filePath("journal").toStdString();
+    ResultsTest::SetUp();
+  }
+  qsizetype left(const std::string& prompt) const {
+    const QFileInfoList files = QDir(folder.filePath("journal")).entryInfoList({"unsaved-*.kvscope"});
+    return std::ranges::count_if(files, [&](const QFileInfo& f) { return readSession(f.filePath()).session.request.prompt == prompt; });
+  }
+};
+
+TEST_F(LeftForResultsTest, WorkThatATraceTakesThePlaceOfIsKept) {
+  const QString trace = folder.filePath("trace.json");
+  write(trace, QByteArray::fromStdString(asTrace()));
+  window->controller().setPrompt("Work of hours.");
+  ASSERT_TRUE(settle());
+  window->openFile(trace);
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
+  EXPECT_EQ(left("Work of hours."), 1);
+  EXPECT_TRUE(window->notices().text().contains("was not saved, and is kept to be recovered")) << window->notices().text().toStdString();
+  window.reset();
+  EXPECT_EQ(left("Work of hours."), 1) << "and the next start offers it";
+}
+
+TEST_F(LeftForResultsTest, WorkThatASessionWithoutItsModelTakesThePlaceOfIsKept) {
+  const QString path = handedOut();
+  window->controller().setPrompt("Work of hours.");
+  ASSERT_TRUE(settle());
+  window->openFile(path);
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
+  EXPECT_EQ(left("Work of hours."), 1);
+  EXPECT_TRUE(window->notices().text().contains("was not saved, and is kept to be recovered")) << window->notices().text().toStdString();
+}
+
+TEST_F(LeftForResultsTest, WorkThatWhatWasSavedTakesThePlaceOfIsKept) {
+  const QString model = folder.filePath("model"), path = folder.filePath("s.kvscope");
+  std::filesystem::copy(builtInModel(), model.toStdString());
+  window->openFile(model);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(kept(path));
+  write(model + "/config.json", bytesOf(model + "/config.json") + "\n");
+  window->openFile(path);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(waitFor([&] { return buttonOf(window->notices(), "Show what was saved") != nullptr; }, 20000));
+  window->controller().setPrompt("Work of hours.");
+  window->model().bookmarks.add({.selection = window->workspace().selection()});
+  ASSERT_TRUE(settle());
+  QPushButton* show = buttonOf(window->notices(), "Show what was saved");
+  ASSERT_NE(show, nullptr);
+  show->click();
+  ASSERT_TRUE(shown());
+  EXPECT_EQ(left("Work of hours."), 1);
+  EXPECT_EQ(window->model().bookmarks.size(), 0) << "what was saved, and nothing else";
+  EXPECT_EQ(window->windowTitle(), "s – kvscope");
+}
+
+TEST_F(ResultsTest, OpeningSomethingDoesNotEndTheWritingOfThem) {
+  const QString path = folder.filePath("s.kvscope"), trace = folder.filePath("trace.json");
+  write(trace, QByteArray::fromStdString(asTrace()));
+  ASSERT_TRUE(window->document().save(path));
+  window->openFile(trace);  // at once
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
+  EXPECT_TRUE(objectOf(path).contains("results"));
+}
+
+TEST_F(ResultsTest, ASessionMadeOfATraceSaysThatItHasNone) {
+  const QString path = folder.filePath("s.kvscope");
+  window->openFile(QString::fromStdString(in_checkout("tests/golden/tiny-gqa-prefill-keepkv1.json")));
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
+  ASSERT_TRUE(kept(path));
+  ASSERT_FALSE(objectOf(path).contains("results"));
+  EXPECT_TRUE(window->notices().text().contains("s.kvscope is saved, but without its results")) << window->notices().text().toStdString();
+}
+
 TEST(PackedTraceTest, HostileSizesAndBytesAreRefused) {
   const QByteArray junk(1000, 'x');
   EXPECT_EQ(refusal({junk, 1000}), "s.kvscope: results: not readable by zlib as the 1000 bytes they should be: the file is damaged");

@@ -887,6 +887,35 @@ TEST_F(WindowTest, WhatASessionHoldsBeyondWhatWasReadIsNotWrittenOverUnasked) {
   EXPECT_TRUE(window->notices().isHidden()) << "nothing is left to lose";
 }
 
+TEST_F(WindowTest, WhatWasNotReadOfASessionIsNotForgottenWhileItWaits) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("newer.kvscope");
+  ASSERT_TRUE(window->document().save(path));
+  ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 30000));
+  std::string newer = read_text(path.toStdString(), 1 << 24);
+  newer.insert(newer.find('{') + 1, "\"future\":{\"precious\":1},");
+  write(path, QByteArray::fromStdString(newer));
+  const auto keepsIt = [&] {
+    window->document().saveNow();
+    return bytesOf(path).contains("precious");
+  };
+  window->openFile(path);
+  ASSERT_TRUE(settle());
+  window->document().putAside();
+  window->document().giveBack();
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(keepsIt()) << "after a lesson";
+  window->controller().setPrompt("unsaved words");
+  ASSERT_TRUE(settle());
+  window->document().openSample();
+  ASSERT_TRUE(settle());
+  QPushButton* back = buttonOf(window->notices(), "Back to the session before");
+  ASSERT_NE(back, nullptr);
+  back->click();
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(keepsIt()) << "after another session";
+}
+
 /// Elsewhere closing asks nothing: the next start offers what was not saved.
 TEST_F(WindowTest, ClosingAsksWhereNothingWouldBeLeft) {
   window.reset();
