@@ -20,6 +20,7 @@
 #include "app/window/files/model_choice.h"
 #include "app/window/files/prompt_file.h"
 #include "app/window/files/usual_folder.h"
+#include "app/window/files/write_path.h"
 #include "app/window/help/welcome_page.h"
 #include "app/window/panels/runs/jobs_panel.h"
 #include "app/window/panels/runs/sweep_panel.h"
@@ -344,10 +345,8 @@ void Document::saveNow() {
 
 void Document::saveAs() {
   const QString before = m_file.path.isEmpty() ? usualFolder() + "/session.kvscope" : m_file.path;
-  QString path = QFileDialog::getSaveFileName(&m.window, "Save session", before, "Sessions (*.kvscope)");
-  if (path.isEmpty()) return;
-  if (QFileInfo(path).suffix().isEmpty()) path += ".kvscope";
-  save(path);
+  const QString chosen = QFileDialog::getSaveFileName(&m.window, "Save session", before, "Sessions (*.kvscope)");
+  if (const QString path = withEnding(chosen, ".kvscope", m.window); !path.isEmpty()) save(path);
 }
 
 /// A path that only the engine elsewhere can look at.

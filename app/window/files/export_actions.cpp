@@ -19,6 +19,7 @@
 #include "app/window/files/export.h"
 #include "app/window/files/share_page.h"
 #include "app/window/files/usual_folder.h"
+#include "app/window/files/write_path.h"
 #include "app/window/lecture/lecture_mode.h"
 #include "app/window/panels/runs/table_panel.h"
 #include "app/window/panels/stores/sweep_page.h"
@@ -94,7 +95,8 @@ void ExportActions::savePicture() {
   if (const QString typed = typedKind(path); kinds.contains(typed)) {
     ending = typed;
   } else {
-    path = path.chopped(typed.size()) + ending;
+    path = pathToWrite(path.chopped(typed.size()) + ending, path, m.window);
+    if (path.isEmpty()) return;
   }
   const bool of_view = ending != ".png" || filter != window;
   const int scale = filter == png(4) ? 4 : filter == png(2) ? 2 : 1;
@@ -218,9 +220,8 @@ Report ExportActions::report() const {
 
 void ExportActions::shareAsPage() {
   const SnapshotPtr snapshot = m.model.workspace.snapshotPtr();
-  QString path = pathFor("Share as web page", "run.html", "Web page (*.html)");
+  const QString path = withEnding(pathFor("Share as web page", "run.html", "Web page (*.html)"), ".html", m.window);
   if (path.isEmpty()) return;
-  if (QFileInfo(path).suffix().isEmpty()) path += ".html";
   const QString told = QString::fromStdString(share::what_a_page_tells(*snapshot, QFileInfo(path).fileName().toStdString()));
   if (QMessageBox::question(&m.window, "Share as web page", told + ".", QMessageBox::Save | QMessageBox::Cancel) != QMessageBox::Save)
     return;
@@ -233,9 +234,8 @@ void ExportActions::shareAsPage() {
 void ExportActions::writeTraceAs() {
   const SnapshotPtr snapshot = m.model.workspace.snapshotPtr();
   if (snapshot->lanes.empty()) return m.rows.messages().show("There is no run to write yet", "There is no run to write yet");
-  QString path = pathFor("Write trace", "trace.json", "Trace (*.json)");
+  const QString path = withEnding(pathFor("Write trace", "trace.json", "Trace (*.json)"), ".json", m.window);
   if (path.isEmpty()) return;
-  if (QFileInfo(path).suffix().isEmpty()) path += ".json";
   const share::Asked asked = ShownFacts(m.model.controller, *snapshot).facts.asked;
   m_writer.writePieces([snapshot, asked](const TakesText& take) { writeTrace(*snapshot, asked.seed, asked.temperature, take); }, path);
   m.rows.say("Writing " + path + " …");
@@ -243,9 +243,10 @@ void ExportActions::writeTraceAs() {
 
 void ExportActions::writeReportAs() {
   const QString html = "Web page (*.html)", pdf = "PDF, one page (*.pdf)", sheets = "PDF, A4 sheets (*.pdf)";
-  QString filter, path = pathFor("Write report", "kvscope-report", html + ";;" + pdf + ";;" + sheets, &filter);
+  QString filter;
+  const QString chosen = pathFor("Write report", "kvscope-report", html + ";;" + pdf + ";;" + sheets, &filter);
+  const QString path = withEnding(chosen, filter == html ? ".html" : ".pdf", m.window);
   if (path.isEmpty()) return;
-  if (QFileInfo(path).suffix().isEmpty()) path += filter == html ? ".html" : ".pdf";
   QString why;
   if (!writeReport(report(), path, filter == sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &why))
     return m.rows.notices().show(why, why);

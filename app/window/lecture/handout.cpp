@@ -143,16 +143,18 @@ void Handout::take() {
   Q_EMIT reached(m_guide.scene());
 }
 
+QString Handout::notesBeside(const QString& path) const {
+  const bool any = std::ranges::any_of(m_guide.scenes(), [](const Scene& s) { return !s.notes.empty(); });
+  return any ? path.left(path.lastIndexOf('.')) + "-notes.pdf" : QString();
+}
+
 void Handout::finish() {
   m_timer.stop();
   m_guide.goTo(m_before);
   Q_EMIT ended();
   QString why;
-  m_notes.clear();
-  if (std::ranges::any_of(m_scenes, [](const HandoutScene& s) { return !s.scene.notes.empty(); })) {
-    m_notes = m_path.left(m_path.lastIndexOf('.')) + "-notes.pdf";
-    writeNotes(qs(m_guide.lesson().name), m_scenes, QFileInfo(m_path).fileName(), m_notes, &why);
-  }
+  m_notes = notesBeside(m_path);
+  if (!m_notes.isEmpty()) writeNotes(qs(m_guide.lesson().name), m_scenes, QFileInfo(m_path).fileName(), m_notes, &why);
   if (!why.isEmpty()) {
     m_scenes.clear();
     return void(Q_EMIT failed(why));

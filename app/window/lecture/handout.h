@@ -46,6 +46,8 @@ class Handout : public QObject {
   /// path: .html is a page, whatever else sheets.
   void write(const QString& path);
   bool running() const { return m_timer.isActive(); }
+  /// Where the speaker's notes go when a handout is written to `path`; empty: the lesson has none.
+  QString notesBeside(const QString& path) const;
   /// The file beside the last handout that has the speaker's notes; empty: the lesson has none.
   const QString& notes() const { return m_notes; }
   /// Nothing is written; the guide goes back to where it was.

@@ -25,6 +25,7 @@
 #include "app/window/canvas/canvases.h"
 #include "app/window/commands/command_table.h"
 #include "app/window/files/export.h"
+#include "app/window/files/write_path.h"
 #include "app/window/lecture/black_screen.h"
 #include "app/window/lecture/handout.h"
 #include "app/window/lecture/lecture_caption.h"
@@ -513,17 +514,17 @@ void LectureMode::showNotes() {
 
 void LectureMode::writeHandout() {
   const QString sheets = "PDF, A4 sheets (*.pdf)", page = "Web page that moves (*.html)";
+  QWidget& window = *m_rows.central()->window();
   QString filter;
-  QString path = QFileDialog::getSaveFileName(m_rows.central()->window(), "Write handout", m_files->folder() + "/handout.pdf",
-                                              sheets + ";;" + page, &filter);
+  const QString chosen =
+      QFileDialog::getSaveFileName(&window, "Write handout", m_files->folder() + "/handout.pdf", sheets + ";;" + page, &filter);
+  const QString path = withEnding(chosen, filter == page ? ".html" : ".pdf", window);
   if (path.isEmpty()) return;
-  if (QFileInfo(path).suffix().isEmpty()) path += filter == page ? ".html" : ".pdf";
+  if (const QString notes = m_handout->notesBeside(path); !notes.isEmpty() && pathToWrite(notes, path, window).isEmpty()) return;
   if (path.endsWith(".html", Qt::CaseInsensitive)) {
     const share::PageLesson all{m_guide->lesson().name, std::vector<share::PageScene>(m_guide->scenes().size()), {}};
     const QString told = qs(share::what_a_lesson_page_tells(all, QFileInfo(path).fileName().toStdString()));
-    if (QMessageBox::question(m_rows.central()->window(), "Write handout", told + ".", QMessageBox::Save | QMessageBox::Cancel) !=
-        QMessageBox::Save)
-      return;
+    if (QMessageBox::question(&window, "Write handout", told + ".", QMessageBox::Save | QMessageBox::Cancel) != QMessageBox::Save) return;
   }
   m_handout->write(path);
 }

@@ -15,6 +15,7 @@
 #include "app/lessons/lesson.h"
 #include "app/window/commands/command_table.h"
 #include "app/window/files/usual_folder.h"
+#include "app/window/files/write_path.h"
 #include "app/window/lecture/lecture_guide.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
@@ -159,9 +160,10 @@ void LessonFiles::open(QWidget* over) {
 /// Texts that the program brings are found from anywhere; those beside the lesson stay there.
 void LessonFiles::saveCopy(QWidget* over) {
   const QString from = qs(m_guide.lesson().path);
-  QString path = QFileDialog::getSaveFileName(over, "Save a copy of this lesson", folder() + "/" + QFileInfo(from).fileName(), kKinds);
+  const QString chosen =
+      QFileDialog::getSaveFileName(over, "Save a copy of this lesson", folder() + "/" + QFileInfo(from).fileName(), kKinds);
+  const QString path = withEnding(chosen, ".json", *over);
   if (path.isEmpty()) return;
-  if (QFileInfo(path).suffix().isEmpty()) path += ".json";
   try {
     write_atomically(path.toStdString(), read_text(from.toStdString(), kMostBytes));
     m_folder = QFileInfo(path).absolutePath();

@@ -13,10 +13,13 @@
 #include <QJsonObject>
 #include <QLabel>
 #include <QMenu>
+#include <QMessageBox>
 #include <QProgressDialog>
 #include <QPushButton>
 #include <QRegularExpression>
+#include <QTemporaryDir>
 #include <QTextBrowser>
+#include <QTimer>
 #include <QToolButton>
 
 #include <fmt/format.h>
@@ -824,6 +827,33 @@ TEST_F(LessonTest, AHandoutHasEveryScene) {
   mode().handout().write(folder.filePath("nowhere/h.pdf"));
   ASSERT_TRUE(waitFor([&] { return !why.isEmpty(); }, 60000));
   EXPECT_TRUE(why.contains("nowhere")) << why.toStdString();
+}
+
+TEST_F(LessonTest, NotesBesideAHandoutAreNotReplacedUnasked) {
+  open(builtInLesson(8));
+  QTemporaryDir folder;
+  const QString path = folder.filePath("h.pdf"), notes = folder.filePath("h-notes.pdf");
+  {
+    QFile mine(notes);
+    ASSERT_TRUE(mine.open(QIODevice::WriteOnly));
+    mine.write("something else");
+  }
+  FileDialogAnswer answer(path, "A4");
+  QString asked;
+  QTimer timer;
+  QObject::connect(&timer, &QTimer::timeout, [&] {
+    if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+      asked = box->text();
+      box->button(QMessageBox::No)->click();
+    }
+  });
+  timer.start(50);
+  for (QAction* a : window->findChildren<QAction*>())
+    if (a->text().remove('&').startsWith("Write handout")) a->trigger();
+  EXPECT_TRUE(answer.answered());
+  EXPECT_TRUE(asked.startsWith(notes)) << asked.toStdString();
+  EXPECT_FALSE(mode().handout().running());
+  mode().handout().cancel();
 }
 
 TEST(HandoutSheets, ASceneIsAsLargeAsItsWordsLeaveIt) {

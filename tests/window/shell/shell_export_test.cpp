@@ -11,6 +11,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QMessageBox>
 #include <QProcess>
 #include <QPushButton>
 #include <QTemporaryDir>
@@ -21,6 +22,7 @@
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/rows/rows.h"
 #include "viz/draw/svg.h"
+#include "window/support/file_bytes.h"
 #include "window/support/file_dialog.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
@@ -152,6 +154,46 @@ TEST_F(ExportTest, ATraceIsWhatTheCommandLineWritesOfTheSession) {
 TEST_F(ExportTest, AnEndingThatCannotBeGivesWayToTheChosenKind) {
   window->showPage(MainWindow::Page::welcome);
   EXPECT_EQ(exported("view.csv", "whole window").substr(0, 13), "view.png \x89PNG");
+}
+
+/// The dialog asks about the name that was typed: what is written beside it with an ending is asked about, too.
+TEST_F(ExportTest, AFileThatIsThereIsNotReplacedUnasked) {
+  const auto written = [&](const QString& command, const QString& typed, const QString& kind, QMessageBox::StandardButton button) {
+    if (window->page() == MainWindow::Page::inspect) window->canvas("atlas")->setFocus();
+    FileDialogAnswer answer(folder.filePath(typed), kind);
+    QString asked;
+    QTimer timer;
+    QObject::connect(&timer, &QTimer::timeout, [&] {
+      auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+      if (box == nullptr) return;
+      const bool replace = box->windowTitle() == "Replace the file?";
+      if (replace) asked = box->text();
+      box->button(replace ? button : QMessageBox::Save)->click();
+    });
+    timer.start(50);
+    for (QAction* a : window->findChildren<QAction*>())
+      if (a->text().remove('&').startsWith(command)) {
+        a->trigger();
+        break;
+      }
+    EXPECT_TRUE(answer.answered()) << command.toStdString();
+    return asked;
+  };
+  struct Case {
+    const char *command, *typed, *kind, *file;
+  };
+  const Case cases[] = {{"Save session as", "talk", "Sessions", "talk.kvscope"}, {"Write trace", "t", "Trace", "t.json"},
+                        {"Write report", "report", "Web page", "report.html"},   {"Write report", "sheets", "A4", "sheets.pdf"},
+                        {"Share as web page", "page", "Web page", "page.html"},  {"Export view", "atlas", "SVG", "atlas.svg"}};
+  for (const Case& c : cases) {
+    const QString file = folder.filePath(c.file);
+    write(file, "something else");
+    EXPECT_TRUE(written(c.command, c.typed, c.kind, QMessageBox::No).startsWith(file)) << c.file;
+    QTest::qWait(300);  // some are written by another thread
+    EXPECT_EQ(bytesOf(file), "something else") << c.file;
+    EXPECT_TRUE(written(c.command, c.typed, c.kind, QMessageBox::Yes).startsWith(file)) << c.file;
+    EXPECT_TRUE(waitFor([&] { return bytesOf(file) != "something else"; }, 20000)) << c.file;
+  }
 }
 
 }  // namespace
