@@ -218,7 +218,18 @@ Report ExportActions::report() const {
   return out;
 }
 
+bool ExportActions::refuses() {
+  const Snapshot& s = m.model.workspace.snapshot();
+  const bool failed = s.phase == RunPhase::failed && s.loading.empty();  // a model that was refused leaves the settings of the one before
+  if (!failed && !m.model.workspace.stale()) return false;
+  const QString why = failed ? "could not be computed; change them, or take back the change (Ctrl+Z)" : "are still being computed; wait";
+  const QString words = "Nothing was written: what is shown is of other settings than those of now, which " + why;
+  m.rows.messages().show(words, words);
+  return true;
+}
+
 void ExportActions::shareAsPage() {
+  if (refuses()) return;
   const SnapshotPtr snapshot = m.model.workspace.snapshotPtr();
   const QString path = withEnding(pathFor("Share as web page", "run.html", "Web page (*.html)"), ".html", m.window);
   if (path.isEmpty()) return;
@@ -232,6 +243,7 @@ void ExportActions::shareAsPage() {
 }
 
 void ExportActions::writeTraceAs() {
+  if (refuses()) return;
   const SnapshotPtr snapshot = m.model.workspace.snapshotPtr();
   if (snapshot->lanes.empty()) return m.rows.messages().show("There is no run to write yet", "There is no run to write yet");
   const QString path = withEnding(pathFor("Write trace", "trace.json", "Trace (*.json)"), ".json", m.window);
@@ -242,6 +254,7 @@ void ExportActions::writeTraceAs() {
 }
 
 void ExportActions::writeReportAs() {
+  if (refuses()) return;
   const QString html = "Web page (*.html)", pdf = "PDF, one page (*.pdf)", sheets = "PDF, A4 sheets (*.pdf)";
   QString filter;
   const QString chosen = pathFor("Write report", "kvscope-report", html + ";;" + pdf + ";;" + sheets, &filter);

@@ -61,6 +61,8 @@ class ExportActions : public QObject {
   void copyPicture();
   void copyNumbers();
   void showNumbers();
+  /// What is shown was computed with other settings than those that would be written beside it: said.
+  bool refuses();
   void writeReportAs();
   void shareAsPage();
   void writeTraceAs();

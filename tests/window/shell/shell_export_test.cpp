@@ -196,5 +196,25 @@ TEST_F(ExportTest, AFileThatIsThereIsNotReplacedUnasked) {
   }
 }
 
+TEST_F(ExportTest, NothingIsWrittenUnderSettingsThatItWasNotComputedWith) {
+  std::string long_text;
+  for (int i = 0; i < 20000; ++i) long_text += "word ";
+  window->controller().setPrompt(QString::fromStdString(long_text));
+  window->controller().setTemperature(0.8);
+  window->controller().setSeed(7);
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed; }, 20000));
+  ASSERT_FALSE(snapshot().lanes.empty()) << "the runs of before are still shown";
+  for (const char* command : {"Write trace", "Write report", "Share as web page"}) {
+    window->messages().dismiss();
+    FileDialogAnswer answer(folder.filePath("out"));
+    for (QAction* a : window->findChildren<QAction*>())
+      if (a->text().remove('&').startsWith(command)) a->trigger();
+    EXPECT_FALSE(answer.answered()) << command;
+    EXPECT_TRUE(window->messages().text().startsWith("Nothing was written: what is shown is of other settings")) << command;
+  }
+  QTest::qWait(300);
+  EXPECT_TRUE(QDir(folder.path()).entryList(QDir::Files).isEmpty());
+}
+
 }  // namespace
 }  // namespace kvscope
