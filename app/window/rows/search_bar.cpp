@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/rows/search_bar.h"
 
+#include <utility>
+
 #include <QApplication>
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -71,9 +73,12 @@ SearchBar::SearchBar(Workspace& workspace, QWidget* parent)
   row->addWidget(m_close);
 
   m_line->installEventFilter(this);
-  m_pause.setSingleShot(true);
-  m_pause.setInterval(kPauseMs);
+  for (QTimer* timer : {&m_pause, &m_again}) timer->setSingleShot(true), timer->setInterval(kPauseMs);
   connect(&m_pause, &QTimer::timeout, this, [this] { search(true); });
+  connect(&m_again, &QTimer::timeout, this, [this] { search(false); });
+  connect(&workspace, &Workspace::selectionChanged, this, [this] {
+    if (isVisible() && where() != m_searched) m_again.start();  // a range is dragged
+  });
   connect(m_line, &QLineEdit::textChanged, &m_pause, qOverload<>(&QTimer::start));
   connect(m_scope, &QComboBox::currentIndexChanged, this, [this](int index) {
     m_line->setPlaceholderText(index == 0   ? "text of the prompt and what followed"
@@ -116,6 +121,7 @@ void SearchBar::dismiss() {
   const bool had_focus = isAncestorOf(QApplication::focusWidget());
   hide();
   m_pause.stop();
+  m_again.stop();
   m_workspace.setFound({});
   if (had_focus && m_focus_before) m_focus_before->setFocus();
 }
@@ -125,9 +131,14 @@ void SearchBar::show(const QString& state, bool wrong) {
   m_state->setStyleSheet(wrong ? "color: " + toColor(m_workspace.theme().changed).name() : QString());
 }
 
+SearchBar::Where SearchBar::where() const { return {m_workspace.selection().lane, m_workspace.selection().steps}; }
+
 void SearchBar::search(bool select) {
   m_pause.stop();
-  const int at = m_at;
+  m_again.stop();
+  const Where before = std::exchange(m_searched, where());
+  const bool elsewhere = before != m_searched && m_scope->currentIndex() == static_cast<int>(SearchIn::events);
+  const int at = elsewhere ? -1 : m_at;
   m_result = searchFor({static_cast<SearchIn>(m_scope->currentIndex()), m_line->text(), m_regex->isChecked(), m_case->isChecked()},
                        m_workspace.snapshot(), m_workspace.selection());
   m_at = -1;
@@ -164,6 +175,7 @@ void SearchBar::countElsewhere() {
 void SearchBar::go(int by) {
   if (!isVisible()) return open();
   if (m_pause.isActive()) return search(true);
+  if (m_again.isActive()) search(false);
   const int n = static_cast<int>(m_result.hits.size());
   if (n == 0) return;
   m_at = m_at < 0 ? (by > 0 ? 0 : n - 1) : (m_at + by + n) % n;

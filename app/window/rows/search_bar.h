@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include <QFrame>
 #include <QPointer>
 #include <QTimer>
@@ -43,6 +45,13 @@ class SearchBar : public QFrame {
 
  private:
   void search(bool select);
+  /// What events are searched in.
+  struct Where {
+    int lane = -1;
+    std::optional<viz::StepRange> steps;
+    bool operator==(const Where&) const = default;
+  };
+  Where where() const;
   void go(int by);
   void show(const QString& state, bool wrong);
   void countElsewhere();
@@ -52,8 +61,9 @@ class SearchBar : public QFrame {
   QLineEdit* m_line;
   QToolButton *m_regex, *m_case, *m_previous, *m_next, *m_close;
   QLabel *m_state, *m_elsewhere;
-  QTimer m_pause;
+  QTimer m_pause, m_again;  // what was typed, and the same elsewhere
   SearchResult m_result;
+  Where m_searched;
   int m_at = -1;
   QPointer<QWidget> m_focus_before;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Search and the command palette.
+#include <algorithm>
 #include <map>
 
 #include <QAction>
@@ -14,6 +15,8 @@
 #include "app/window/rows/rows.h"
 #include "app/window/rows/search.h"
 #include "app/window/rows/search_bar.h"
+#include "app/window/shell/panel_paint.h"
+#include "viz/draw/format.h"
 #include "viz/synthetic.h"
 #include "window/support/patience.h"
 #include "window/support/window_fixture.h"
@@ -297,6 +300,42 @@ TEST_F(WindowTest, APaletteIsLeftByAShortcutToo) {
   QTest::keyClicks(&palette.line(), "which head");
   EXPECT_TRUE(palette.list().topLevelItem(0)->text(1).startsWith("Which head breaks"))
       << palette.list().topLevelItem(0)->text(1).toStdString();
+}
+
+/// Events are those of one run and of a range: of others they are searched anew, before anything is gone to.
+TEST_F(WindowTest, EventsThatWereFoundAreThoseOfTheRunThatIsShown) {
+  viz::Selection at = window->workspace().selection();
+  at.lane = 1;
+  window->workspace().setSelection(at);
+  press(Qt::Key_F, Qt::ControlModifier);
+  SearchBar& bar = window->rows().search();
+  bar.scope().setCurrentIndex(static_cast<int>(SearchIn::events));
+  QTest::keyClicks(&bar.line(), "evict");
+  QTest::keyClick(&bar.line(), Qt::Key_Return);
+  const auto isThere = [&] {  // what the bar says happened in the run that is shown, where it says
+    const viz::Selection& s = window->workspace().selection();
+    const auto& heads = snapshot().lanes[static_cast<std::size_t>(s.lane)].steps[static_cast<std::size_t>(*s.step)]->heads;
+    return std::ranges::any_of(heads, [&](const HeadRecord& head) {
+      return head.layer == s.layer && head.kv_head == s.kv_head &&
+             std::ranges::any_of(head.events, [&](const Event& e) { return e.pos == s.tokens->first; });
+    });
+  };
+  ASSERT_TRUE(bar.stateText().startsWith("1 of ")) << bar.stateText().toStdString();
+  ASSERT_TRUE(isThere());
+  press(Qt::Key_3, Qt::ControlModifier);
+  ASSERT_EQ(window->workspace().selection().lane, 2);
+  press(Qt::Key_F3);
+  EXPECT_TRUE(bar.stateText().startsWith("1 of ")) << bar.stateText().toStdString();
+  EXPECT_TRUE(isThere()) << bar.stateText().toStdString();
+  const SearchResult here = searchFor({SearchIn::events, "evict"}, snapshot(), window->workspace().selection());
+  EXPECT_TRUE(bar.stateText().startsWith(QString("1 of %1").arg(qs(viz::format_count(static_cast<std::int64_t>(here.hits.size()))))))
+      << bar.stateText().toStdString();
+  at = window->workspace().selection();
+  at.steps = viz::StepRange{3, 4};
+  window->workspace().setSelection(at);
+  EXPECT_TRUE(
+      waitFor([&] { return bar.stateText() == "none" || bar.stateText().endsWith("places") || bar.stateText().endsWith("place"); }, 5000))
+      << bar.stateText().toStdString();
 }
 
 }  // namespace
