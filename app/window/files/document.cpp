@@ -96,7 +96,7 @@ SavedSession Document::session() const {
   s.request = m_model.controller.request();
   s.selection = m.place.wanted().value_or(m_model.workspace.selection());
   s.page = m.pages.name();
-  s.bookmarks = m_model.bookmarks.all();
+  s.bookmarks = bookmarksForFile(m_model.bookmarks.all(), s.request.lanes);
   m.sweep.save(s);
   s.views = keptChoices(m.canvases, m_model.hand);
   return s;
@@ -148,7 +148,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, const Sh
     missing =
         QString("the model folder %1 is missing: the model before is still there; open the folder where it is now (Ctrl+O)").arg(folder);
   if (steps == Steps::forgotten) m_model.undo.forget();
-  m_model.bookmarks.reset(s.bookmarks);
+  m_model.bookmarks.reset(bookmarksOfFile(s.bookmarks, s.request.lanes));
   m_stored.reset();
   m_unread.clear();
   if (!shown.results) m.undo.without([&] { m_model.controller.openRequest(s.request); });

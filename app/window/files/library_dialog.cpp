@@ -189,7 +189,7 @@ void LibraryDialog::addRunsAndBookmarks() {
   for (int i = 0; i < m_bookmarks.size(); ++i) {
     const Bookmark& b = m_bookmarks.all()[static_cast<std::size_t>(i)];
     QTreeWidgetItem* item = addRow(Kind::bookmark, b.name, b.note.isEmpty() ? b.page : b.page + " · " + b.note,
-                                   laneThumbnail(s, b.selection.lane, b.selection.step, theme));
+                                   laneThumbnail(s, runNow(m_workspace.snapshot(), b.run, b.selection.lane).lane, b.selection.step, theme));
     item->setData(kTitle, kIndexRole, i);
     item->setFlags(item->flags() | Qt::ItemIsEditable);
   }

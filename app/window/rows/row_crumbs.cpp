@@ -18,6 +18,7 @@
 #include "app/window/panels/prompt/sample_prompts.h"
 #include "app/window/rows/crumb_sentence.h"
 #include "app/window/rows/rows.h"
+#include "app/window/session/bookmarks.h"
 #include "app/window/session/step_answer.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel.h"
@@ -437,7 +438,8 @@ void CrumbRow::offerBudgets() {
 
 void CrumbRow::remember() {
   if (m_travelling) return;
-  const Place place{m_workspace.selection(), m_page, *m_zoom};
+  const LaneSnapshot* const lane = m_workspace.lane();
+  const Place place{m_workspace.selection(), m_page, *m_zoom, lane ? lane->spec : std::string(), m_workspace.snapshot().lanes.size()};
   if (m_at >= 0 && m_history[m_at] == place) return;
   m_history.resize(m_at + 1);
   // A drag or play through the steps is one way, not a hundred places; so are the notches of a wheel.
@@ -458,8 +460,12 @@ void CrumbRow::remember() {
 void CrumbRow::go(qsizetype to) {
   if (to < 0 || to >= m_history.size()) return;
   m_at = to;
+  Place place = m_history[m_at];
+  const Snapshot& snapshot = m_workspace.snapshot();
+  const int now = runNow(snapshot, place.run, place.selection.lane).lane;
+  if (now >= 0 || snapshot.lanes.size() != place.n_runs) place.selection.lane = now;  // else it has another policy in its place
+  if (place.selection.lane < 0) return refresh();
   m_travelling = true;
-  const Place place = m_history[m_at];
   m_moving = false;
   if (place.page != m_page) Q_EMIT pageRequested(place.page);
   m_workspace.setSelection(place.selection);

@@ -156,7 +156,9 @@ class CrumbRow : public QFrame {
     viz::Selection selection;
     int page = 0;
     viz::TokenWindow zoom;
-    bool operator==(const Place&) const = default;
+    std::string run = {};  // the specification of the run that was looked at
+    std::size_t n_runs = 0;
+    bool operator==(const Place& other) const { return selection == other.selection && page == other.page && zoom == other.zoom; }
   };
   void listen();
   void refresh();

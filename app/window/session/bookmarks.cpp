@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/session/bookmarks.h"
 
+#include <cstdlib>
 #include <utility>
+
+#include "policy/catalog.h"
 
 namespace kvscope {
 
@@ -16,6 +19,42 @@ class BookmarksEdit : public QUndoCommand {
   Bookmarks& m_bookmarks;
   std::vector<Bookmark> m_before, m_after;
 };
+
+RunNow runNow(const std::vector<std::string>& there, const std::string& run, int lane) {
+  const int n = static_cast<int>(there.size());
+  const bool in_place = lane >= 0 && lane < n;
+  if (run.empty()) return {in_place ? lane : -1};
+  int nearest = -1;
+  for (int i = 0; i < n; ++i)
+    if (there[static_cast<std::size_t>(i)] == run && (nearest < 0 || std::abs(i - lane) < std::abs(nearest - lane))) nearest = i;
+  if (nearest >= 0) return {nearest};
+  const auto policy = [](const std::string& spec) { return spec.substr(0, spec.find(':')); };
+  const bool changed = in_place && policy(there[static_cast<std::size_t>(lane)]) == policy(run);
+  return {changed ? lane : -1, false};
+}
+
+RunNow runNow(const Snapshot& there, const std::string& run, int lane) {
+  std::vector<std::string> specs;
+  for (const LaneSnapshot& one : there.lanes) specs.push_back(one.spec);
+  return runNow(specs, run, lane);
+}
+
+std::vector<Bookmark> bookmarksForFile(std::vector<Bookmark> bookmarks, const std::vector<LaneSpec>& lanes) {
+  std::vector<std::string> there;
+  for (const LaneSpec& lane : lanes) there.push_back(lane.text);
+  for (Bookmark& b : bookmarks) {
+    const int lane = runNow(there, b.run, b.selection.lane).lane;
+    b.selection.lane = lane < 0 ? static_cast<int>(lanes.size()) : lane;
+  }
+  return bookmarks;
+}
+
+std::vector<Bookmark> bookmarksOfFile(std::vector<Bookmark> bookmarks, const std::vector<LaneSpec>& lanes) {
+  for (Bookmark& b : bookmarks)
+    if (b.selection.lane >= 0 && b.selection.lane < static_cast<int>(lanes.size()))
+      b.run = lanes[static_cast<std::size_t>(b.selection.lane)].text;
+  return bookmarks;
+}
 
 std::vector<viz::StepMark> Bookmarks::stepMarks() const {
   std::vector<viz::StepMark> out;

@@ -28,6 +28,7 @@
 #include "app/window/panels/runs/bookmark_panel.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/rows/passing_words.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_journal.h"
 #include "core/error.h"
@@ -944,6 +945,55 @@ TEST_F(WindowTest, ClosingAsksWhereNothingWouldBeLeft) {
   EXPECT_TRUE(window->isVisible());
   EXPECT_TRUE(close(QMessageBox::Discard).contains("not saved"));
   EXPECT_FALSE(window->isVisible());
+}
+
+/// The runs beside it come and go.
+TEST_F(WindowTest, ABookmarkLeadsToTheRunThatItWasMadeIn) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("s.kvscope");
+  viz::Selection at = window->workspace().selection();
+  at.lane = 3, at.step = 2;  // SnapKV
+  window->workspace().setSelection(at);
+  window->bookmarkActions().add();
+  window->controller().removeLane(2);
+  ASSERT_TRUE(settle());
+  const auto go = [&](int from) {
+    viz::Selection selection = window->workspace().selection();
+    selection.lane = from;
+    window->workspace().setSelection(selection);
+    window->bookmarkActions().goTo(0);
+    return window->workspace().lane()->spec;
+  };
+  EXPECT_EQ(go(0), "snapkv:ratio=0.25");
+  ASSERT_TRUE(window->document().save(path));
+  window->openFile(path);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(go(0), "snapkv:ratio=0.25");
+  EXPECT_FALSE(window->rows().passing().text().contains("that it was made in"));
+  window->controller().setLaneSpec(2, "snapkv:ratio=0.5");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(go(0), "snapkv:ratio=0.5");
+  EXPECT_TRUE(window->rows().passing().text().contains("has other settings")) << window->rows().passing().text().toStdString();
+  window->controller().removeLane(2);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(go(1), lane(1)) << "no other one in its place";
+  EXPECT_TRUE(window->rows().passing().text().contains("is not here any more")) << window->rows().passing().text().toStdString();
+  ASSERT_TRUE(window->document().save(path));
+  window->openFile(path);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(go(1), lane(1)) << "nor after it was saved";
+}
+
+TEST_F(WindowTest, BackLeadsToTheRunThatWasLookedAt) {
+  for (const int run : {3, 0}) {
+    viz::Selection at = window->workspace().selection();
+    at.lane = run;
+    window->workspace().setSelection(at);
+  }
+  window->controller().removeLane(2);
+  ASSERT_TRUE(settle());
+  window->rows().crumbs().back();
+  EXPECT_EQ(window->workspace().lane()->spec, "snapkv:ratio=0.25");
 }
 
 }  // namespace

@@ -38,7 +38,10 @@ void BookmarkActions::add() {
     parts << (b.selection.tokens->first == b.selection.tokens->last
                   ? QString("token %1").arg(b.selection.tokens->first)
                   : QString("tokens %1–%2").arg(b.selection.tokens->first).arg(b.selection.tokens->last));
-  if (const LaneSnapshot* lane = m_model.workspace.lane()) parts << QString::fromStdString(lane->title);
+  if (const LaneSnapshot* lane = m_model.workspace.lane()) {
+    parts << QString::fromStdString(lane->title);
+    b.run = lane->spec;
+  }
   b.name = parts.isEmpty() ? QString("bookmark %1").arg(m_model.bookmarks.size() + 1) : parts.join(" · ");
   m_model.bookmarks.add(b);
   m_rows.say("Bookmarked: " + b.name);
@@ -47,8 +50,16 @@ void BookmarkActions::add() {
 void BookmarkActions::goTo(int index) {
   if (index < 0 || index >= m_model.bookmarks.size()) return;
   const Bookmark& b = m_model.bookmarks.all()[static_cast<std::size_t>(index)];
+  viz::Selection there = b.selection;
+  const RunNow now = runNow(m_model.workspace.snapshot(), b.run, there.lane);
+  there.lane = now.lane < 0 ? m_model.workspace.selection().lane : now.lane;
   m_pages.show(m_pages.of(b.page));
-  m_model.workspace.setSelection(b.selection);
+  m_model.workspace.setSelection(there);
+  const QString of = b.run.empty() ? QString("the run") : QString("the run %1").arg(qs(b.run));
+  if (now.lane < 0)
+    m_rows.say(QString("«%1»: %2 that it was made in is not here any more; another one is shown").arg(b.name, of));
+  else if (!now.as_it_was)
+    m_rows.say(QString("«%1»: %2 that it was made in has other settings by now").arg(b.name, of));
 }
 
 void BookmarkActions::goToBeside(int direction) {
