@@ -271,6 +271,7 @@ void Document::openFile(const QString& path) {
     case FileKind::prompt:
       break;
   }
+  if (m_model.controller.refuses()) return;
   try {
     m_model.controller.setPrompt(readPromptFile(path));
     m.rows.notices().takeBack(m_not_opened);

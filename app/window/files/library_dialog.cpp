@@ -20,6 +20,7 @@
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
+#include "io/files.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -280,25 +281,33 @@ void LibraryDialog::rename(QTreeWidgetItem* item) {
 
 void LibraryDialog::compare() {
   QList<int> lanes;
-  int added = 0;
+  const auto n_before = m_controller.laneSpecs().size();
+  bool refused = false;
   for (const QTreeWidgetItem* item : m_tree->selectedItems()) {
     if (kindOf(item) == Kind::run) {
       lanes << item->data(kTitle, kIndexRole).toInt();
       continue;
     }
     try {
-      for (const LaneSpec& spec : readSession(item->data(kTitle, kFileRole).toString()).session.request.lanes) {
+      const QString path = QFileInfo(item->data(kTitle, kFileRole).toString()).absoluteFilePath();
+      const std::vector<LaneSpec> runs = with_files_beside(readSession(path).session.request.lanes, folder_of(path.toStdString()));
+      if (const QStringList outside = filesOutside(runs, path, m_controller.modelFolder()); !outside.isEmpty())
+        return say(whyNotUnasked(path, outside) + ".");
+      for (const LaneSpec& spec : runs) {
         if (m_controller.laneSpecs().contains(qs(spec.text))) continue;
         m_controller.addLane(spec);
-        ++added;
+        refused = refused || !m_controller.laneSpecs().contains(qs(spec.text));
       }
     } catch (const Error& error) {
       return say(error.what());
     }
   }
   Q_EMIT comparisonRequested(lanes);
-  if (lanes.isEmpty())
-    say(added > 0 ? counted(added, "run", "runs") + " added, on the prompt of this session." : "All of these runs are here already.");
+  if (!lanes.isEmpty()) return;
+  const auto added = m_controller.laneSpecs().size() - n_before;
+  QString words = added > 0 ? counted(added, "run", "runs") + " added, on the prompt of this session." : QString();
+  if (refused) words += added > 0 ? " Others could not be added." : "None of these runs could be added.";
+  say(words.isEmpty() ? "All of these runs are here already." : words);
 }
 
 void LibraryDialog::removeSelected() {

@@ -174,6 +174,39 @@ TEST_F(WindowTest, OneTokenMoreIsCountedInTheToolbar) {
   EXPECT_EQ(tools->generateCount(), before + 1);
 }
 
+TEST_F(WindowTest, OneTokenMoreIsOneMoreThanThereAre) {
+  window->controller().generate(400);
+  ASSERT_TRUE(waitFor([&] { return window->controller().answersNewest(snapshot()) && n_generated(snapshot()) > 5; }, 30000));
+  window->controller().stop();
+  ASSERT_TRUE(settle());
+  const int there = n_generated(snapshot());
+  ASSERT_LT(there, 400) << "it was stopped";
+  press(Qt::Key_F6);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(n_generated(snapshot()), there + 1);
+}
+
+TEST_F(WindowTest, AGivenTextIsNotCalledThatOfTheReference) {
+  const auto ticked = [&] {
+    QStringList out;
+    for (QAction* a : window->findChildren<QAction*>())
+      if (const QString text = a->text().remove('&'); a->isChecked() && (text == "the text of the reference" || text == "their own text"))
+        out << text;
+    return out.join(", ").toStdString();
+  };
+  EXPECT_EQ(ticked(), "the text of the reference");
+  RunRequest request = window->controller().request();
+  request.follow = Follow::file;
+  for (std::size_t i = 1; i < 4; ++i) request.follow_ids.push_back(snapshot().tokens[i].id);
+  window->controller().replaceRequest(request);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(ticked(), "");
+  request.follow = Follow::self;
+  request.follow_ids.clear();
+  window->controller().replaceRequest(request);
+  EXPECT_EQ(ticked(), "their own text");
+}
+
 TEST_F(WindowTest, ThePaletteCutsNoNameThatItHasRoomFor) {
   for (const int width : {1366, 1600}) {
     window->resize(width, 900);

@@ -13,6 +13,9 @@
 #include "app/window/files/library_dialog.h"
 #include "app/window/session/bookmarks.h"
 #include "app/window/session/session_file.h"
+#include "paths.h"
+#include "policy/catalog.h"
+#include "window/support/patience.h"
 #include "window/support/window_fixture.h"
 
 namespace kvscope {
@@ -144,6 +147,29 @@ TEST_F(LibraryTest, GreysWhatIsMissingAndSaysSo) {
   library().compareButton()->click();
   EXPECT_FALSE(library().message().isEmpty());
   EXPECT_EQ(snapshot().phase, RunPhase::idle);
+}
+
+TEST_F(LibraryTest, SaysHowManyRunsWereAddedAndReadsNothingUnasked) {
+  SavedSession other = readSession(session).session;
+  QTemporaryDir elsewhere;
+  const QString heads = elsewhere.filePath("heads.json");
+  std::ofstream(heads.toStdString()) << "[]";
+  other.request.lanes = parse_lane_specs({"full", "tova:ratio=0.5", "duo:ratio=0.3,heads=" + heads.toStdString()});
+  const QString path = folder.filePath("other.kvscope");
+  writeSession(path, other);
+  window->files().recent().add(path);
+  choose({row(Kind::session)});
+  ASSERT_TRUE(library().compareButton()->isEnabled());
+  library().compareButton()->click();
+  EXPECT_TRUE(library().message().contains(heads)) << library().message().toStdString();
+  EXPECT_EQ(window->controller().request().lanes.size(), 5u);
+  other.request.lanes.pop_back();
+  writeSession(path, other);
+  window->openFile(QString::fromStdString(in_checkout("tests/golden/tiny-gqa-prefill-keepkv1.json")));
+  ASSERT_TRUE(waitFor([&] { return window->controller().viewOnly(); }, 20000));
+  choose({row(Kind::session)});
+  library().compareButton()->click();
+  EXPECT_EQ(library().message(), "None of these runs could be added.");
 }
 
 }  // namespace

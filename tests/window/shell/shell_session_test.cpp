@@ -996,5 +996,15 @@ TEST_F(WindowTest, BackLeadsToTheRunThatWasLookedAt) {
   EXPECT_EQ(window->workspace().lane()->spec, "snapkv:ratio=0.25");
 }
 
+TEST_F(WindowTest, ATextIsNotCalledThePromptWhereItIsNot) {
+  QTemporaryDir folder;
+  write(folder.filePath("text.txt"), "Another text.");
+  window->openFile(QString::fromStdString(in_checkout("tests/golden/tiny-gqa-prefill-keepkv1.json")));
+  ASSERT_TRUE(waitFor([&] { return window->controller().viewOnly(); }, 20000));
+  window->openFile(folder.filePath("text.txt"));
+  EXPECT_FALSE(window->rows().passing().text().contains("is the prompt now"));
+  EXPECT_TRUE(window->notices().text().startsWith("Nothing was changed.")) << window->notices().text().toStdString();
+}
+
 }  // namespace
 }  // namespace kvscope

@@ -128,7 +128,13 @@ void RunActions::sayEndOfTextSweep() {
 
 void RunActions::generate() { m_model.controller.generate(m_rows.tools().generateCount()); }
 
-void RunActions::generateOneMore() { m_model.controller.generate(m_model.controller.request().n_generate + 1); }
+/// Than there are: runs that were stopped have fewer than were asked for.
+void RunActions::generateOneMore() {
+  const Snapshot& s = m_model.workspace.snapshot();
+  const int asked = m_model.controller.request().n_generate;
+  const bool there = s.phase == RunPhase::idle && !m_model.workspace.stale() && m_model.controller.answersNewest(s);
+  m_model.controller.generate((there ? std::min(asked, n_generated(s)) : asked) + 1);
+}
 
 void RunActions::add() {
   m_dialog->show();
@@ -204,7 +210,10 @@ void RunActions::fillSamplingMenu(Commands& commands, QMenu* menu) {
   fillChoices(commands, menu->addMenu("Runs f&ollow"),
               {{"the text of the &reference", [&controller] { controller.setFollow(Follow::reference); }},
                {"their &own text", [&controller] { controller.setFollow(Follow::self); }}},
-              [&controller] { return controller.request().follow == Follow::self ? 1 : 0; });
+              [&controller] {
+                const Follow follow = controller.request().follow;  // a given text is neither
+                return follow == Follow::reference ? 0 : follow == Follow::self ? 1 : -1;
+              });
   const auto temperature = [this] {
     bool ok = false;
     const double now = m_model.controller.request().temperature;
