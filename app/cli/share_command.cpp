@@ -156,8 +156,8 @@ int share(const Arguments& a) {
     write_atomically(a.out, page);
   }
   if (a.json)
-    return print(nlohmann::ordered_json{{"file", a.out}, {"bytes", page.size()}}.dump(-1, ' ', false,
-                                                                                      nlohmann::ordered_json::error_handler_t::replace) +
+    return print(nlohmann::ordered_json{{"schema", "kvscope.share/1"}, {"file", a.out}, {"bytes", page.size()}}.dump(
+                     -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
                  "\n");
   return a.quiet ? 0 : print(fmt::format("{}: {} bytes\n", a.out, page.size()));
 }

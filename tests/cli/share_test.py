@@ -195,7 +195,7 @@ class Share(Pages):
     def test_json_says_what_was_written(self):
         out = self.path("p.html")
         r = cli("share", "--model", TINY, "--prompt-ids", "1,2,3,4", "--generate", "1", "--out", out, "--json")
-        self.assertEqual(json.loads(r.stdout), {"file": out, "bytes": os.path.getsize(out)}, r.stderr)
+        self.assertEqual(json.loads(r.stdout), {"schema": "kvscope.share/1", "file": out, "bytes": os.path.getsize(out)}, r.stderr)
 
     def test_the_prompts_text_is_told_before_anything_is_written(self):
         asked = ["share", "--model", TINY, "--prompt-ids", "1,2,3,4", "--generate", "1", "--quiet", "--out"]
