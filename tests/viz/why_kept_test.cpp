@@ -103,7 +103,7 @@ TEST_F(CutOnce, TheSelectionOfAnEarlierStepStillExplains) {
   EXPECT_EQ(steps[1].title, "It stays: rank 2 of 4 for 2 places, cut-off 0.300");
   ASSERT_EQ(steps[1].lines.size(), 3u);
   EXPECT_EQ(steps[1].lines[0], "its score: 0.300  ·  highest that went, slot 4 «t4»: 0.300");
-  EXPECT_EQ(steps[1].lines[1], "of equal scores the lower position stays");
+  EXPECT_EQ(steps[1].lines[1], "of equal scores the lower position stayed");
   EXPECT_EQ(steps[1].lines[2], "tokens 3 to 4 have this very score: a maximum over neighbours");
 }
 

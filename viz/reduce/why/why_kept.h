@@ -9,7 +9,7 @@
 
 namespace kvscope::viz {
 
-inline constexpr const char* kEqualScores = "of equal scores the lower position stays";
+inline constexpr const char* kEqualScores = "of equal scores the lower position stayed";
 
 /// How a slot came through the last selection of its head that ranked or removed anything: policies that compress once have none in later
 /// steps, and it still explains what stands.
