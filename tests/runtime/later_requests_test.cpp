@@ -18,7 +18,7 @@ using namespace kvscope::testing;
 
 constexpr const char* kRuns[] = {
     "h2o:slots=6",       "h2o:ratio=0.1", "streaming:ratio=0.3",  "keepkv:slots=7",     "snapkv:slots=8,window=3",
-    "zeromerge:slots=7", "kivi:slots=10", "scissorhands:slots=6", "weightedkv:slots=7", "best:slots=6"};
+    "zeromerge:slots=7", "kivi",          "scissorhands:slots=6", "weightedkv:slots=7", "best:slots=6"};
 constexpr const char* kEdits[] = {"full@evict=3,step=1", "full@evict=2-4,step=2@restore=3,step=3", "full@pin=5",
                                   "full@merge=4,into=2,step=1", "full@slots=4,layers=0,heads=1"};
 
