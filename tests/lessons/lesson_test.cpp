@@ -223,7 +223,7 @@ TEST(LessonFiles, ThatTokensLeftIsSaidWhereTheyDid) {
   expect(0, "So does P, as long as its budget is that large.");
   expect(3, "Layer 0, head 0 still keeps all of its tokens.");
   one("evicted", 4);
-  expect(0, "Here P lets 4 of 40 go: grey words have left layer 0, head 0.");
+  expect(0, "Here P lets 4 tokens of layer 0, head 0 go: the grey words have left it.");
   expect(3, "P ranks the tokens and keeps the best: 30 in layer 0, head 0.");
   one("most_evicted", 1);
   expect(0, "Here P lets most go");

@@ -39,6 +39,7 @@ TEST(RunFigures, CountEveryStepOfAStreamedPrompt) {
 TEST(RunFigures, CompareWithTheFullCacheOnlyWhileBothReadTheSameText) {
   Snapshot s = sample_run();
   s.prefill_mode = false;
+  s.follow = "self";
   EXPECT_EQ(run_figures(s, s.lanes[1]).compared, 2);
   auto other = std::make_shared<StepRecord>(*s.lanes[1].steps[0]);
   other->next_token = 4;  // the full cache was fed token 9

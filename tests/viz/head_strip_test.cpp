@@ -402,7 +402,7 @@ TEST_F(HeadStripTest, KeysMoveTheTokenAndEnterOpensTheInspector) {
   ASSERT_TRUE(view->key(canvas.frame, "Enter", canvas.intents));
   EXPECT_NE(canvas.last<OpenInspector>(), nullptr);
   EXPECT_FALSE(view->key(canvas.frame, "Q", canvas.intents));
-  EXPECT_THAT(view->cursor_text(canvas.frame), HasSubstr("token 11"));
+  EXPECT_THAT(view->cursor_text(canvas.frame), HasSubstr("token 10"));
 }
 
 TEST_F(HeadStripTest, WhereNothingIsSelectedTheCursorStandsOnTheLostToken) {

@@ -13,6 +13,9 @@ TEST(MovedEditsTest, AChangeIsWhatIsLeftBetweenTheTwoEnds) {
   EXPECT_EQ(change_between({1, 2, 3}, {1, 3}), (TextChange{1, 1, 3, 2}));
   EXPECT_EQ(change_between({1, 5, 5}, {1, 5, 5, 5}), (TextChange{3, 0, 3, 4})) << "a token of one is not two of the other";
   EXPECT_EQ(change_between({}, {1}), (TextChange{0, 0, 0, 1}));
+  EXPECT_EQ(change_between({1, 5, 6, 7}, {2, 8, 9, 5, 6, 7, 3}), (TextChange{0, 0, 4, 7, 3, 1, 3})) << "a template came around it";
+  EXPECT_EQ(change_between({2, 8, 9, 5, 6, 7, 3}, {1, 5, 6, 7}), (TextChange{0, 0, 7, 4, 3, 3, 1})) << "and went";
+  EXPECT_EQ(change_between({1, 5, 6, 7}, {2, 8, 9, 4, 6}), (TextChange{0, 0, 4, 5})) << "another text";
 }
 
 LaneEdits evict(Ids positions, int step, int into = -1) {

@@ -137,7 +137,7 @@ TEST_F(ChatTest, AnEditByHandKeepsItsToken) {
   const auto last_id = [this] { return snapshot().tokens[static_cast<std::size_t>(snapshot().n_prompt - 1)].id; };
   const int token = snapshot().n_prompt - 2, id = snapshot().tokens[static_cast<std::size_t>(token)].id;
   ASSERT_NE(id, last_id());
-  window->controller().addLane(QString("full@evict=%1,step=0").arg(token));
+  window->controller().addLane(QString("h2o:slots=50@evict=%1,step=0").arg(token));
   ASSERT_TRUE(settle());
   const auto edited = [this] { return edits_of(request().lanes.back().text).what_ifs.at(0).positions.at(0); };
   ASSERT_EQ(edited(), token);

@@ -364,10 +364,12 @@ TEST_F(WhatIfTest, StopStopsThoughEditsHaveToFollowTheText) {
   ASSERT_TRUE(waitFor([&] { return snapshot().prompt == text && snapshot().phase == RunPhase::computing; }, 30000));
   stopped = true;
   window->runActions().stop();
-  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle; }, 30000));
+  // Of the run with the edit in its new place there may be nothing yet, which is said.
+  const auto ended = [&] { return snapshot().phase == RunPhase::idle || snapshot().failure.starts_with("stopped before"); };
+  ASSERT_TRUE(waitFor(ended, 30000)) << snapshot().failure;
   QTest::qWait(300);
   EXPECT_EQ(n_after, 0) << "one press stops it";
-  EXPECT_EQ(snapshot().phase, RunPhase::idle);
+  EXPECT_TRUE(ended());
   stopped = false;
   window->controller().generate(4);
   window->controller().setPrompt(moved + before);

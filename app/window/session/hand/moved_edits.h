@@ -15,6 +15,8 @@ namespace kvscope {
 struct TextChange {
   int front = 0, back = 0;        // tokens of the prompt that stay, at its beginning and at its end
   int n_before = 0, n_after = 0;  // tokens of the prompt
+  // Where a text was put around it, or taken away, as a chat's template is: so many in a row, from which place to which.
+  int inner = 0, inner_before = 0, inner_after = 0;
   bool operator==(const TextChange&) const = default;
 };
 
@@ -34,7 +36,8 @@ ReadPrompt prompt_of(const Snapshot& snapshot);
 
 /// How much of a text an edit of it leaves as it was, known before the new one has tokens.
 struct TextKept {
-  std::size_t front = 0, back = 0;  // bytes at its beginning and at its end
+  std::size_t front = 0, back = 0;             // bytes at its beginning and at its end
+  std::size_t inner_begin = 0, inner_end = 0;  // of it, where it stands whole in the new one, or that whole in it
   /// Some of what the token stands for is there no more; of a token after the prompt: its end is not.
   bool lost(const ReadPrompt& before, int token) const;
 };
