@@ -76,6 +76,12 @@ std::string any_of_names(const std::vector<std::string>& names) {
   }
 }
 
+/// What a run is fed of its own text may be drawn: its choice is another token then.
+const char* says_words(const Snapshot& snapshot, const StepRecord& record) {
+  const bool drawn = snapshot.follow == "self" && record.next_token >= 0 && record.next_token != record.top1;
+  return drawn ? "would most likely say" : "says";
+}
+
 std::string step_right_with(const std::string& heads) { return fmt::format("With {} in full this step is right.", heads); }
 
 }  // namespace
@@ -166,7 +172,7 @@ Agreement agreement_at(const Snapshot& snapshot, const LaneSnapshot& lane, int s
   bool whole = word.first < word.last && word.last < static_cast<int>(lane.steps.size());
   for (int s = word.first; whole && s <= word.last; ++s) whole = lane.steps[static_cast<std::size_t>(s)]->top1_same;
   const std::string all = whole ? fmt::format(", and so all of {},", quoted(words_of_steps(snapshot, word))) : ",";
-  const std::string same = fmt::format("{} says {}{} as the full cache does: KL {} nats.", lane.title,
+  const std::string same = fmt::format("{} {} {}{} as the full cache does: KL {} nats.", lane.title, says_words(snapshot, record),
                                        quoted(text_of_id(snapshot, record.top1)), all, format_number(record.kl));
   const Loss loss = largest_loss_at(snapshot, lane, step);
   if (loss.step < 0 || loss.attention < kMuch || lane.fates == nullptr) return {same, {}};
@@ -283,7 +289,8 @@ static std::string moved_words(const LaneSnapshot& lane, const Finding& finding,
 std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane, const Finding& finding, const CauseWords& causes,
                              int looked_at) {
   if (finding.step < 0) return {};
-  std::string what = fmt::format("{} says {}, not {}", lane.title, quoted(finding.says), quoted(finding.reference));
+  const char* const says = says_words(snapshot, *lane.steps[static_cast<std::size_t>(finding.step)]);
+  std::string what = fmt::format("{} {} {}, not {}", lane.title, says, quoted(finding.says), quoted(finding.reference));
   if (std::isfinite(finding.unsure)) what += fmt::format("; the full cache was unsure itself (p {})", format_probability(finding.unsure));
   const Loss& loss = finding.loss;
   const bool measured = !causes.sentence.empty();

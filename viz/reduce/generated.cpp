@@ -29,9 +29,11 @@ std::vector<GeneratedToken> generated_tokens(const Snapshot& snapshot, const Lan
     const int next = step.position + 1;  // the token that this step predicts
     const bool known = next < static_cast<int>(snapshot.tokens.size());
     const int reference = known ? snapshot.tokens[static_cast<std::size_t>(next)].id : step.top1_reference;
-    const int says = snapshot.follow == "self" && step.next_token >= 0 ? step.next_token : step.top1;  // what it is fed may be drawn
+    const bool own = snapshot.follow == "self" && step.next_token >= 0;  // what it is fed may be drawn
+    const int says = own ? step.next_token : step.top1;
+    const bool same = own && known ? says == reference : step.top1_same;
     out.push_back({static_cast<int>(s), known ? token_text(snapshot, next) : text_of_id(snapshot, reference), text_of_id(snapshot, says),
-                   text_of_id(snapshot, step.top1_reference), step.top1_same, probability(step, reference)});
+                   text_of_id(snapshot, step.top1_reference), same, probability(step, reference)});
   }
   return out;
 }

@@ -156,7 +156,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, const Sh
   m.sweep.restore(s);
   restoreChoices(m.canvases, s.views, m.place, m_model.hand);
   m.place.want(s.selection);  // until there is something to select
-  m.pages.show(m.pages.of(s.page));
+  m.pages.show(m.pages.of(m_model.options.pageOf(file.path, s.page)));
   const bool computed = !shown.results && missing.isEmpty();
   const bool another = computed && QFileInfo(folder) != QFileInfo(m_model.controller.modelFolder());
   if (another) m_model.controller.loadModel(folder);

@@ -58,6 +58,12 @@ QString budgetedTitle(const LaneSnapshot& lane) {
   return qs(lane.title) + (lane.slots_asked < 0 ? QString() : ", " + counted(lane.slots_asked, "slot", "slots"));
 }
 
+/// Without whose answer it is, which stands in the row already.
+QString answerIn(const QString& sentence, const LaneSnapshot& lane) {
+  const QString name = qs(lane.title) + " says ";
+  return sentence.startsWith(name) ? sentence.mid(name.size()) : sentence;
+}
+
 /// Those that are the answer, or the one that gains most: each can be given what it lacks.
 std::vector<int> headsOffered(const viz::CauseWords& causes) {
   return causes.heads.empty() && causes.most >= 0 ? std::vector{causes.most} : causes.heads;
@@ -257,20 +263,19 @@ void CrumbRow::refresh() {
                   : snapshot.follow == "file" ? " Every run is fed the given text."
                                               : " Every run is fed the full cache's text.";
     }
-    const qsizetype says = (qs(lane->title) + " says ").size();  // whose answer it is stands in the row already
     const viz::CauseWords causes = viz::cause_words(snapshot, m_workspace.causes());
     const viz::Finding& finding = m_finding.of(snapshot, *lane, m_workspace.step(), causes);
     if (finding.step >= 0) {
       const int looked_at = s.layer && s.kv_head ? viz::head_index(snapshot, *s.layer, *s.kv_head) : -1;
       sentence = qs(viz::finding_sentence(snapshot, *lane, finding, causes, looked_at));
       foreseen = qs(viz::longest_finding_sentence(snapshot, *lane, finding));
-      brief = causes.sentence.empty() ? sentence.mid(says) : sentence.mid(sentence.indexOf(qs(causes.sentence)));
+      brief = causes.sentence.empty() ? answerIn(sentence, *lane) : sentence.mid(sentence.indexOf(qs(causes.sentence)));
     }
     viz::Agreement agreement;
     if (finding.step < 0 && s.lane > 0) {  // what a change of the run came to stands where the failure stood
       agreement = m_agreement.of(snapshot, *lane, m_workspace.step());
       if (!agreement.same.empty())
-        sentence = qs(agreement.words()), brief = sentence.mid(says);
+        sentence = qs(agreement.words()), brief = answerIn(sentence, *lane);
       else if (!compares(snapshot, *lane, m_workspace.step()))
         sentence = brief = qs(viz::other_text_words(snapshot, *lane));
     }

@@ -58,10 +58,12 @@ QString belowBorder(const BudgetBisection& bisection, bool answering) {
   return out.join(", ");
 }
 
-/// The steps whose most likely token is not the full cache's.
+/// The steps whose most likely token is not the full cache's. A text that has parted from the full cache's answers no more.
 std::set<int> differingSteps(const Snapshot& snapshot, const LaneSnapshot& run) {
   std::set<int> out;
   for (int s = viz::next_changed_step(snapshot, run, -1); s >= 0; s = viz::next_changed_step(snapshot, run, s)) out.insert(s);
+  const auto n_steps = static_cast<int>(run.steps.size()), n_alike = steps_of_one_text(snapshot, run);
+  for (int s = n_alike - 1; n_alike < n_steps && s < n_steps; ++s) out.insert(s);  // a token that was drawn may part them, too
   return out;
 }
 
@@ -366,7 +368,7 @@ QString BreakPoints::contradiction(std::size_t lane, const BudgetBisection& bise
   if (!ready()) return {};
   const Snapshot& s = m_workspace.snapshot();
   const LaneSnapshot& shown = s.lanes[lane];
-  const bool answers = viz::next_changed_step(s, shown, step - 1) != step;
+  const bool answers = !differingSteps(s, shown).contains(step);
   int below = 0;  // the highest that was tried and differs
   for (const auto& [n_slots, same] : bisection.tried())
     if (!same) below = n_slots;

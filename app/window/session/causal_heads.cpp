@@ -143,10 +143,11 @@ void CausalHeads::take(const QueuedRun& run, const SnapshotPtr& result) {
   if (run.purpose != QueuedRun::Purpose::head || run.batch != m_batch || head == m_heads.end() || result->lanes.empty()) return;
   const LaneSnapshot& lane = result->lanes.back();
   HeadAnswers answers;
-  const int first = first_counted_step(*result, lane);
+  const int first = first_counted_step(*result, lane), n_alike = steps_of_one_text(*result, lane);
   for (const StepPtr& step : lane.steps) {
-    // A policy that removes whatever the budget is has no such run.
-    const bool whole = head->second < step->heads.size() && step->heads[head->second].n_slots == step->position + 1;
+    // A policy that removes whatever the budget is has no such run, and one that reads another text by now has no answer.
+    const bool whole = static_cast<int>(answers.steps.size()) < n_alike && head->second < step->heads.size() &&
+                       step->heads[head->second].n_slots == step->position + 1;
     answers.steps.push_back(whole ? Answer{step->kl, step->top1_same} : Answer{});
     answers.n_right += answers.steps.back().same && static_cast<int>(answers.steps.size()) > first;
   }
@@ -160,7 +161,8 @@ void CausalHeads::publish() {
   const StepRecord* record = m_workspace.stepRecord();
   const auto step = static_cast<std::size_t>(std::max(0, m_workspace.step()));
   // While a view asks, the answers there are stand beside a run whose steps are not all there yet.
-  const bool of_this = lane != nullptr && record != nullptr && (m_wanted ? m_of.ofSameRun(question(*lane)) : m_of == question(*lane));
+  const bool one_text = lane != nullptr && compares(m_workspace.snapshot(), *lane, m_workspace.step());
+  const bool of_this = one_text && record != nullptr && (m_wanted ? m_of.ofSameRun(question(*lane)) : m_of == question(*lane));
   if (of_this && !m_answers.empty()) {
     out.kl_without = record->kl;
     out.n_heads = static_cast<int>(m_answers.size());
@@ -186,7 +188,7 @@ void CausalHeads::publish() {
     const double each = out.n_measured > 0 ? ms / out.n_measured : expectedMs(*lane) / out.n_heads;
     if (out.running) out.ms_left = each * (out.n_heads - out.n_measured);
     if (!out.running && m_stopped && !complete()) out.n_unasked = out.n_heads;
-  } else if (m_wanted && lane != nullptr && m_workspace.selection().lane > 0 && !m_controller.viewOnly() && record != nullptr) {
+  } else if (m_wanted && one_text && m_workspace.selection().lane > 0 && !m_controller.viewOnly() && record != nullptr) {
     const double ms = expectedMs(*lane);
     const ModelConfig& model = m_workspace.snapshot().model;
     if (m_stopped || ms > kLongMs) out.n_unasked = model.n_layers * model.n_kv_heads, out.ms_left = ms;

@@ -126,6 +126,11 @@ QString Options::journalFolder() const {
   return scripted() || synthetic_size ? QString() : SessionJournal::defaultFolder();
 }
 
+QString Options::pageOf(const QString& path, const QString& saved) const {
+  const bool asked = view_given && QFileInfo(QString::fromStdString(session)) == QFileInfo(path);
+  return asked ? QString::fromStdString(view) : saved;
+}
+
 bool Options::atStartOnly() const {
   return !scripted() && !synthetic_size && report.empty() && file.empty() && model.empty() && !prompt && prompt_file.empty() &&
          session.empty() && store.empty() && lanes.empty() && !view_given && !layer && !tokens && !step;
@@ -347,6 +352,7 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
   if (!options.scene.empty() && options.view != "lecture") {
     if (options.view_given) throw UsageError("--scene: expected --view lecture with it, got --view " + options.view);
     options.view = "lecture";
+    options.view_given = true;
   }
   checkEnding("--picture", options.picture, {".png", ".svg", ".csv", ".json", ".gif", ".mp4"});
   checkEnding("--report", options.report, {".html", ".pdf"});

@@ -56,6 +56,8 @@ struct Options {
 
   /// Pictures and figures must not depend on what a user has set.
   QString journalFolder() const;  // empty: nothing is kept
+  /// The page on which a session opens that was saved with another: the one asked for beside its name goes before that.
+  QString pageOf(const QString& path, const QString& saved) const;
   bool scripted() const { return !picture.empty() || !report.empty() || bench_draw || !bench_ui.empty(); }
   /// A script that names a session must not report on anything else.
   bool ofSession() const { return scripted() && !session.empty(); }

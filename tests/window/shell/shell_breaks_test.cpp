@@ -10,6 +10,7 @@
 #include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/rows/rows.h"
 #include "policy/catalog.h"
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 #include "viz/reduce/finding.h"
@@ -98,6 +99,21 @@ class BreaksOfLongTextTest : public BreaksTest {
     ASSERT_FALSE(answers(1));
   }
 };
+
+/// One that has written something else before says nothing of this place.
+TEST_F(BreaksTest, OfItsOwnTextABudgetAnswersWhileItReadsTheFullCaches) {
+  window->controller().setFollow(Follow::self);
+  ASSERT_TRUE(settle());
+  select(1);
+  ask();
+  ASSERT_TRUE(searched());
+  const BreakPoint found = point(1);
+  ASSERT_EQ(found.state, State::found) << found.words.toStdString();
+  window->controller().addLane(QString("keepkv:slots=%1").arg(found.slots));
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(compares(snapshot(), snapshot().lanes.back(), asked_step)) << found.words.toStdString();
+  EXPECT_TRUE(answers(static_cast<int>(snapshot().lanes.size()) - 1));
+}
 
 TEST_F(BreaksOfLongTextTest, AnswersForTheTokenThatTheSentenceNames) {
   ask();

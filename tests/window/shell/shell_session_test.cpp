@@ -747,6 +747,24 @@ TEST_F(WindowTest, WhatWasLeftOfASessionWithAFileIsOfferedOverIt) {
   EXPECT_EQ(window->controller().request().prompt, edited.request.prompt);
 }
 
+TEST_F(WindowTest, APageAskedForBesideASessionGoesBeforeTheOneItWasSavedWith) {
+  QTemporaryDir folder;
+  SavedSession saved = readSession(kVersion1).session;
+  saved.page = "inspect";
+  const QString path = folder.filePath("mine.kvscope");
+  writeSession(path, saved);
+  for (const bool given : {true, false}) {
+    window.reset();
+    options.session = path.toStdString();
+    options.view = "compare";
+    options.view_given = given;
+    window = std::make_unique<MainWindow>(options, startState(options));
+    window->show();
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(window->page(), given ? MainWindow::Page::compare : MainWindow::Page::inspect);
+  }
+}
+
 TEST_F(WindowTest, WhatASessionSaysIsReadBeforeAnotherOneIsOffered) {
   window.reset();
   QTemporaryDir folder;

@@ -277,7 +277,8 @@ void SweepPanel::refresh() {
     const QueuedRun* run = m_queue.running();
     QString now = run && run->purpose == QueuedRun::Purpose::point
                       ? " · running " + qs(wordsOf(run->spec).title) + ", " + qs(wordsOf(run->spec).budget)
-                      : QString();
+                  : m_workspace.snapshot().phase == RunPhase::failed ? QString(" · waits for a text that is taken")
+                                                                     : QString();
     const QString left = estimate.ms > 0
                              ? QString(" · %1 %2 left").arg(estimate.at_least ? "at least" : "about", qs(viz::format_ms(estimate.ms)))
                              : QString();
