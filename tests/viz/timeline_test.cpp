@@ -12,6 +12,7 @@
 #include "viz/headless.h"
 #include "viz/reduce/compare.h"
 #include "viz/reduce/finding.h"
+#include "viz/reduce/generated.h"
 #include "viz/reduce/text.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
@@ -126,6 +127,26 @@ TEST(StepSummaries, NothingIsComparedOnceARunReadsAnotherText) {
   EXPECT_EQ(other_text_words(snapshot, snapshot.lanes[0]), "");
 }
 
+TEST(StepSummaries, WhatWasDrawnIsNotWhatARunWouldSay) {
+  Snapshot snapshot = short_run(true);
+  snapshot.follow = "self";
+  LaneSnapshot& lane = snapshot.lanes[1];
+  const auto drawn = std::make_shared<StepRecord>(*lane.steps[1]);
+  drawn->next_token = snapshot.lanes[0].steps[1]->next_token + 1;
+  drawn->top1 = drawn->top1_reference = snapshot.lanes[0].steps[1]->next_token;
+  drawn->top1_same = true;
+  lane.steps[1] = drawn;
+  const std::vector<GeneratedToken> told = generated_tokens(snapshot, lane);
+  const auto cell = std::ranges::find(told, 1, &GeneratedToken::step);
+  ASSERT_NE(cell, told.end());
+  EXPECT_FALSE(cell->same);
+  EXPECT_EQ(cell->says, text_of_id(snapshot, drawn->next_token));
+  EXPECT_NE(agreement_at(snapshot, lane, 1).same.find(" would most likely say "), std::string::npos)
+      << agreement_at(snapshot, lane, 1).same;
+  snapshot.follow = "reference";
+  EXPECT_NE(agreement_at(snapshot, lane, 1).same.find(" says "), std::string::npos);
+}
+
 TEST(StepSummaries, WhatAFirstStepRemovedCountsEvenIfItIsNotListed) {
   const Snapshot s = synthetic::make_huge_snapshot(2, 3, 3000, 4);
   const LaneSnapshot& lane = s.lanes[1];
@@ -207,6 +228,16 @@ TEST_F(TimelineTest, TheStepOfThePromptHasItsNumberLikeTheOthers) {
   canvas.frame.size = {640, 174};
   canvas.draw(view);
   EXPECT_EQ(find_mark(view, "step name", "step 0")->value, "0") << "where there is little room";
+}
+
+TEST_F(TimelineTest, NumbersOfTheTableAreDigitsAlone) {
+  snapshot = synthetic::make_snapshot({.n_prompt = 600, .slots = 300});
+  const std::string csv = to_csv(view.table(canvas.frame));
+  EXPECT_EQ(csv.find("\u2009"), std::string::npos) << "no thin spaces in numbers:\n" << csv;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  int digits = 0, most = 0;
+  for (const char c : csv) most = std::max(most, digits = is_digit(c) ? digits + 1 : 0);
+  EXPECT_GE(most, 4) << "a number that people read in groups";
 }
 
 TEST_F(TimelineTest, FewStepsAreOneColumnEachWithItsNumbers) {

@@ -14,7 +14,7 @@ struct GeneratedToken {
   int step = 0;
   std::string reference, says;  // token texts
   std::string choice;           // the full cache's: another one than `reference` where the text was given or drawn
-  bool same = true;             // the most likely token of the run is the full cache's
+  bool same = true;             // `says` is the full cache's: its most likely token or, of a run of its own text, the one it went on with
   double p = kNotAvailable;     // of the reference's token, in the run
 };
 
