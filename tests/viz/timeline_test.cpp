@@ -39,6 +39,15 @@ Snapshot short_run(bool prefill) {
   return synthetic::make_snapshot(shape);
 }
 
+/// Runs of their own text; the second one goes on with another token than the full cache at this step, whose record is given.
+StepRecord& parted(Snapshot& snapshot, std::size_t step) {
+  snapshot.follow = "self";
+  const auto other = std::make_shared<StepRecord>(*snapshot.lanes[1].steps[step]);
+  other->next_token = snapshot.lanes[0].steps[step]->next_token + 1;
+  snapshot.lanes[1].steps[step] = other;
+  return *other;
+}
+
 /// What is kept without a budget is kept for no rank: in every picture of such a run it has another word.
 TEST(CategoryWords, OfARunWithoutABudgetNothingIsHeavy) {
   Snapshot s = short_run(true);
@@ -108,11 +117,8 @@ TEST(StepSummaries, WhereOnlyFiguresAreKeptTheyAndTheFatesStayAsTheyWere) {
 
 TEST(StepSummaries, NothingIsComparedOnceARunReadsAnotherText) {
   Snapshot snapshot = short_run(true);
-  snapshot.follow = "self";
-  LaneSnapshot& lane = snapshot.lanes[1];
-  const auto part = std::make_shared<StepRecord>(*lane.steps[2]);
-  part->next_token = snapshot.lanes[0].steps[2]->next_token + 1;
-  lane.steps[2] = part;
+  parted(snapshot, 2);
+  const LaneSnapshot& lane = snapshot.lanes[1];
   ASSERT_GT(lane.steps.size(), 4u);
   const auto steps = summarise_steps(snapshot, lane);
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -129,18 +135,15 @@ TEST(StepSummaries, NothingIsComparedOnceARunReadsAnotherText) {
 
 TEST(StepSummaries, WhatWasDrawnIsNotWhatARunWouldSay) {
   Snapshot snapshot = short_run(true);
-  snapshot.follow = "self";
-  LaneSnapshot& lane = snapshot.lanes[1];
-  const auto drawn = std::make_shared<StepRecord>(*lane.steps[1]);
-  drawn->next_token = snapshot.lanes[0].steps[1]->next_token + 1;
-  drawn->top1 = drawn->top1_reference = snapshot.lanes[0].steps[1]->next_token;
-  drawn->top1_same = true;
-  lane.steps[1] = drawn;
+  StepRecord& drawn = parted(snapshot, 1);
+  const LaneSnapshot& lane = snapshot.lanes[1];
+  drawn.top1 = drawn.top1_reference = snapshot.lanes[0].steps[1]->next_token;
+  drawn.top1_same = true;
   const std::vector<GeneratedToken> told = generated_tokens(snapshot, lane);
   const auto cell = std::ranges::find(told, 1, &GeneratedToken::step);
   ASSERT_NE(cell, told.end());
   EXPECT_FALSE(cell->same);
-  EXPECT_EQ(cell->says, text_of_id(snapshot, drawn->next_token));
+  EXPECT_EQ(cell->says, text_of_id(snapshot, drawn.next_token));
   EXPECT_NE(agreement_at(snapshot, lane, 1).same.find(" would most likely say "), std::string::npos)
       << agreement_at(snapshot, lane, 1).same;
   snapshot.follow = "reference";

@@ -219,9 +219,8 @@ Report ExportActions::report() const {
 }
 
 bool ExportActions::refuses() {
-  const Snapshot& s = m.model.workspace.snapshot();
-  const bool failed = s.phase == RunPhase::failed && s.loading.empty();  // a model that was refused leaves the settings of the one before
-  if (!failed && !m.model.workspace.stale()) return false;
+  if (!m.model.workspace.stale()) return false;
+  const bool failed = m.model.workspace.snapshot().phase == RunPhase::failed;
   const QString why = failed ? "could not be computed; change them, or take back the change (Ctrl+Z)" : "are still being computed; wait";
   const QString words = "Nothing was written: what is shown is of other settings than those of now, which " + why;
   m.rows.messages().show(words, words);

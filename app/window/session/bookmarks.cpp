@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "app/window/session/run_estimate.h"
 #include "policy/catalog.h"
 
 namespace kvscope {
@@ -28,8 +29,7 @@ RunNow runNow(const std::vector<std::string>& there, const std::string& run, int
   for (int i = 0; i < n; ++i)
     if (there[static_cast<std::size_t>(i)] == run && (nearest < 0 || std::abs(i - lane) < std::abs(nearest - lane))) nearest = i;
   if (nearest >= 0) return {nearest};
-  const auto policy = [](const std::string& spec) { return spec.substr(0, spec.find(':')); };
-  const bool changed = in_place && policy(there[static_cast<std::size_t>(lane)]) == policy(run);
+  const bool changed = in_place && policyOf(there[static_cast<std::size_t>(lane)]) == policyOf(run);
   return {changed ? lane : -1, false};
 }
 

@@ -125,8 +125,8 @@ class SessionController : public QObject {
   void submit();
   void deliver();
   void deliverExtra(const SnapshotPtr& snapshot);
+  bool refusesAnother(int lane);  // where showsAnother(): it is said
   /// What somebody wrote; refused() says what is wrong with it.
-  bool refusesAnother(int lane);
   bool accepts(const LaneSpec& spec);
   bool roomFor(std::size_t runs);
   std::optional<LaneSpec> parsed(const QString& text);

@@ -65,6 +65,14 @@ class WhatIfTest : public WindowTest {
       if (std::ranges::all_of(record.heads, [&](const HeadRecord& h) { return std::ranges::binary_search(h.pos, t); })) return t;
     return -1;
   }
+  /// Evicts such a token in a fork; which one.
+  int evictInAFork() {
+    const int token = keptEverywhere(1);
+    EXPECT_GT(token, 0);
+    select(token, token, 2);
+    key("atlas", Qt::Key_E);
+    return token;
+  }
   WhatIfPanel* panel() const { return window->findChild<WhatIfPanel*>(); }
 };
 
@@ -121,11 +129,9 @@ TEST_F(WhatIfTest, OnASmallScreenTheHeadsAndTheEditStayInSight) {
 }
 
 TEST_F(WhatIfTest, EEvictsTheSelectedTokenInAForkBesideTheRunAndUndoDropsTheFork) {
-  const int token = keptEverywhere(1);
-  ASSERT_GT(token, 0);
   const std::string base = lane(4);
-  select(token, token, 2);
-  key("atlas", Qt::Key_E);
+  const int token = evictInAFork();
+  ASSERT_GT(token, 0);
   ASSERT_EQ(snapshot().lanes.size(), 6u);
   EXPECT_EQ(lane(4), base) << "the run itself stays";
   EXPECT_EQ(lane(5), base + "@evict=" + std::to_string(token) + ",step=1") << "so that step 2 already sees it";
@@ -241,11 +247,9 @@ TEST_F(WhatIfTest, WhereThereIsNoRoomForAForkNothingIsSaidToBeDone) {
 }
 
 TEST_F(WhatIfTest, AnEditFollowsItsTokenThroughEditsOfTheText) {
-  const int token = keptEverywhere(1);
-  ASSERT_GT(token, 0);
   const std::string base = lane(4);
-  select(token, token, 2);
-  key("atlas", Qt::Key_E);
+  const int token = evictInAFork();
+  ASSERT_GT(token, 0);
   ASSERT_EQ(snapshot().lanes.size(), 6u);
   const int id = snapshot().tokens[static_cast<std::size_t>(token)].id, n_before = snapshot().n_prompt;
   QStringList told;
@@ -380,11 +384,9 @@ TEST_F(WhatIfTest, StopStopsThoughEditsHaveToFollowTheText) {
 }
 
 TEST_F(WhatIfTest, AnEditFollowsItsTokenThoughAnotherRunIsChangedMeanwhile) {
-  const int token = keptEverywhere(1);
-  ASSERT_GT(token, 0);
   const std::string base = lane(4);
-  select(token, token, 2);
-  key("atlas", Qt::Key_E);
+  const int token = evictInAFork();
+  ASSERT_GT(token, 0);
   ASSERT_EQ(snapshot().lanes.size(), 6u);
   const int id = snapshot().tokens[static_cast<std::size_t>(token)].id;
   const QString text = QString::fromStdString(snapshot().prompt);
@@ -436,9 +438,7 @@ TEST_F(WhatIfTest, WhatIsOnScreenOfATextBeforeIsNotEditedInTheOther) {
 }
 
 TEST_F(WhatIfTest, WhatWasToldIsOfItsSeed) {
-  const int token = keptEverywhere(1);
-  select(token, token, 2);
-  key("atlas", Qt::Key_E);
+  evictInAFork();
   QStringList told;
   QObject::connect(&window->model().hand, &HandEdits::said, [&](const QString& words) { told << words; });
   window->controller().setSeed(window->controller().request().seed + 1);
@@ -699,9 +699,7 @@ TEST_F(WhatIfTest, TheSentenceIsOfTheFirstStepThatChanges) {
 }
 
 TEST_F(WhatIfTest, WhileTheTextIsReadThereIsNoAnswerToCompare) {
-  const int token = keptEverywhere(1);
-  select(token, token, 2);
-  key("atlas", Qt::Key_E);
+  evictInAFork();
   ASSERT_FALSE(panel()->answer().isEmpty());
   auto reading = std::make_shared<Snapshot>(snapshot());
   for (LaneSnapshot& lane : reading->lanes)
@@ -716,9 +714,7 @@ TEST_F(WhatIfTest, WhileTheTextIsReadThereIsNoAnswerToCompare) {
 }
 
 TEST_F(WhatIfTest, AForkWhoseBudgetWasMovedSaysThatNothingStandsBesideIt) {
-  const int token = keptEverywhere(1);
-  select(token, token, 2);
-  key("atlas", Qt::Key_E);
+  evictInAFork();
   ASSERT_EQ(snapshot().lanes[5].fork_of, 4);
   const auto help = [&](int row, int column) { return panel()->model().index(row, column).data(Qt::ToolTipRole).toString().toStdString(); };
   EXPECT_NE(help(0, WhatIfModel::kLocal), WhatIfModel::kAlone);
