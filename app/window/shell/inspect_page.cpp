@@ -35,7 +35,8 @@ using Kind = viz::Place::Kind;
 
 InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels, QWidget& picture)
     : m_rows(rows), m_pages(pages), m_panels(panels) {
-  m_area = new DockArea;
+  QWidget* page = pageWithMargins(&rows.pages());
+  m_area = new DockArea(page);
   m_area->setWindowFlags(Qt::Widget);
   m_area->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
   for (Panel* panel : panels.all()) {
@@ -64,7 +65,8 @@ InspectPage::InspectPage(WindowRows& rows, Pages& pages, Panels& panels, QWidget
     m_area->addColumn(docks, &column == &m_columns[1] ? QList<QDockWidget*>(m_tabs.begin(), m_tabs.end()) : QList<QDockWidget*>());
   }
   connect(&panels, &Panels::maximiseRequested, this, &InspectPage::toggleMaximised);
-  pages.add(Page::inspect, pageWithMargins(m_area, &rows.pages()), {"inspect", &picture, "&Inspect", "Alt+1"});
+  page->layout()->addWidget(m_area);
+  pages.add(Page::inspect, page, {"inspect", &picture, "&Inspect", "Alt+1"});
   arrange();
 }
 

@@ -225,7 +225,7 @@ MainWindow::~MainWindow() {
   delete m_help;
   delete &m_run_actions->dialog();
   delete &m_library->dialog();
-  delete takeCentralWidget();
+  delete centralWidget();  // taken out of the window first, every widget of it would be given its style anew
 }
 
 void MainWindow::takeSnapshot() {

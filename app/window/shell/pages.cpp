@@ -26,13 +26,12 @@ const QStringList kNames = {"inspect", "inspector", "compare", "sweep", "lecture
 
 }  // namespace
 
-QWidget* pageWithMargins(QWidget* content, QWidget* parent) {
+QWidget* pageWithMargins(QWidget* parent) {
   auto* page = new QWidget(parent);
   page->setObjectName("inspectArea");
   page->setAttribute(Qt::WA_StyledBackground);
   auto* column = new QVBoxLayout(page);
   column->setContentsMargins(kGutter, kGutter - 1, kGutter, kGutter);
-  column->addWidget(content);
   return page;
 }
 
@@ -52,7 +51,9 @@ void Pages::addPanels(const Panels& panels) {
     if (panel->place().kind != viz::Place::Kind::page) continue;
     const qsizetype named = kNames.indexOf(panel->id());
     const auto number = named < 0 ? kNames.size() + static_cast<qsizetype>(m_known.size()) : named;
-    add(static_cast<Page>(number), pageWithMargins(panel->makePage(&m_rows.pages()), &m_rows.pages()),
+    QWidget* page = pageWithMargins(&m_rows.pages());
+    page->layout()->addWidget(panel->makePage(page));
+    add(static_cast<Page>(number), page,
         {panel->id(), panel->content()->focusProxy() ? panel->content()->focusProxy() : panel->content(), panel->place().menu,
          panel->place().key});
   }

@@ -19,8 +19,9 @@ class WindowRows;
 /// What has the room between the rows. Views with a page of their own may follow the last.
 enum class Page { inspect, inspector, compare, sweep, lecture, welcome };
 
-/// Where places of one panel stand in the window, inside the gutters.
-QWidget* pageWithMargins(QWidget* content, QWidget* parent);
+/// Where places of one panel stand in the window: its layout takes what stands inside the gutters. That is made as a child of the page,
+/// because all that is in a widget gets its style anew when it is given to another.
+QWidget* pageWithMargins(QWidget* parent);
 
 /// The pages and which of them is shown.
 class Pages : public QObject {
