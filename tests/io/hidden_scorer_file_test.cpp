@@ -22,15 +22,15 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// Of F32, its numbers i/8 from `first` on.
-struct Tensor {
+struct F32Tensor {
   std::string name;
   std::vector<int> shape;
   float first = 0;
 };
 
-std::string file_of(const std::vector<Tensor>& tensors) {
+std::string weights_of(const std::vector<F32Tensor>& tensors) {
   std::vector<test::TensorBytes> out;
-  for (const Tensor& t : tensors) {
+  for (const F32Tensor& t : tensors) {
     test::TensorBytes& of = out.emplace_back(test::TensorBytes{t.name, "F32", {t.shape.begin(), t.shape.end()}, {}});
     int n = 1;
     for (const int size : t.shape) n *= size;
@@ -40,31 +40,33 @@ std::string file_of(const std::vector<Tensor>& tensors) {
 }
 
 /// Two layers for two KV heads and hidden states of three numbers.
-std::vector<Tensor> two_matrices() {
-  std::vector<Tensor> out;
+std::vector<F32Tensor> two_matrices() {
+  std::vector<F32Tensor> out;
   for (const char* layer : {"layers.0", "layers.1"})
-    for (const Tensor& t : {Tensor{".0.weight", {4, 3}}, {".0.bias", {4}}, {".2.weight", {2, 4}}, {".2.bias", {2}}})
+    for (const F32Tensor& t : {F32Tensor{".0.weight", {4, 3}}, {".0.bias", {4}}, {".2.weight", {2, 4}}, {".2.bias", {2}}})
       out.push_back({layer + t.name, t.shape});
   return out;
 }
-std::vector<Tensor> gates() {
-  std::vector<Tensor> out;
+std::vector<F32Tensor> gates() {
+  std::vector<F32Tensor> out;
   for (const char* layer : {"0", "1"})
-    for (const Tensor& t : {Tensor{".q_proj.weight", {8, 3}},
-                            {".q_proj.bias", {8}},
-                            {".k_proj.weight", {4, 3}},
-                            {".q_norm.weight", {2}},
-                            {".k_norm.weight", {2}},
-                            {".k_base", {2, 1, 3, 2}},
-                            {".b", {2, 1, 2}}})
+    for (const F32Tensor& t : {F32Tensor{".q_proj.weight", {8, 3}},
+                               {".q_proj.bias", {8}},
+                               {".k_proj.weight", {4, 3}},
+                               {".q_norm.weight", {2}},
+                               {".k_norm.weight", {2}},
+                               {".k_base", {2, 1, 3, 2}},
+                               {".b", {2, 1, 2}}})
       out.push_back({layer + t.name, t.shape});
   return out;
 }
 
 class HiddenScorerFile : public testing::Test {
  protected:
-  HiddenScorer read(const std::vector<Tensor>& tensors) { return read_hidden_scorer(folder.write("s.safetensors", file_of(tensors))); }
-  std::string refusal(const std::vector<Tensor>& tensors) {
+  HiddenScorer read(const std::vector<F32Tensor>& tensors) {
+    return read_hidden_scorer(folder.write("s.safetensors", weights_of(tensors)));
+  }
+  std::string refusal(const std::vector<F32Tensor>& tensors) {
     try {
       read(tensors);
     } catch (const Error& e) {
@@ -73,8 +75,8 @@ class HiddenScorerFile : public testing::Test {
     return "";
   }
   /// The same with another shape for one tensor; none: without it.
-  std::string refusal_with(std::vector<Tensor> tensors, const std::string& name, const std::vector<int>& shape) {
-    std::erase_if(tensors, [&](const Tensor& t) { return t.name == name; });
+  std::string refusal_with(std::vector<F32Tensor> tensors, const std::string& name, const std::vector<int>& shape) {
+    std::erase_if(tensors, [&](const F32Tensor& t) { return t.name == name; });
     if (!shape.empty()) tensors.push_back({name, shape});
     return refusal(tensors);
   }
@@ -145,8 +147,8 @@ TEST_F(HiddenScorerFile, WhatIsWrongSaysWhat) {
 }
 
 TEST_F(HiddenScorerFile, EveryPrefixIsRefused) {
-  for (const std::vector<Tensor>& tensors : {std::vector<Tensor>{{"layers.0.weight", {2, 3}}, {"layers.0.bias", {2}}}, gates()}) {
-    const std::string text = file_of(tensors);
+  for (const std::vector<F32Tensor>& tensors : {std::vector<F32Tensor>{{"layers.0.weight", {2, 3}}, {"layers.0.bias", {2}}}, gates()}) {
+    const std::string text = weights_of(tensors);
     EXPECT_NO_THROW(read_hidden_scorer(folder.write("p.safetensors", text)));
     for (std::size_t n = 0; n < text.size(); ++n)
       EXPECT_THROW(read_hidden_scorer(folder.write("p.safetensors", text.substr(0, n))), Error) << n;

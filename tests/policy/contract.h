@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "policy/near.h"
 #include "policy/tiny_lane.h"
 
 namespace kvscope::test {
@@ -20,8 +21,6 @@ struct Case {
   int group;
   PromptMode mode;
 };
-
-inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 inline bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 

@@ -7,6 +7,7 @@
 
 #include "policy/catalog.h"
 #include "policy/contract.h"
+#include "policy/near.h"
 #include "policy/query_centers.h"
 #include "policy/rankings/expected_ranking.h"
 #include "policy/rankings/filter_ranking.h"
@@ -17,11 +18,13 @@
 #include "policy/rankings/redundancy_ranking.h"
 #include "policy/rankings/removal_ranking.h"
 #include "policy/rankings/trigonometric_ranking.h"
+#include "policy/refusal.h"
 #include "policy/selections/chunk_selection.h"
 
 namespace kvscope {
 namespace {
 
+using test::expect_near;
 using Numbers = std::vector<double>;
 
 TEST(LagRanking, WhatStandsOutAgainstTheNextPartitionRanksHigher) {
@@ -75,11 +78,6 @@ TEST(ExpectedRanking, TheSpreadOfTheQueriesCounts) {
   const Numbers mean = {2, 0}, covariance = {0, 0, 0, 8}, keys = {1, 0, 0, 1};
   EXPECT_NEAR(expected_logits(mean, {}, keys)[0], std::sqrt(2), 1e-12);
   EXPECT_NEAR(expected_logits(mean, covariance, keys)[1], 2, 1e-12);
-}
-
-void expect_near(const Numbers& got, const Numbers& expected, double tolerance = 1e-12) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], tolerance) << i;
 }
 
 TEST(RedundancyRanking, OfKeysThatSayTheSameTheNewestIsSpared) {
@@ -247,16 +245,6 @@ TEST(ChunkSelection, PagesFitIntoTheBudgetAndSpareWhatIsProtected) {
   d.is_protected[0] = 1;
   ChunkSelection(2, ChunkSelection::Keeps::fits, 0).select(d, 0);
   EXPECT_EQ(d.keep, (std::vector<int>{0}));
-}
-
-void expect_refused(const std::string& spec, PromptMode mode, const char* reason) {
-  const ModelConfig model = test::tiny_model(2, 2, 1);
-  try {
-    Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 24, .mode = mode});
-    ADD_FAILURE() << spec << " was accepted";
-  } catch (const UsageError& e) {
-    EXPECT_NE(std::string_view(e.what()).find(reason), std::string_view::npos) << e.what();
-  }
 }
 
 TEST(GeometryRankings, WhatDoesNotGoTogetherIsRefused) {

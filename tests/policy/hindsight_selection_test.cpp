@@ -8,16 +8,16 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "policy/near.h"
 #include "policy/tiny_lane.h"
 
 namespace kvscope {
 namespace {
 
+using test::at;
 using test::RowHindsight;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// Logits, outputs and values without meaning. mask: some queries do not see the last slots.
 Hindsight::View random_view(int n_queries, int group, int n, int dim, unsigned seed, bool mask) {

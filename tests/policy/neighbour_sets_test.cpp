@@ -15,7 +15,7 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-KeyRows rows(const test::Rows& keys) {
+KeyRows key_rows(const test::Rows& keys) {
   std::vector<double> flat;
   for (const auto& k : keys) flat.insert(flat.end(), k.begin(), k.end());
   return {flat, static_cast<int>(keys.size())};
@@ -24,23 +24,24 @@ KeyRows rows(const test::Rows& keys) {
 std::vector<double> at_angle(double x) { return {std::cos(x), std::sin(x)}; }
 
 TEST(NeighbourSets, UnlikeKeysStayAloneAndLikeOnesBecomeOneSet) {
-  EXPECT_THAT(neighbour_sets(rows({{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}), .75), ElementsAre(ElementsAre(2), ElementsAre(1), ElementsAre(0)));
-  EXPECT_THAT(neighbour_sets(rows({{1, 1}, {1, 1}, {1, 1}}), .75), ElementsAre(ElementsAre(0, 1, 2)));
-  EXPECT_THAT(neighbour_sets(rows({}), .75), IsEmpty());
+  EXPECT_THAT(neighbour_sets(key_rows({{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}), .75),
+              ElementsAre(ElementsAre(2), ElementsAre(1), ElementsAre(0)));
+  EXPECT_THAT(neighbour_sets(key_rows({{1, 1}, {1, 1}, {1, 1}}), .75), ElementsAre(ElementsAre(0, 1, 2)));
+  EXPECT_THAT(neighbour_sets(key_rows({}), .75), IsEmpty());
 }
 
 TEST(NeighbourSets, AKeyIsComparedWithTheAnchorNotWithItsNeighbour) {
   // half a radian apart: each is close to the next one, the first is far from the last
-  const KeyRows keys = rows({at_angle(0), at_angle(.5), at_angle(1)});
+  const KeyRows keys = key_rows({at_angle(0), at_angle(.5), at_angle(1)});
   EXPECT_THAT(neighbour_sets(keys, std::cos(.6)), ElementsAre(ElementsAre(1, 2), ElementsAre(0)));
   EXPECT_THAT(neighbour_sets(keys, std::cos(1.1)), ElementsAre(ElementsAre(0, 1, 2)));
 }
 
 TEST(NeighbourSets, ANewSetStartsWhereSimilarityIsNotAboveTheThreshold) {
-  const KeyRows keys = rows({{1, 0}, {0, 1}});
+  const KeyRows keys = key_rows({{1, 0}, {0, 1}});
   EXPECT_EQ(neighbour_sets(keys, 0).size(), 2u) << "a cosine of 0 is not above 0";
   EXPECT_EQ(neighbour_sets(keys, -1e-9).size(), 1u);
-  EXPECT_EQ(rows({{0, 0}, {0, 1}}).cosine(0, 1), 0) << "a zero vector is like nothing";
+  EXPECT_EQ(key_rows({{0, 0}, {0, 1}}).cosine(0, 1), 0) << "a zero vector is like nothing";
 }
 
 TEST(NeighbourSets, TheFittingThresholdIsTheLargestThatLeavesRoom) {
@@ -50,14 +51,14 @@ TEST(NeighbourSets, TheFittingThresholdIsTheLargestThatLeavesRoom) {
     test::Rows keys(40, std::vector<double>(3));
     for (auto& k : keys)
       for (double& x : k) x = normal(random);
-    const KeyRows r = rows(keys);
+    const KeyRows r = key_rows(keys);
     // plain bisection, nothing remembered
     double lo = -1, hi = 1;
     for (int i = 0; i < 20; ++i) (neighbour_sets(r, (lo + hi) / 2).size() <= 9 ? lo : hi) = (lo + hi) / 2;
     EXPECT_EQ(fitting_theta(r, 9), lo);
     EXPECT_LE(neighbour_sets(r, lo).size(), 9u);
   }
-  EXPECT_EQ(fitting_theta(rows({{1, 0}, {0, 1}}), 0), -1) << "no threshold leaves no set at all";
+  EXPECT_EQ(fitting_theta(key_rows({{1, 0}, {0, 1}}), 0), -1) << "no threshold leaves no set at all";
 }
 
 TEST(NeighbourSets, WeightsFallWithTheDistanceToThePivot) {

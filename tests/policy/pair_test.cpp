@@ -16,14 +16,14 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const ModelConfig kModel = test::tiny_model(2, 2, 2);
+const ModelConfig kPairModel = test::tiny_model(2, 2, 2);
 
-std::unique_ptr<Policy> make(const std::string& spec, PromptMode mode = PromptMode::prefill) {
-  return Policy::make({.spec = parse_lane_spec(spec), .model = &kModel, .n_prompt = 100, .mode = mode});
+std::unique_ptr<Policy> pair_of(const std::string& spec, PromptMode mode = PromptMode::prefill) {
+  return Policy::make({.spec = parse_lane_spec(spec), .model = &kPairModel, .n_prompt = 100, .mode = mode});
 }
 std::string pair_refusal(const std::string& spec, PromptMode mode = PromptMode::prefill) {
   try {
-    make(spec, mode);
+    pair_of(spec, mode);
   } catch (const UsageError& e) {
     return e.what();
   }
@@ -31,7 +31,7 @@ std::string pair_refusal(const std::string& spec, PromptMode mode = PromptMode::
 }
 
 TEST(PolicyPair, EachHalfHasItsOwnKeysAndBudget) {
-  const std::unique_ptr<Policy> first = make(R"(prefill_decode:prefill="snapkv:slots=40,window=8",decode="h2o:slots=20,recent=4")");
+  const std::unique_ptr<Policy> first = pair_of(R"(prefill_decode:prefill="snapkv:slots=40,window=8",decode="h2o:slots=20,recent=4")");
   ASSERT_NE(first->next(), nullptr);
   const Policy& second = *first->next();
   EXPECT_EQ(second.next(), nullptr);
@@ -41,13 +41,13 @@ TEST(PolicyPair, EachHalfHasItsOwnKeysAndBudget) {
   EXPECT_FALSE(first->every_step());
   EXPECT_TRUE(second.every_step());
   EXPECT_TRUE(first->info().sees_question_in_prefill && second.info().sees_question_in_prefill);
-  EXPECT_FALSE(make(R"(prefill_decode:prefill=full,decode="h2o:slots=20")")->info().sees_question_in_prefill);
+  EXPECT_FALSE(pair_of(R"(prefill_decode:prefill=full,decode="h2o:slots=20")")->info().sees_question_in_prefill);
   EXPECT_THAT(first->info().ranking, HasSubstr("prefill: "));
   EXPECT_THAT(second.info().ranking, HasSubstr("decode: "));
 }
 
 TEST(PolicyPair, IsOneRunByNameAndParameters) {
-  const std::unique_ptr<Policy> first = make(R"(prefill_decode:prefill="snapkv:slots=40",decode=h2o:ratio=0.2)");
+  const std::unique_ptr<Policy> first = pair_of(R"(prefill_decode:prefill="snapkv:slots=40",decode=h2o:ratio=0.2)");
   for (const Policy* half : {static_cast<const Policy*>(first.get()), first->next()}) {
     EXPECT_EQ(half->name(), "prefill_decode");
     const std::vector<ResolvedParam> params = half->params();

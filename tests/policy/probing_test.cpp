@@ -9,6 +9,7 @@
 #include "policy/allocations/measured_heads_allocation.h"
 #include "policy/catalog.h"
 #include "policy/contract.h"
+#include "policy/refusal.h"
 #include "policy/selections/threshold_selection.h"
 
 namespace kvscope {
@@ -106,16 +107,6 @@ TEST(MeasuredHeads, TheAreaSaysHowFarBackAHeadLooks) {
   const std::vector<HeadNotes> heads = {{.numbers = {0.7}}, {.numbers = {0.2}}, {}, {.numbers = {0.4}}, {.numbers = {0.9}}};
   EXPECT_EQ(MeasuredHeadsAllocation(0.5, 4, 16).after_survey(shape(5, 1, 9), heads),
             (Budgets{std::nullopt, 20, std::nullopt, 20, std::nullopt}));
-}
-
-void expect_refused(const std::string& spec, PromptMode mode, const char* reason) {
-  const ModelConfig model = test::tiny_model(2, 2, 1);
-  try {
-    Policy::make({.spec = parse_lane_spec(spec), .model = &model, .n_prompt = 24, .mode = mode});
-    ADD_FAILURE() << spec << " was accepted";
-  } catch (const UsageError& e) {
-    EXPECT_NE(std::string_view(e.what()).find(reason), std::string_view::npos) << e.what();
-  }
 }
 
 TEST(Probing, WhatDoesNotGoTogetherIsRefused) {

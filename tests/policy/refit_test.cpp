@@ -7,22 +7,19 @@
 #include "core/error.h"
 #include "core/not_available.h"
 #include "policy/mergers/refit_merge.h"
+#include "policy/near.h"
 #include "policy/rankings/reference_ranking.h"
 #include "policy/tiny_lane.h"
 
 namespace kvscope {
 namespace {
 
+using test::expect_near;
 using Numbers = std::vector<double>;
 using Asked = ReferenceQueries::Asked;
 using Rows = ReferenceQueries::Rows;
 
 constexpr double kAlmostNone = 1e-9;  // ridge
-
-void expect_near(const Numbers& got, const Numbers& expected, double tolerance) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], tolerance) << i;
-}
 
 /// One head of one query head per token, width 1.
 struct Prompt {

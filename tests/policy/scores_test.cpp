@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "policy/near.h"
 #include "policy/policy.h"
 #include "policy/rankings/ranking.h"
 #include "policy/rules.h"
@@ -12,6 +13,7 @@
 namespace kvscope {
 namespace {
 
+using test::at;
 using test::TinyLane;
 using testing::DoubleNear;
 using testing::ElementsAre;
@@ -19,8 +21,6 @@ using testing::IsEmpty;
 using testing::Pointwise;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// n slots that all come before the rows, each of which scores them all.
 SlotState observed(int n, const std::vector<std::vector<double>>& rows, const Ranking& ranking) {
   StatNeeds needs;

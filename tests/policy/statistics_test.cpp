@@ -10,11 +10,13 @@
 #include <limits>
 #include <random>
 
+#include "policy/near.h"
 #include "policy/tiny_lane.h"
 
 namespace kvscope {
 namespace {
 
+using test::at;
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -25,8 +27,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 StatNeeds everything() {
   return {.sum = true, .sum_sq = true, .rows = 2, .z_rows = 2, .keep_z_rows = true, .ema = true, .ema_alpha = 0.5, .z_now = true};
 }
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::vector<double> to_vector(std::span<const double> x) { return {x.begin(), x.end()}; }
 

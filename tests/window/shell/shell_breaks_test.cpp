@@ -21,7 +21,7 @@
 namespace kvscope {
 namespace {
 
-using State = BreakPoint::State;
+using AnswerState = BreakPoint::State;
 
 class BreaksTest : public WindowTest {
  protected:
@@ -62,7 +62,7 @@ class BreaksTest : public WindowTest {
     QTest::mouseClick(what, Qt::LeftButton);
   }
   bool searched() {
-    const auto done = [this](int run) { return point(run).state != State::unknown && point(run).state != State::searching; };
+    const auto done = [this](int run) { return point(run).state != AnswerState::unknown && point(run).state != AnswerState::searching; };
     return waitFor([&] { return done(1) && done(2); }, 120000) && settle();
   }
   /// The same run beside the others, computed as any other is.
@@ -108,7 +108,7 @@ TEST_F(BreaksTest, OfItsOwnTextABudgetAnswersWhileItReadsTheFullCaches) {
   ask();
   ASSERT_TRUE(searched());
   const BreakPoint found = point(1);
-  ASSERT_EQ(found.state, State::found) << found.words.toStdString();
+  ASSERT_EQ(found.state, AnswerState::found) << found.words.toStdString();
   window->controller().addLane(QString("keepkv:slots=%1").arg(found.slots));
   ASSERT_TRUE(settle());
   EXPECT_TRUE(compares(snapshot(), snapshot().lanes.back(), asked_step)) << found.words.toStdString();
@@ -120,7 +120,7 @@ TEST_F(BreaksOfLongTextTest, AnswersForTheTokenThatTheSentenceNames) {
   ASSERT_TRUE(searched());
   const BreakPoint found = point(1);
   std::printf("%s\n%s\n", found.words.toUtf8().data(), found.how.toUtf8().data());
-  ASSERT_EQ(found.state, State::found);
+  ASSERT_EQ(found.state, AnswerState::found);
   const std::string token = viz::quoted(viz::text_of_id(snapshot(), snapshot().lanes[0].steps[static_cast<std::size_t>(asked_step)]->top1));
   EXPECT_EQ(found.token.toStdString(), token);
   EXPECT_TRUE(found.words.startsWith(QString("says %1 from ").arg(found.token))) << found.words.toStdString();
@@ -206,11 +206,11 @@ TEST_F(BreaksTest, FindsABorderBetweenARunThatAnswersAndOneThatDoesNot) {
   EXPECT_TRUE(window->workspace().breakPoints().empty()) << "nothing is computed unless somebody asks";
   EXPECT_EQ(nRuns(), 0u);
   ask();
-  EXPECT_EQ(point(1).state, State::searching) << "the selected run first";
+  EXPECT_EQ(point(1).state, AnswerState::searching) << "the selected run first";
   ASSERT_TRUE(searched());
   const BreakPoint found = point(1);
   std::printf("%s | %s | %zu runs\n", found.words.toUtf8().data(), point(2).words.toUtf8().data(), nRuns());
-  ASSERT_EQ(found.state, State::found) << found.words.toStdString();
+  ASSERT_EQ(found.state, AnswerState::found) << found.words.toStdString();
   const int n = snapshot().n_prompt;
   EXPECT_TRUE(answersWith("keepkv:slots=" + std::to_string(found.slots)));
   ASSERT_LT(n, 400) << "to a slot";
@@ -287,9 +287,9 @@ TEST_F(BreaksTest, AMarkIsNeverOfSomethingElse) {
     RunRequest changed = before;
     edit(changed);
     c.replaceRequest(changed);
-    EXPECT_EQ(point(1).state, State::unknown) << name << ": at once, not when it is computed";
+    EXPECT_EQ(point(1).state, AnswerState::unknown) << name << ": at once, not when it is computed";
     ASSERT_TRUE(settle()) << name;
-    EXPECT_EQ(point(1).state, State::unknown) << name;
+    EXPECT_EQ(point(1).state, AnswerState::unknown) << name;
     EXPECT_EQ(nRuns(), n) << name << ": and nothing is asked by itself";
     c.replaceRequest(before);
     ASSERT_TRUE(settle()) << name;
@@ -310,11 +310,11 @@ TEST_F(BreaksTest, SaysWhereThereIsNoBorder) {
   ASSERT_TRUE(settle());
   select(1);
   window->model().breaks.ask();
-  ASSERT_TRUE(waitFor([this] { return point(1).marked() && point(3).state != State::searching; }, 120000));
-  EXPECT_EQ(point(0).state, State::no_budget);
-  EXPECT_EQ(point(2).state, State::no_budget) << "a second full cache";
+  ASSERT_TRUE(waitFor([this] { return point(1).marked() && point(3).state != AnswerState::searching; }, 120000));
+  EXPECT_EQ(point(0).state, AnswerState::no_budget);
+  EXPECT_EQ(point(2).state, AnswerState::no_budget) << "a second full cache";
   EXPECT_TRUE(point(2).words.contains("no budget")) << point(2).words.toStdString();
-  EXPECT_EQ(point(3).state, State::never) << "its heads are held to nine by hand, whatever the run has";
+  EXPECT_EQ(point(3).state, AnswerState::never) << "its heads are held to nine by hand, whatever the run has";
   const int n_read = snapshot().lanes[0].steps.back()->position + 1, n_prompt = snapshot().n_prompt;
   ASSERT_GT(n_read, n_prompt) << "the largest budget that is tried is less than the full cache has";
   EXPECT_EQ(point(3).words, QString("not %1 even with %2 of %3 slots").arg(point(3).token).arg(n_prompt).arg(n_read));
@@ -333,7 +333,7 @@ TEST_F(BreaksTest, SaysThatTheLeastBudgetAnswersToo) {
   select(1);
   window->model().breaks.ask();
   ASSERT_TRUE(settle());
-  EXPECT_EQ(point(1).state, State::always);
+  EXPECT_EQ(point(1).state, AnswerState::always);
   EXPECT_TRUE(point(1).words.contains(" even at ")) << point(1).words.toStdString();
   EXPECT_EQ(nRuns(), 5u) << "the most, the least and three between them: few slots may answer by chance";
 }
@@ -344,13 +344,13 @@ TEST_F(BreaksTest, IsGivenUpByItsButtonAndByTheQueue) {
   QPushButton* searching = button("searching");
   ASSERT_NE(searching, nullptr);
   QTest::mouseClick(searching, Qt::LeftButton);
-  EXPECT_EQ(point(1).state, State::unknown);
+  EXPECT_EQ(point(1).state, AnswerState::unknown);
   EXPECT_FALSE(window->model().runs.busy());
   ask();
   ASSERT_TRUE(waitFor([this] { return window->model().runs.busy(); }, 5000));
   window->model().runs.cancelAll();
   QApplication::processEvents();
-  EXPECT_EQ(point(1).state, State::unknown) << "and none of the runs that would have followed begins";
+  EXPECT_EQ(point(1).state, AnswerState::unknown) << "and none of the runs that would have followed begins";
   EXPECT_FALSE(window->model().runs.busy());
   ask();
   ASSERT_TRUE(searched());
@@ -362,17 +362,17 @@ TEST_F(BreaksTest, WhatTheUserDoesComesFirst) {
   ASSERT_TRUE(waitFor([this] { return window->model().runs.busy(); }, 5000));
   window->controller().addLane(QString("knorm:slots=12"));
   ASSERT_TRUE(waitFor([this] { return snapshot().lanes.size() == 4 && !window->workspace().stale(); }, 60000));
-  EXPECT_EQ(point(1).state, State::searching) << "goes on: it is the same run of the same text";
+  EXPECT_EQ(point(1).state, AnswerState::searching) << "goes on: it is the same run of the same text";
   ASSERT_TRUE(searched());
   EXPECT_TRUE(point(1).marked());
-  EXPECT_EQ(point(3).state, State::unknown) << "nobody asked about the run that came later";
+  EXPECT_EQ(point(3).state, AnswerState::unknown) << "nobody asked about the run that came later";
   // An edit of what is asked about ends it.
   window->model().breaks.ask();
   ASSERT_TRUE(waitFor([this] { return window->model().runs.busy(); }, 5000));
   window->controller().setPrompt("Helen lives at 482. Where does Helen live? Helen lives at");
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window->model().runs.busy());
-  EXPECT_EQ(point(3).state, State::unknown);
+  EXPECT_EQ(point(3).state, AnswerState::unknown);
 }
 
 TEST_F(BreaksTest, GivesTheRunWhatWouldHaveSavedIt) {

@@ -19,7 +19,7 @@
 namespace kvscope {
 namespace {
 
-using Stage = Latency::Stage;
+using Part = Latency::Stage;
 
 TEST(DurationsTest, QuantilesAreValuesThatOccurred) {
   Durations d;
@@ -39,16 +39,16 @@ TEST_F(WindowTest, AKeyLeavesAStampAtEveryStage) {
   Latency& latency = window->timing().latency();
   latency.clear();
   QTest::keyClick(&window->work().prompt().editor(), Qt::Key_X);
-  ASSERT_TRUE(waitFor([&] { return latency.of(Stage::view).n() == 1; }, 30000));
+  ASSERT_TRUE(waitFor([&] { return latency.of(Part::view).n() == 1; }, 30000));
   double sum = 0;
-  for (const Stage stage : {Stage::command, Stage::waiting, Stage::engine, Stage::hand_over, Stage::paint}) {
+  for (const Part stage : {Part::command, Part::waiting, Part::engine, Part::hand_over, Part::paint}) {
     ASSERT_EQ(latency.of(stage).n(), 1u) << Latency::nameOf(stage);
     EXPECT_GE(latency.of(stage).newest(), 0) << Latency::nameOf(stage);
     sum += latency.of(stage).newest();
   }
-  EXPECT_NEAR(latency.of(Stage::view).newest(), sum, 0.01) << "the stages are the whole way";
-  EXPECT_LE(latency.of(Stage::published).newest(), latency.of(Stage::view).newest());
-  EXPECT_GE(latency.of(Stage::submit).n(), 1u);
+  EXPECT_NEAR(latency.of(Part::view).newest(), sum, 0.01) << "the stages are the whole way";
+  EXPECT_LE(latency.of(Part::published).newest(), latency.of(Part::view).newest());
+  EXPECT_GE(latency.of(Part::submit).n(), 1u);
   EXPECT_GE(latency.frames(), 1u);
 }
 

@@ -25,7 +25,7 @@
 namespace kvscope {
 namespace {
 
-using State = SweepProcess::State;
+using SweepState = SweepProcess::State;
 
 class TextSweepTest : public WindowTest {
  protected:
@@ -86,8 +86,8 @@ TEST_F(TextSweepTest, IsTheCommandThatIsShownAndItsStoreIsShownWhileItGrows) {
   EXPECT_EQ(window->page(), Page::sweep);
   EXPECT_TRUE(window->runActions().sweepPage().showsStore());
   EXPECT_TRUE(panel().processText().contains("my texts-sweep")) << panel().processText().toStdString();
-  QTRY_VERIFY_WITH_TIMEOUT(process().state() != State::running, 60000);
-  EXPECT_EQ(process().state(), State::done) << process().failure().toStdString();
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() != SweepState::running, 60000);
+  EXPECT_EQ(process().state(), SweepState::done) << process().failure().toStdString();
   QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 10, 10000);
   EXPECT_EQ(panel().folder(), store());
   EXPECT_EQ(panel().processText(), "");
@@ -111,7 +111,7 @@ TEST_F(TextSweepTest, CancelledItGoesOnWhereItStopped) {
   QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() >= 2 && panel().folder() == store(), 60000);
   EXPECT_TRUE(panel().processText().contains("of 200 items")) << panel().processText().toStdString();
   QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
-  EXPECT_EQ(process().state(), State::stopped);
+  EXPECT_EQ(process().state(), SweepState::stopped);
   EXPECT_TRUE(panel().processText().startsWith("Cancelled at ")) << panel().processText().toStdString();
   QTRY_VERIFY_WITH_TIMEOUT(process().processId() == 0, 10000);
   const QStringList before = items();
@@ -119,8 +119,8 @@ TEST_F(TextSweepTest, CancelledItGoesOnWhereItStopped) {
   EXPECT_LT(before.size(), 200);
   QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
   EXPECT_TRUE(process().running());
-  QTRY_VERIFY_WITH_TIMEOUT(process().state() != State::running, 120000);
-  EXPECT_EQ(process().state(), State::done) << process().failure().toStdString();
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() != SweepState::running, 120000);
+  EXPECT_EQ(process().state(), SweepState::done) << process().failure().toStdString();
   QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 200, 20000);
   const QStringList after = items();
   for (const QString& item : before) EXPECT_TRUE(after.contains(item)) << item.toStdString() << " was computed again";
@@ -138,7 +138,7 @@ TEST_F(TextSweepTest, IsAJobThatStopEnds) {
   dialog().hide();
   window->activateWindow();
   window->runActions().stop();
-  EXPECT_EQ(process().state(), State::stopped);
+  EXPECT_EQ(process().state(), SweepState::stopped);
   EXPECT_EQ(window->rows().status().stateText(), "idle");
 }
 
@@ -234,8 +234,8 @@ TEST_F(TextSweepTest, HidesNumbersInProseWhereThereIsNoFile) {
   EXPECT_TRUE(dialog().command().startsWith("kvscope-cli sweep --hidden-numbers --context 64 --depths 0,0.5,1 --samples 1 --policies "))
       << dialog().command().toStdString();
   start();
-  QTRY_VERIFY_WITH_TIMEOUT(process().state() != State::running, 60000);
-  ASSERT_EQ(process().state(), State::done) << process().failure().toStdString();
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() != SweepState::running, 60000);
+  ASSERT_EQ(process().state(), SweepState::done) << process().failure().toStdString();
   QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 15, 10000);
   EXPECT_EQ(panel().data().depths().front(), 0u);
   EXPECT_EQ(panel().data().depths().back(), 4u);
@@ -246,7 +246,7 @@ TEST_F(TextSweepTest, WhyTheProgramGaveUpIsSaidWhereItWasShown) {
   write(folder.filePath("my texts.jsonl"), "{\"context\":\"a b c\"}\n");
   start();
   ASSERT_TRUE(process().running());
-  QTRY_VERIFY_WITH_TIMEOUT(process().state() == State::failed, 60000);
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() == SweepState::failed, 60000);
   EXPECT_TRUE(process().failure().contains("my texts.jsonl:1")) << process().failure().toStdString();
   EXPECT_FALSE(process().failure().startsWith("kvscope-cli:"));
   EXPECT_TRUE(panel().processText().contains("my texts.jsonl:1")) << panel().processText().toStdString();
@@ -255,8 +255,8 @@ TEST_F(TextSweepTest, WhyTheProgramGaveUpIsSaidWhereItWasShown) {
   writeTexts(1);
   QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);  // go on
   EXPECT_FALSE(window->notices().isVisible());
-  QTRY_VERIFY_WITH_TIMEOUT(process().state() != State::running, 60000);
-  EXPECT_EQ(process().state(), State::done) << process().failure().toStdString();
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() != SweepState::running, 60000);
+  EXPECT_EQ(process().state(), SweepState::done) << process().failure().toStdString();
 }
 
 }  // namespace
