@@ -136,4 +136,30 @@ std::string format_ms(double ms) {
   return format_number(ms / 1000) + " s";
 }
 
+std::string plain_number(std::string text) {
+  constexpr std::string_view kUnits[] = {"", " %", " B", " KiB", " MiB", " GiB", " TiB", " µs", " ms", " s", " nats"};
+  std::string plain = text;
+  const auto replace = [&plain](std::string_view what, std::string_view by) {
+    for (std::size_t at = 0; (at = plain.find(what, at)) != std::string::npos; at += by.size()) plain.replace(at, what.size(), by);
+  };
+  replace(kMinus, "-");
+  replace(kThinSpace, "");
+  replace("∞", "inf");
+  std::string_view rest = plain;
+  for (const std::string_view before : {"<>", "+-"})
+    if (!rest.empty() && before.find(rest.front()) != std::string_view::npos) rest.remove_prefix(1);
+  const auto skip = [&rest](std::string_view of) { rest.remove_prefix(std::min(rest.find_first_not_of(of), rest.size())); };
+  if (rest.starts_with("inf")) {
+    rest.remove_prefix(3);
+  } else {
+    if (rest.empty() || std::string_view(".0123456789").find(rest.front()) == std::string_view::npos) return text;
+    skip(".0123456789");
+    if (rest.starts_with('e')) {
+      rest.remove_prefix(rest.starts_with("e-") ? 2 : 1);
+      skip("0123456789");
+    }
+  }
+  return std::ranges::find(kUnits, rest) != std::end(kUnits) ? plain : text;
+}
+
 }  // namespace kvscope

@@ -41,4 +41,8 @@ std::string format_bytes(double bytes);
 /// Of milliseconds, three significant digits: "850 µs", "12.3 ms", "1.79 s".
 std::string format_ms(double ms);
 
+/// What one of the above wrote, for a program to read: "−4.95e−5" -> "-4.95e-5", "12 346" -> "12346", "∞" -> "inf"; units stay. Any other
+/// text as it is.
+std::string plain_number(std::string text);
+
 }  // namespace kvscope

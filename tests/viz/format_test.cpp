@@ -99,6 +99,25 @@ TEST(Format, BytesAndTimesHaveBinaryAndMetricUnits) {
   EXPECT_EQ(format_ms(1790), "1.79 s");
 }
 
+TEST(Format, WhatWasWrittenForPeopleIsReadByPrograms) {
+  for (const double v : {-4.95e-5, 12345.6, -0.965, 1e-7, 0.0, -1e12}) {
+    const std::string plain = plain_number(format_number(v, 6));
+    std::size_t read = 0;
+    EXPECT_NEAR(std::stod(plain, &read), v, 1e-5 * std::abs(v)) << plain;
+    EXPECT_EQ(read, plain.size()) << plain;
+  }
+  EXPECT_EQ(plain_number(format_delta(-0.00004)), "-4e-5");
+  EXPECT_EQ(plain_number(format_delta(0.622)), "+0.622");
+  EXPECT_EQ(plain_number(format_count(-33554432)), "-33554432");
+  EXPECT_EQ(plain_number(format_number(-1e-12)), ">-1e-9");
+  EXPECT_EQ(plain_number(format_number(-INFINITY)), "-inf");
+  EXPECT_EQ(plain_number(format_percent(-0.251)), "-25.1 %");
+  EXPECT_EQ(plain_number("−ln p"), "−ln p") << "words";
+  EXPECT_EQ(plain_number("−"), "−");
+  EXPECT_EQ(plain_number("3−9 of 12"), "3−9 of 12");
+  EXPECT_EQ(plain_number(format_number(NAN)), "n/a");
+}
+
 TEST(Format, MeansOfWholeNumbersShowADecimalOnlyWhereTheyNeedIt) {
   EXPECT_EQ(format_mean(42), "42");
   EXPECT_EQ(format_mean(42.3), "42.3");

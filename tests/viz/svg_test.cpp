@@ -173,6 +173,9 @@ TEST(Csv, QuotesWhatNeedsItAndHasOnlyRowsAsTheCommandLinesHave) {
   table.note = "first 2 of 9 rows";
   EXPECT_EQ(to_csv(table), "a,\"b,c\"\r\n1,\"say \"\"x\"\"\"\r\n\"two\nlines\",\r\n") << "a note would be a row to whoever reads it";
   EXPECT_EQ(to_csv(Table{}), "\r\n");
+  table.rows = {{"−4.95e−5", "12\u2009346"}, {"\"−5\"", "−ln p"}};
+  EXPECT_EQ(to_csv(table), "a,\"b,c\"\r\n-4.95e-5,12346\r\n\"\"\"−5\"\"\",−ln p\r\n")
+      << "numbers for programs, tokens and words as they are";
 }
 
 TEST(Scene, ADrawnFrameIsTheSameWithAndWithoutARecording) {

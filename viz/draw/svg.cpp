@@ -332,7 +332,10 @@ std::string to_csv(const Table& table) {
     out += "\r\n";
   };
   line(table.columns);
-  for (const auto& row : table.rows) line(row);
+  for (std::vector<std::string> row : table.rows) {
+    for (std::string& cell : row) cell = plain_number(std::move(cell));
+    line(row);
+  }
   return out;
 }
 

@@ -57,6 +57,7 @@ ExportActions::ExportActions(const Parts& parts) : m(parts) {
   connect(&m_writer, &FileWriter::written, this, [this](const QString& path, const QString& why) {
     why.isEmpty() ? m.rows.say("Written to " + path) : m.rows.notices().show(why, why);
   });
+  connect(&m.sweep, &SweepPage::factsChanged, &m.table, &TablePanel::refreshSoon);  // it may stand in the table while it is measured
 }
 
 CanvasWidget* ExportActions::canvas() const {
@@ -179,13 +180,11 @@ void ExportActions::fillFileMenu(Commands& commands, QMenu* menu) {
 
 Report ExportActions::report() const {
   const Workspace& workspace = m.model.workspace;
-  const RunRequest& request = m.model.controller.request();
   Report out;
   out.snapshot = workspace.snapshotPtr();
-  out.n_generate = request.n_generate;
   const ShownFacts shown(m.model.controller, *out.snapshot);
-  out.temperature = shown.facts.asked.temperature;
-  out.seed = request.seed;
+  out.asked = shown.facts.asked;
+  out.asked.n_generate = m.model.controller.request().n_generate;
   out.model_folder = QString::fromStdString(shown.model);
   out.tables = m.document.tables();
   out.bookmarks = m.model.bookmarks.all();

@@ -176,11 +176,9 @@ QString pairsHtml(const std::vector<std::pair<QString, QString>>& pairs, bool mo
   return out + "</table>";
 }
 
-share::Asked asked(const Report& r) { return {r.n_generate, r.temperature, r.seed}; }
-
 std::vector<std::pair<QString, QString>> settings(const Report& r) {
   std::vector<std::pair<QString, QString>> out;
-  for (const auto& [name, value] : share::settings(*r.snapshot, asked(r))) out.emplace_back(qs(name), qs(value));
+  for (const auto& [name, value] : share::settings(*r.snapshot, r.asked)) out.emplace_back(qs(name), qs(value));
   return out;
 }
 
@@ -253,7 +251,7 @@ QString page(const Report& r, Source source, Target target) {
     for (const Bookmark& b : r.bookmarks) out += "<li>" + esc(b.name) + (b.note.isEmpty() ? QString() : ": " + esc(b.note)) + "</li>";
     out += "</ul>";
   }
-  out += "<h2>To compute it again</h2><p class=\"mono\">" + esc(share::command_line(s, asked(r), "run")) + "</p>";
+  out += "<h2>To compute it again</h2><p class=\"mono\">" + esc(share::command_line(s, r.asked, "run")) + "</p>";
   out += "<h2>Versions</h2>" + pairsHtml(reportVersions(r), true) + "</body></html>";
   return out;
 }

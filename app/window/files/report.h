@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +11,7 @@
 #include <QString>
 #include <QTextDocument>
 
+#include "app/share/how_made.h"
 #include "app/window/session/bookmarks.h"
 #include "app/window/session/seen_file.h"
 #include "snapshot/snapshot.h"
@@ -28,9 +27,7 @@ struct ReportPicture {
 /// What a report says. Every number of it is read from the same tables that the window shows.
 struct Report {
   SnapshotPtr snapshot;
-  int n_generate = 0;                 // tokens asked for after the prompt
-  std::optional<double> temperature;  // nothing: not known
-  std::uint64_t seed = 0;
+  share::Asked asked;
   QString model_folder;           // empty: not known by which files it was computed
   std::vector<SeenTable> tables;  // that runs read beside it
   viz::Table runs;                // of the comparison

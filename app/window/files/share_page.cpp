@@ -9,7 +9,7 @@ ShownFacts::ShownFacts(const SessionController& controller, const Snapshot& snap
   const RunRequest& request = controller.request();
   const bool known = !controller.viewOnly();  // an opened trace need not say how it was sampled, nor by which file
   facts.asked = {static_cast<int>(snapshot.tokens.size()) - snapshot.n_prompt, known ? std::optional(request.temperature) : std::nullopt,
-                 request.seed};
+                 request.seed, !request.prompt_ids.empty()};
   if (known && !controller.computesElsewhere()) model = controller.modelFolder().toStdString();
   stamp = snapshot.model_stamp;
 }

@@ -154,10 +154,10 @@ TEST_F(EffectPanelTest, ATokenThatWasDrawnIsNotCalledTheTopChoice) {
   EXPECT_THAT(viz::answers_text(shown, shown.lanes[3]), ::testing::ContainsRegex("this run: .*6"));
 }
 
-TEST_F(EffectPanelTest, CopiesTheTableAsItIsShown) {
+TEST_F(EffectPanelTest, CopiesTheTableInItsOrderWithNumbersForPrograms) {
   publishTop({{.id = 8, .p = 0.034, .p_reference = 0.9996, .rank = 5, .rank_reference = 1},
               {.id = 4, .p = 0.622, .p_reference = 0.0002, .rank = 1, .rank_reference = 3}});
-  const QString expected = "token\trank\treference\tKeepKV\tΔp\n8\t1 → 5\t>.999\t0.034\t−0.966\n4\t3 → 1\t<.001\t0.622\t+0.622\n";
+  const QString expected = "token\trank\treference\tKeepKV\tΔp\n8\t1 → 5\t>.999\t0.034\t-0.966\n4\t3 → 1\t<.001\t0.622\t+0.622\n";
   EXPECT_EQ(panel.tsv(), expected);
   auto* table = panel.findChild<EffectTable*>();
   ASSERT_NE(table, nullptr);

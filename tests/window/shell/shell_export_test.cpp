@@ -20,6 +20,7 @@
 #include "app/window/files/export.h"
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
+#include "app/window/panels/runs/table_panel.h"
 #include "app/window/rows/rows.h"
 #include "viz/draw/svg.h"
 #include "window/support/file_bytes.h"
@@ -124,6 +125,22 @@ TEST_F(ExportTest, ASweepIsWrittenAsNumbersOnceSomethingIsMeasured) {
     if (a->text().remove('&') == "Copy the numbers of the view") a->trigger();
   EXPECT_EQ(QApplication::clipboard()->text().toStdString(), viz::to_csv(window->runActions().sweep().data().table()));
   EXPECT_FALSE(window->messages().isVisible());
+}
+
+TEST_F(ExportTest, NumbersOfASweepFollowWhatIsMeasured) {
+  window->showPage(MainWindow::Page::sweep);
+  SweepPanel& sweep = window->runActions().sweep();
+  sweep.grid().model().choose("knorm", true);
+  for (QAction* a : window->findChildren<QAction*>())
+    if (a->text().remove('&') == "Numbers of the view as a table") a->trigger();
+  auto* table = window->findChild<TablePanel*>();
+  ASSERT_TRUE(table->isVisible());
+  const QString before = table->csv();
+  sweep.start();
+  ASSERT_TRUE(waitFor([&] { return sweep.data().nMeasured() > 0 && sweep.data().missing().empty(); }, 20000));
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(waitFor([&] { return table->csv().toStdString() == viz::to_csv(sweep.data().table()); })) << table->csv().toStdString();
+  EXPECT_NE(table->csv(), before);
 }
 
 TEST_F(ExportTest, ATraceIsWhatTheCommandLineWritesOfTheSession) {

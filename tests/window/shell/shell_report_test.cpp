@@ -38,6 +38,14 @@ TEST_F(ReportOnPaperTest, CountsTheRunsThatItShows) {
   EXPECT_TRUE(reportHtml(report).contains(QString("<h1>KV-cache compression: %1 runs on one prompt</h1>").arg(report.runs.rows.size())));
 }
 
+TEST_F(ReportOnPaperTest, APromptOfIdsIsComputedAgainFromThem) {
+  RunRequest request = window->controller().request();
+  request.prompt_ids = {1, 300, 17, 299, 5};
+  window->controller().openRequest(request);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(reportHtml(window->exports().report()).contains("--prompt-ids 1,300,17,299,5 ")) << "their text may be other tokens";
+}
+
 TEST_F(ReportOnPaperTest, NumbersHaveTheDigitsOfAReader) {
   Report report = window->exports().report();
   report.runs.columns = {"run", "specification", "answer", "mean KL, nats (steps 1–4)", "KV bytes (step 4)"};

@@ -7,6 +7,7 @@
 #include "app/window/panels/effect/effect_panel_layers.h"
 #include "app/window/panels/effect/effect_panel_model.h"
 #include "app/window/panels/effect/effect_panel_parts.h"
+#include "app/window/panels/runs/row_table.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "snapshot/figures.h"
@@ -64,6 +65,6 @@ void EffectPanel::refreshRange() {
                             qs(viz::format_count(s.top1_same)), qs(viz::format_count(s.compared)), qs(viz::format_number(s.nll.mean()))));
 }
 
-QString EffectPanel::tsv() const { return m_table->tsv(false); }
+QString EffectPanel::tsv() const { return tsvOf(*m_table, false); }
 
 }  // namespace kvscope

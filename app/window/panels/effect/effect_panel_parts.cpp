@@ -11,6 +11,7 @@
 #include <QStyledItemDelegate>
 
 #include "app/window/panels/effect/effect_panel_model.h"
+#include "app/window/panels/runs/row_table.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "snapshot/figures.h"
@@ -298,23 +299,9 @@ void EffectTable::paintBars(QPainter& painter, int row, const QRect& area) const
   if (m_workspace.selection().lane > 0) bar(y + thick + 1, t.p, laneColour(theme, m_workspace.selection().lane));
 }
 
-QString EffectTable::tsv(bool only_selected) const {
-  QStringList lines;
-  QStringList cells;
-  for (int c = 0; c < m_model.columnCount(); ++c) cells << m_model.headerData(c, Qt::Horizontal, Qt::DisplayRole).toString();
-  lines << cells.join('\t');
-  for (int row = 0; row < m_model.rowCount(); ++row) {
-    if (only_selected && !selectionModel()->isRowSelected(row, {})) continue;
-    cells.clear();
-    for (int c = 0; c < m_model.columnCount(); ++c) cells << m_model.index(row, c).data().toString();
-    lines << cells.join('\t');
-  }
-  return lines.join('\n') + '\n';
-}
-
 void EffectTable::keyPressEvent(QKeyEvent* event) {
   if (event->matches(QKeySequence::Copy)) {
-    QApplication::clipboard()->setText(tsv(selectionModel()->hasSelection()));
+    QApplication::clipboard()->setText(tsvOf(*this, selectionModel()->hasSelection()));
     return;
   }
   QTableView::keyPressEvent(event);

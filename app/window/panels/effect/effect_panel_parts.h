@@ -38,7 +38,6 @@ class EffectTable : public QTableView {
  public:
   EffectTable(Workspace& workspace, EffectModel& model, QWidget* parent = nullptr);
   /// The selected rows, or all, with a header line.
-  QString tsv(bool only_selected) const;
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -6,6 +6,7 @@
 
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
+#include "viz/draw/format.h"
 
 namespace kvscope {
 
@@ -29,6 +30,32 @@ void makeRowTable(QTableView& table, Workspace& workspace, const QString& name) 
   };
   QObject::connect(&workspace, &Workspace::themeChanged, &table, style_header);
   style_header();
+}
+
+viz::Table rowsOf(const QTableView& table, bool only_selected) {
+  const QAbstractItemModel& model = *table.model();
+  viz::Table out;
+  const int n = model.columnCount();
+  for (int c = 0; c < n; ++c) out.columns.push_back(model.headerData(c, Qt::Horizontal).toString().toStdString());
+  for (int row = 0; row < model.rowCount(); ++row) {
+    if (only_selected && !table.selectionModel()->isRowSelected(row, {})) continue;
+    std::vector<std::string>& cells = out.rows.emplace_back();
+    for (int c = 0; c < n; ++c) cells.push_back(model.index(row, c).data().toString().toStdString());
+  }
+  return out;
+}
+
+QString tsvOf(const QTableView& table, bool only_selected) {
+  const viz::Table rows = rowsOf(table, only_selected);
+  QString out;
+  const auto add = [&out](const std::vector<std::string>& cells) {
+    QStringList line;  // a line break or tab inside a cell would make two cells of one
+    for (const std::string& cell : cells) line << qs(viz::plain_number(cell)).replace('\t', "⇥").replace('\n', "↵");
+    out += line.join('\t') + '\n';
+  };
+  add(rows.columns);
+  for (const auto& row : rows.rows) add(row);
+  return out;
 }
 
 }  // namespace kvscope

@@ -12,7 +12,6 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QTableView>
-#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -23,6 +22,7 @@
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
+#include "viz/draw/svg.h"
 
 namespace kvscope {
 
@@ -30,14 +30,6 @@ namespace {
 
 constexpr int kFilterWidth = 100;    // px
 constexpr int kRefreshPauseMs = 40;  // a drag through the steps must not build a table for each
-
-QString csvCell(const QString& text) {
-  if (!text.contains(',') && !text.contains('"') && !text.contains('\n') && !text.contains('\r')) return text;
-  return '"' + QString(text).replace("\"", "\"\"") + '"';
-}
-
-/// A line break or tab inside a cell would make two cells of one.
-QString tsvCell(const QString& text) { return QString(text).replace('\t', "⇥").replace('\n', "↵"); }
 
 }  // namespace
 
@@ -103,12 +95,11 @@ TablePanel::TablePanel(Workspace& workspace, SessionController&, QWidget* parent
     m_sorted->setFilterFixedString(text);
     Q_EMIT factsChanged();
   });
-  auto* pause = new QTimer(this);
-  pause->setSingleShot(true);
-  pause->setInterval(kRefreshPauseMs);
-  connect(pause, &QTimer::timeout, this, &TablePanel::refresh);
+  m_pause.setSingleShot(true);
+  m_pause.setInterval(kRefreshPauseMs);
+  connect(&m_pause, &QTimer::timeout, this, &TablePanel::refresh);
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged})
-    connect(&workspace, signal, pause, qOverload<>(&QTimer::start));
+    connect(&workspace, signal, this, &TablePanel::refreshSoon);
 }
 
 void TablePanel::setSource(const QString& title, Source source) {
@@ -146,32 +137,9 @@ QString TablePanel::facts() const {
   return m_title.isEmpty() ? rows : m_title + " · " + rows;
 }
 
-QString TablePanel::csv() const {
-  QString out;
-  const int n_columns = m_sorted->columnCount();
-  const auto line = [&](auto&& cell) {
-    for (int c = 0; c < n_columns; ++c) out += (c > 0 ? "," : "") + csvCell(cell(c));
-    out += "\r\n";
-  };
-  line([&](int c) { return m_sorted->headerData(c, Qt::Horizontal).toString(); });
-  for (int r = 0; r < m_sorted->rowCount(); ++r) line([&](int c) { return m_sorted->index(r, c).data().toString(); });
-  return out;
-}
+QString TablePanel::csv() const { return QString::fromStdString(viz::to_csv(rowsOf(*m_view))); }
 
-QString TablePanel::tsv() const {
-  const QItemSelectionModel& selection = *m_view->selectionModel();
-  QStringList lines, cells;
-  const int n_columns = m_sorted->columnCount();
-  for (int c = 0; c < n_columns; ++c) cells << tsvCell(m_sorted->headerData(c, Qt::Horizontal).toString());
-  lines << cells.join('\t');
-  for (int r = 0; r < m_sorted->rowCount(); ++r) {
-    if (selection.hasSelection() && !selection.isRowSelected(r, {})) continue;
-    cells.clear();
-    for (int c = 0; c < n_columns; ++c) cells << tsvCell(m_sorted->index(r, c).data().toString());
-    lines << cells.join('\t');
-  }
-  return lines.join('\n') + '\n';
-}
+QString TablePanel::tsv() const { return tsvOf(*m_view, m_view->selectionModel()->hasSelection()); }
 
 bool TablePanel::writeCsv(const QString& path, QString* error) const { return writeFile(path, csv().toStdString(), error); }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include <QTimer>
 #include <QWidget>
 
 #include "viz/canvas.h"
@@ -46,6 +47,8 @@ class TablePanel : public QWidget {
  public Q_SLOTS:
   /// Reads the source again (also done by itself on a new snapshot, selection or theme).
   void refresh();
+  /// In a moment: for what changes many times at once. A source that changes by more than that calls it.
+  void refreshSoon() { m_pause.start(); }
   /// Asks for a file and writes csv() there.
   void exportCsv();
 
@@ -65,6 +68,7 @@ class TablePanel : public QWidget {
   QWidget* m_tools;
   QLineEdit* m_filter;
   QLabel* m_note;
+  QTimer m_pause;
 };
 
 }  // namespace kvscope
