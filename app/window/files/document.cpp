@@ -121,8 +121,7 @@ void Document::giveBack() {
   if (!m_aside) return;
   m.rows.notices().clear();
   openOnceRead(m_aside->session, m_aside->file, [this, back = *m_aside](const Shown& shown) {
-    openSession(back.session, back.file, shown, m_unsaved.any(), Steps::waiting);
-    m_unread = back.unread;
+    openSession(back.session, back.file, back.unread, shown, m_unsaved.any(), Steps::waiting);
     m_model.undo.giveBack();
     return false;
   });
@@ -139,7 +138,8 @@ void Document::openOnceRead(const SavedSession& s, const SeenFile& file, Take ta
   m_awaited.read({s, std::move(take)}, file.path);
 }
 
-void Document::openSession(const SavedSession& s, const SeenFile& file, const Shown& shown, std::optional<bool> modified, Steps steps) {
+void Document::openSession(const SavedSession& s, const SeenFile& file, const QStringList& unread, const Shown& shown,
+                           std::optional<bool> modified, Steps steps) {
   endAside();
   m_awaited.stop();
   QString missing;
@@ -150,7 +150,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, const Sh
   if (steps == Steps::forgotten) m_model.undo.forget();
   m_model.bookmarks.reset(bookmarksOfFile(s.bookmarks, s.request.lanes));
   m_stored.reset();
-  m_unread.clear();
+  m_unread = unread;
   if (!shown.results) m.undo.without([&] { m_model.controller.openRequest(s.request); });
   m.rows.tools().setGenerateCount(std::max(0, s.request.n_generate));
   m.sweep.restore(s);
@@ -191,8 +191,7 @@ void Document::takeSession(const ReadSession& read, const SeenFile& file) {
   m.rows.notices().clear();
   openOnceRead(read.session, file, [this, read, file](const Shown& shown) {
     const Aside before = leaveBehind();
-    openSession(read.session, file, shown);
-    m_unread = read.notes;
+    openSession(read.session, file, read.notes, shown);
     m.library.use(file.path);
     QString text = read.notes.join("; ");
     if (before.unsaved && text.isEmpty()) text = openedOver("opened " + QFileInfo(file.path).fileName());
@@ -222,8 +221,7 @@ void Document::offerBack(const QString& text, const Aside& before) {
   m.rows.notices().show(text, text, "Back to the session before", [this, before] {
     m.rows.notices().dismiss();
     openOnceRead(before.session, before.file, [this, before](const Shown& shown) {
-      openSession(before.session, before.file, shown, true);
-      m_unread = before.unread;
+      openSession(before.session, before.file, before.unread, shown, true);
       if (m_journal->writeNow()) QFile::remove(before.left);  // it goes on here
       return false;
     });
@@ -384,7 +382,7 @@ void Document::openSample() {
   sample.selection.lane = static_cast<int>(sample.request.lanes.size()) - 1;
   const Aside before = leaveBehind();
   m_model.difference.beginAnew();
-  openSession(sample, {}, {}, false);
+  openSession(sample, {}, {}, {}, false);
   if (!before.unsaved) return;
   offerBack(openedOver("opened the sample text"), before);
   m.rows.notices().markNews();
@@ -441,7 +439,7 @@ void Document::offerRecovery() {
 void Document::recover(const LeftSession& left) {
   openOnceRead(left.session, left.file, [this, left](const Shown& shown) {
     const Aside before = leaveBehind();
-    openSession(left.session, left.file, shown, true);
+    openSession(left.session, left.file, left.notRead(), shown, true);
     if (m_journal->writeNow()) QFile::remove(left.path);  // it lives on in the journal of this window
     if (before.unsaved) m.rows.say(openedOver("recovered it"));
     return before.unsaved;

@@ -117,10 +117,10 @@ class Document : public QObject {
   SavedSession own() const { return m_aside ? m_aside->session : session(); }
   const SeenFile& ownFile() const { return m_aside ? m_aside->file : m_file; }
   void endAside();
-  /// modified: against what the file holds; a session without a file is.
+  /// unread: what the file holds beside it. modified: against what the file holds; a session without a file is.
   enum class Steps : std::uint8_t { forgotten, waiting };  // that could be taken back
-  void openSession(const SavedSession& session, const SeenFile& file, const Shown& shown = {}, std::optional<bool> modified = {},
-                   Steps steps = Steps::forgotten);
+  void openSession(const SavedSession& session, const SeenFile& file, const QStringList& unread = {}, const Shown& shown = {},
+                   std::optional<bool> modified = {}, Steps steps = Steps::forgotten);
   /// What a session is opened by: at once, or where its model is missing once its results are read. Nothing changes if they cannot be.
   void openOnceRead(const SavedSession& session, const SeenFile& file, Take take);
   void openSessionFile(const QString& path);

@@ -60,8 +60,7 @@ void Document::connectResults() {
   connect(&m_kept, &KeptResults::wanted, this, [this](const SavedSession& session, const QString& why) {
     const auto take = [this, session, file = ownFile()](const Shown& shown) {
       const Aside before = leaveBehind();
-      openSession(session, file, shown, false);
-      m_unread = before.unread;
+      openSession(session, file, before.unread, shown, false);
       return before.unsaved;
     };
     m_awaited.read({session, take, why}, ownFile().path);

@@ -40,6 +40,14 @@ QString withMore(const QString& words, std::ptrdiff_t n_more) {
 
 }  // namespace
 
+QStringList LeftSession::notRead() const {
+  try {
+    return file.path.isEmpty() ? QStringList() : readSession(file.path).notes;
+  } catch (const Error&) {
+    return {};  // gone, or no session any more
+  }
+}
+
 std::vector<LeftSession> leftSessions(const QString& folder, QString* unread) {
   std::vector<LeftSession> out;
   for (const QString& path : SessionJournal::left(folder)) {

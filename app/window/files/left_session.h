@@ -25,6 +25,8 @@ struct LeftSession {
   QString words;           // so that its owner knows it again
   SeenFile file;           // whose it is; path empty: it had none
   bool dismissed = false;  // its offer was answered by its cross, now or at an earlier start
+  /// What the file holds that was not read of it, and so is not in the journal.
+  QStringList notRead() const;
 };
 
 /// Those in the folder that can be read, newest first; unread: a sentence of the newest that cannot.

@@ -817,6 +817,32 @@ TEST_F(WindowTest, WhatIsRecoveredIsStillOfTheFileThatItWasOf) {
   EXPECT_EQ(window->windowTitle(), "mine – kvscope");
 }
 
+TEST_F(WindowTest, WhatIsRecoveredDoesNotTakeFromItsFileWhatWasNotReadOfIt) {
+  window.reset();
+  QTemporaryDir folder;
+  const QString path = folder.filePath("newer.kvscope"), journal = folder.filePath("journal");
+  QJsonObject newer = QJsonDocument::fromJson(bytesOf(kVersion1)).object();
+  newer["future"] = QJsonObject{{"precious", 1}};
+  write(path, QJsonDocument(newer).toJson());
+  SavedSession edited = readSession(path).session;
+  edited.request.prompt += " or 7";
+  edited.file = path;
+  QDir(folder.path()).mkdir("journal");
+  writeSession(QDir(journal).filePath("unsaved-1700000000000-1.kvscope"), edited);
+  options.journal = journal.toStdString();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  QPushButton* recover = buttonOf(*window, "Recover it");
+  ASSERT_NE(recover, nullptr);
+  recover->click();
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(window->windowTitle(), "newer* – kvscope");
+  window->document().saveNow();
+  EXPECT_TRUE(window->notices().text().contains("would be lost")) << window->notices().text().toStdString();
+  EXPECT_TRUE(bytesOf(path).contains("precious"));
+}
+
 TEST_F(WindowTest, AnotherModelChangesASavedSessionAndMeasuresOfViewsDoNot) {
   QTemporaryDir folder;
   const QString path = folder.filePath("mine.kvscope"), other = folder.filePath("tiny");
