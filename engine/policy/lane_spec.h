@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,11 @@ struct LaneSpec {
   bool operator==(const LaneSpec&) const = default;
 };
 
+/// What a key was given; empty: nothing.
+inline std::string given_value(const LaneSpec& spec, std::string_view key) {
+  const auto found = std::ranges::find(spec.given, key, &std::pair<std::string, std::string>::first);
+  return found == spec.given.end() ? std::string() : found->second;
+}
 /// The same policy with the same values.
 inline bool same_policy(const LaneSpec& a, const LaneSpec& b) { return a.name == b.name && a.given == b.given; }
 /// Steps [0, result) of both are the same, as far as their specifications say; 0 where policies or budgets differ.

@@ -83,7 +83,7 @@ std::vector<LaneSpec> withBudgetOf(std::size_t run, std::vector<LaneSpec> runs) 
 
 int slotsAsked(const std::string& spec, int n_prompt) {
   const LaneSpec read = lane_spec_of_result(spec);
-  const bool down = std::ranges::any_of(read.given, [](const auto& g) { return g.first == "round" && g.second == "down"; });
+  const bool down = given_value(read, "round") == "down";
   for (const auto& [key, value] : read.given) {
     if (key == "slots") return std::stoi(value);
     if (key == "ratio" || key == "bytes") return slots_of_ratio(std::stod(value), n_prompt, down && key == "ratio");

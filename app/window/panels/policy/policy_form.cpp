@@ -29,13 +29,6 @@ namespace kvscope {
 
 namespace {
 
-std::string given(const LaneSpec& spec, std::string_view key) {
-  for (const auto& [k, value] : spec.given) {
-    if (k == key) return value;
-  }
-  return {};
-}
-
 /// Words of a lane for the selector: "D  KeepKV · 42 slots".
 QString laneWords(int lane, const LaneSpec& spec) {
   QString words = qs(viz::lane_letter(lane)) + "  ";
@@ -226,7 +219,7 @@ void PolicyForm::refresh() {
     return value == nullptr ? std::string() : *value;
   };
   for (ParamEditor* editor : m_fields) {
-    editor->show(given(parsed, editor->info().key), in_force(editor->info().key));
+    editor->show(given_value(parsed, editor->info().key), in_force(editor->info().key));
     const bool takes = std::any_of(taken.begin(), taken.end(), [&](const ParamInfo& p) { return p.key == editor->info().key; });
     editor->widget()->setEnabled(editable && takes);
   }
@@ -235,7 +228,7 @@ void PolicyForm::refresh() {
     widget->setEnabled(editable);
   m_duplicate->setEnabled(editable);
   m_remove->setEnabled(m_lane > 0);
-  m_unit->setCurrentIndex(!given(parsed, "bytes").empty() ? 2 : given(parsed, "ratio").empty() ? 0 : 1);
+  m_unit->setCurrentIndex(!given_value(parsed, "bytes").empty() ? 2 : given_value(parsed, "ratio").empty() ? 0 : 1);
   refreshBudget();
   m_refreshing = false;
   Q_EMIT changed();
@@ -346,7 +339,7 @@ void PolicyForm::setSlots(int slots_per_head) {
   const std::string unit = m_unit->currentData().toString().toStdString();
   if (unit != "slots" && m_workspace.snapshot().n_prompt > 0) {
     // Four digits are a little less or more than these slots: where what is over whole slots is cut off, half a slot more is as many.
-    const double over = unit == "ratio" && given(spec(), "round") == "down" ? 0.5 : 0;
+    const double over = unit == "ratio" && given_value(spec(), "round") == "down" ? 0.5 : 0;
     const double share = (slots_per_head + over) / m_workspace.snapshot().n_prompt;
     send(unit, QString::number(std::min(1.0, share), 'f', 4).toStdString());
   } else {

@@ -46,15 +46,10 @@ QString budgetText(const Given& budget, int n_prompt, bool with_share) {
   return qs(viz::format_percent(n_prompt <= 0 ? share : static_cast<double>(slots_of_ratio(share, n_prompt, down)) / n_prompt));
 }
 
-std::string value_of(const LaneSpec& spec, const std::string& key) {
-  const auto found = std::ranges::find(spec.given, key, &std::pair<std::string, std::string>::first);
-  return found == spec.given.end() ? std::string() : found->second;
-}
-
 /// Of the keys that say how much memory a run has, the one that is given.
 Given budget_of(const LaneSpec& spec) {
   for (const auto& [key, value] : spec.given)
-    if (key == "ratio" || key == "slots" || key == "bytes") return {key, value, value_of(spec, "round") == "down"};
+    if (key == "ratio" || key == "slots" || key == "bytes") return {key, value, given_value(spec, "round") == "down"};
   return {};
 }
 
@@ -63,7 +58,8 @@ std::vector<std::string> other_keys(const LaneSpec& a, const LaneSpec& b) {
   std::vector<std::string> out;
   for (const LaneSpec* of : {&a, &b})
     for (const auto& [key, value] : of->given)
-      if (key != budget_of(*of).key && value_of(a, key) != value_of(b, key) && std::ranges::find(out, key) == out.end()) out.push_back(key);
+      if (key != budget_of(*of).key && given_value(a, key) != given_value(b, key) && std::ranges::find(out, key) == out.end())
+        out.push_back(key);
   return out;
 }
 
@@ -121,7 +117,7 @@ QString changeWords(const Snapshot& snapshot, const LaneSpec& from, const LaneSp
   }
   if (keys.size() != 1) return name;
   const auto value = [&keys](const LaneSpec& of) {
-    const std::string text = value_of(of, keys.front());
+    const std::string text = given_value(of, keys.front());
     return text.empty() ? QString("as usual") : qs(text);
   };
   return arrow(value(from), value(to));
