@@ -6,6 +6,7 @@
 
 #include <QString>
 
+#include "app/window/files/unsaved/aside.h"
 #include "app/window/session/session_file.h"
 #include "snapshot/snapshot.h"
 
@@ -20,8 +21,8 @@ struct Shown {
   QString why = {};     // nothing is
 };
 
-/// Takes the place of what there is; true: that was not saved, and stays behind.
-using Take = std::function<bool(const Shown&)>;
+/// Takes the place of what there is; returns that.
+using Take = std::function<Aside(const Shown&)>;
 
 /// What is being read to be shown, which may be given up. Nothing takes the place of what there is before it is there.
 class AwaitedResults {

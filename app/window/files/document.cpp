@@ -14,11 +14,12 @@
 #include "app/window/files/file_kind.h"
 #include "app/window/files/found_models.h"
 #include "app/window/files/kept_choices.h"
-#include "app/window/files/left_session.h"
 #include "app/window/files/library.h"
 #include "app/window/files/library_dialog.h"
 #include "app/window/files/model_choice.h"
 #include "app/window/files/prompt_file.h"
+#include "app/window/files/unsaved/left_session.h"
+#include "app/window/files/unsaved/lesson_work.h"
 #include "app/window/files/usual_folder.h"
 #include "app/window/files/write_path.h"
 #include "app/window/help/welcome_page.h"
@@ -54,7 +55,9 @@ Document::Document(const Parts& parts)
       m_model(parts.model),
       m_awaited(m_results, parts.rows.notices()),
       m_kept(m_model, m_results, parts.rows.notices()),
-      m_view_only(m_model.controller, parts.rows.notices(), [this] { openModel(); }) {
+      m_view_only(m_model.controller, parts.rows.notices(), [this] { openModel(); }),
+      m_backups(m_model.controller, m_model.options.journalFolder(),
+                {[this] { return own(); }, [this] { return ownFile().path; }, [this] { return session(); }}) {
   connectResults();
   connectModels();
   connect(&m.library.recent(), &RecentFiles::openRequested, this, &Document::openFile);
@@ -114,6 +117,8 @@ void Document::putAside() {
 
 void Document::stage(const RunRequest& request) {
   putAside();
+  sayLeft("the lesson goes on", leaveTyped());
+  m_backups.typed().begin(request.prompt);
   m.undo.without([&] { m_model.controller.openRequest(request); });
 }
 
@@ -121,16 +126,21 @@ void Document::giveBack() {
   if (!m_aside) return;
   m.rows.notices().clear();
   openOnceRead(m_aside->session, m_aside->file, [this, back = *m_aside](const Shown& shown) {
-    openSession(back.session, back.file, back.unread, shown, m_unsaved.any(), Steps::waiting);
+    const Aside typed = leaveTyped();
+    openSession(back.session, back.file, back.unread, shown, m_backups.any(), Steps::waiting);
     m_model.undo.giveBack();
-    return false;
+    if (typed.unsaved) offerBack(typed.openedOver("your session is back"), typed);
+    return typed;
   });
 }
 
 /// Another session takes the place of what was put aside.
 void Document::endAside() {
-  if (!std::exchange(m_aside, std::nullopt)) return;
+  if (!m_aside) return;
+  sayLeft("the lesson is left", leaveTyped());
+  m_aside.reset();
   Q_EMIT asideChanged(false);
+  m_backups.typed().end();
 }
 
 void Document::openOnceRead(const SavedSession& s, const SeenFile& file, Take take) {
@@ -167,9 +177,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, const QS
   }
   if (!missing.isEmpty()) m.rows.notices().show(missing, missing);
   m_file = file;
-  m_unsaved.clean();
-  if (modified.value_or(file.path.isEmpty())) m_unsaved.changed();
-  m_unsaved.any() ? m_journal->touch() : m_journal->discard();
+  m_backups.clean(modified.value_or(file.path.isEmpty()));
   refreshTitle();
 }
 
@@ -194,11 +202,11 @@ void Document::takeSession(const ReadSession& read, const SeenFile& file) {
     openSession(read.session, file, read.notes, shown);
     m.library.use(file.path);
     QString text = read.notes.join("; ");
-    if (before.unsaved && text.isEmpty()) text = openedOver("opened " + QFileInfo(file.path).fileName());
-    if (text.isEmpty() || !m.rows.notices().isHidden()) return before.unsaved;
+    if (before.unsaved && text.isEmpty()) text = before.openedOver("opened " + QFileInfo(file.path).fileName());
+    if (text.isEmpty() || !m.rows.notices().isHidden()) return before;
     before.unsaved ? offerBack(text, before) : m.rows.notices().show(text, text);
     if (read.notes.isEmpty()) m.rows.notices().markNews();
-    return before.unsaved;
+    return before;
   });
 }
 
@@ -210,22 +218,34 @@ void Document::offerToRead(const QStringList& files, const ReadSession& read, co
 
 /// What there is now. Work that no file has stays in a journal of its own, which the next start offers.
 Aside Document::leaveBehind() {
-  Aside out{own(), ownFile(), m_aside ? m_aside->unread : m_unread, m_unsaved.any(), {}};
-  if (out.unsaved) out.left = m_journal->leave().value_or(QString());
+  Aside out{own(), ownFile(), m_aside ? m_aside->unread : m_unread, m_backups.any(), {}};
+  if (out.unsaved) out.left = m_backups.leave();
   return out;
 }
 
-QString Document::openedOver(const QString& what) { return what + "; what was there before was not saved, and is kept to be recovered"; }
+Aside Document::leaveTyped() {
+  if (!m_backups.typed().any()) return {};
+  return {session(), {}, {}, true, m_backups.leaveTyped()};
+}
 
 void Document::offerBack(const QString& text, const Aside& before) {
-  m.rows.notices().show(text, text, "Back to the session before", [this, before] {
-    m.rows.notices().dismiss();
-    openOnceRead(before.session, before.file, [this, before](const Shown& shown) {
-      openSession(before.session, before.file, before.unread, shown, true);
-      if (m_journal->writeNow()) QFile::remove(before.left);  // it goes on here
-      return false;
-    });
+  m.rows.notices().show(text, text, kBack, [this, before] { goBack(before); });
+}
+
+void Document::goBack(const Aside& before) {
+  m.rows.notices().dismiss();
+  openOnceRead(before.session, before.file, [this, before](const Shown& shown) {
+    const Aside now = leaveBehind();
+    openSession(before.session, before.file, before.unread, shown, true);
+    m_backups.goesOn(before.left);
+    sayLeft("it is back", now);
+    return now;
   });
+}
+
+/// Nothing where nothing was unsaved. What could not be left behind is offered as long as the window has it.
+void Document::sayLeft(const QString& what, const Aside& before) {
+  if (before.unsaved) before.left.isEmpty() ? offerBack(before.openedOver(what), before) : m.rows.say(before.openedOver(what));
 }
 
 /// There is nothing to show of it, and another model gives another result: nobody gets that unasked.
@@ -315,11 +335,11 @@ bool Document::save(const QString& path) {
   }
   m.rows.say("Saved to " + path);
   if (m_model.controller.viewOnly() && !with_results) sayWithoutResults(path, "those that are shown were not computed here");
+  if (m_aside) m_backups.typed().begin(m_model.controller.request().prompt);
   if (m_aside) return true;  // what was put aside is still to be saved, and goes to its own file
   m_file = SeenFile::now(path);
   m_unread.clear();
-  m_unsaved.clean();
-  m_journal->discard();
+  m_backups.clean();
   m.library.use(path);
   m.library.keepPicture();
   refreshTitle();
@@ -371,7 +391,7 @@ void Document::openModelFile() { m_model.controller.computesElsewhere() ? openMo
 void Document::openSampleLecture() {
   openSessionFile(QString::fromStdString(sampleLecture()));
   m_file = {};  // saving must not write over the sample
-  m_unsaved.clean();
+  m_backups.clean();
   refreshTitle();
   m.pages.show(Page::lecture);
 }
@@ -384,7 +404,7 @@ void Document::openSample() {
   m_model.difference.beginAnew();
   openSession(sample, {}, {}, {}, false);
   if (!before.unsaved) return;
-  offerBack(openedOver("opened the sample text"), before);
+  offerBack(before.openedOver("opened the sample text"), before);
   m.rows.notices().markNews();
 }
 
@@ -401,38 +421,27 @@ void Document::renamed(const QString& from, const QString& to) {
 
 void Document::changed() {
   if (m_aside) return;  // the lesson's
-  m_unsaved.changed();
-  m_journal->touch();
+  m_backups.changed();
   refreshTitle();
 }
 
 void Document::keepJournal() {
-  m_journal = std::make_unique<SessionJournal>(m_model.options.journalFolder(), [this] {
-    SavedSession s = own();
-    s.file = ownFile().path;
-    s.request.lanes = with_files_told(s.request.lanes, {});  // the next start may be from another folder
-    return sessionJson(s);
-  });
-  connect(m_journal.get(), &SessionJournal::failed, this, [this](const QString& why) { m.rows.notices().show(why, why); });
-  m_unsaved.follow(workKey(m_model.controller.request()));
-  m_unsaved.clean();
+  connect(&m_backups, &Backups::failed, this, [this](const QString& why) { m.rows.notices().show(why, why); });
+  connect(&m_backups, &Backups::failed, &m.welcome, &WelcomePage::sayUnread);
+  connect(&m_backups.typed(), &LessonWork::changed, this, &Document::typedChanged);
+  m_backups.follow(workKey(m_model.controller.request()));
+  m_backups.clean();
   connect(&m_model.controller, &SessionController::requestChanged, this, [this] {
-    if (m_aside || m_model.controller.viewOnly() || !m_unsaved.follow(workKey(m_model.controller.request()))) return;
-    m_unsaved.any() ? m_journal->touch() : m_journal->discard();
-    refreshTitle();
+    if (!m_aside && !m_model.controller.viewOnly() && m_backups.follow(workKey(m_model.controller.request()))) refreshTitle();
   });
   connect(&m_model.bookmarks, &Bookmarks::changed, this, &Document::changed);
   connect(&m.sweep.own(), &SweepPanel::measured, this, &Document::changed);
   connect(&m.sweep.store(), &StorePanel::openRequested, this, &Document::openStore);
-  connect(&m_model.workspace, &Workspace::selectionChanged, this, [this] {
-    if (m_unsaved.any()) m_journal->touch();
-  });
+  connect(&m_model.workspace, &Workspace::selectionChanged, &m_backups, &Backups::touch);
 }
 
 void Document::offerRecovery() {
-  if (const QString why = m_journal->findFailure(); !why.isEmpty()) m.rows.notices().showAfter(why, why);
-  m_left = std::make_unique<LeftOffers>(m_model.options.journalFolder(), m.welcome, m.rows.notices(), m.pages, m_model.settings.get(),
-                                        [this](const LeftSession& left) { recover(left); });
+  m_backups.offer(m.welcome, m.rows.notices(), m.pages, m_model.settings.get(), [this](const LeftSession& left) { recover(left); });
 }
 
 /// Work that no file has, such as what was recovered before it, stays for the next start.
@@ -440,25 +449,18 @@ void Document::recover(const LeftSession& left) {
   openOnceRead(left.session, left.file, [this, left](const Shown& shown) {
     const Aside before = leaveBehind();
     openSession(left.session, left.file, left.notRead(), shown, true);
-    if (m_journal->writeNow()) QFile::remove(left.path);  // it lives on in the journal of this window
-    if (before.unsaved) m.rows.say(openedOver("recovered it"));
-    return before.unsaved;
+    m_backups.goesOn(left.path);
+    sayLeft("recovered it", before);
+    return before;
   });
 }
 
-bool Document::leave() {
-  if (!m_journal) return true;
-  if (m_unsaved.any() && !m_model.options.scripted()) return m_journal->end();
-  m_journal->discard();
-  return true;
-}
-
-void Document::forgetJournal() { m_journal.reset(); }
+bool Document::leave() { return m_backups.close(m_model.options.scripted()); }
 
 void Document::refreshTitle() {
   if (m_model.options.synthetic_size) return m.window.setWindowTitle("kvscope: synthetic cache");
   const QString name = m_file.path.isEmpty() ? QString() : QFileInfo(m_file.path).completeBaseName();
-  m.window.setWindowTitle(name.isEmpty() ? QString("kvscope") : QString("%1%2 – kvscope").arg(name, m_unsaved.any() ? "*" : ""));
+  m.window.setWindowTitle(name.isEmpty() ? QString("kvscope") : QString("%1%2 – kvscope").arg(name, m_backups.any() ? "*" : ""));
 }
 
 }  // namespace kvscope

@@ -11,11 +11,11 @@
 
 #include "app/window/files/awaited_results.h"
 #include "app/window/files/kept_results.h"
-#include "app/window/files/unsaved_work.h"
+#include "app/window/files/unsaved/aside.h"
+#include "app/window/files/unsaved/backups.h"
 #include "app/window/files/view_only_words.h"
 #include "app/window/session/seen_file.h"
 #include "app/window/session/session_file.h"
-#include "app/window/session/session_journal.h"
 #include "app/window/session/stored_results.h"
 
 class QWidget;
@@ -24,7 +24,6 @@ namespace kvscope {
 
 class Canvases;
 class JobsPanel;
-class LeftOffers;
 class Library;
 class ModelChoice;
 class Pages;
@@ -35,15 +34,6 @@ class WelcomePage;
 class WindowRows;
 struct LeftSession;
 struct WindowModel;
-
-/// A session that waits, or whose place another one takes.
-struct Aside {
-  SavedSession session;
-  SeenFile file;
-  QStringList unread;    // what the file holds and was left out when it was opened
-  bool unsaved = false;  // no file has it
-  QString left = {};     // the journal that does, whatever becomes of this window
-};
 
 /// The session as a file: opening, saving, what is kept against a crash, and results that are shown without the model that made them.
 class Document : public QObject {
@@ -79,9 +69,9 @@ class Document : public QObject {
   void takeSnapshot();
   /// From now on what is not saved is kept for the next start.
   void keepJournal();
-  void offerRecovery();  // of it; after what the start opens, which has a message of its own
-  bool leave();          // the window closes; false: what is not saved would be lost
-  void forgetJournal();  // what changes from now on is no change of the session
+  void offerRecovery();                       // of it; after what the start opens, which has a message of its own
+  bool leave();                               // the window closes; false: what is not saved would be lost
+  void forgetJournal() { m_backups.stop(); }  // what changes from now on is no change of the session
 
  public Q_SLOTS:
   void openFile(const QString& path);          // model folder, session, trace, kept tokens, lesson, store of a sweep or prompt text
@@ -109,6 +99,8 @@ class Document : public QObject {
  Q_SIGNALS:
   /// The user's session waits, or is back.
   void asideChanged(bool on);
+  /// What is shown in the lesson's place has a text of the user's own.
+  void typedChanged(bool own);
   /// A file that is one was opened.
   void lessonRequested(const QString& path);
 
@@ -127,8 +119,10 @@ class Document : public QObject {
   void takeSession(const ReadSession& read, const SeenFile& file);
   void offerToRead(const QStringList& files, const ReadSession& read, const SeenFile& file);
   Aside leaveBehind();
-  static QString openedOver(const QString& what);  // what was opened, where work was unsaved
+  Aside leaveTyped();  // what was written in place of a lesson's text
   void offerBack(const QString& text, const Aside& before);
+  void goBack(const Aside& before);
+  void sayLeft(const QString& what, const Aside& before);
   void recover(const LeftSession& left);
   void offerWithoutModel(const SavedSession& session, const QString& path);
   void openModelAt(const QString& path);
@@ -143,7 +137,7 @@ class Document : public QObject {
   void takeKept(const KeptOpening& opening);
   void showKept(const KeptOpening& opening);
   void showResults(const TracePtr& trace, const QString& name);
-  bool takeTrace(const Trace& trace, const QString& name, const Shown& shown);
+  Aside takeTrace(const Trace& trace, const QString& name, const Shown& shown);
   void sayWithoutResults(const QString& path, const QString& why);
 
   Parts m;
@@ -153,14 +147,12 @@ class Document : public QObject {
   KeptResults m_kept;
   ViewOnlyWords m_view_only;
   std::unique_ptr<ModelChoice> m_models;
-  std::unique_ptr<SessionJournal> m_journal;
-  std::unique_ptr<LeftOffers> m_left;
   std::optional<SavedSession> m_stored;  // whose results are shown
   QStringList m_unread;                  // what the file of the session holds and was left out when it was opened
   std::optional<Aside> m_aside;
   SeenFile m_file;       // path empty: the session has none
   QString m_not_opened;  // what was said last of a file that could not be opened
-  UnsavedWork m_unsaved;
+  Backups m_backups;
 };
 
 }  // namespace kvscope

@@ -61,7 +61,7 @@ void Document::connectResults() {
     const auto take = [this, session, file = ownFile()](const Shown& shown) {
       const Aside before = leaveBehind();
       openSession(session, file, before.unread, shown, false);
-      return before.unsaved;
+      return before;
     };
     m_awaited.read({session, take, why}, ownFile().path);
   });
@@ -136,7 +136,7 @@ void Document::showKept(const KeptOpening& opening) {
   openSession(s, {});
   m.library.use(opening.path);
   const QString text = QString("opened %1: what another program kept, run here beside the full cache").arg(name);
-  before.unsaved ? offerBack(openedOver(text), before) : m.rows.notices().show(text, text);
+  before.unsaved ? offerBack(before.openedOver(text), before) : m.rows.notices().show(text, text);
   m.rows.notices().markNews();
 }
 
@@ -162,17 +162,19 @@ void Document::showResults(const TracePtr& trace, const QString& name) {
                           : QString("%1 is a trace of %2 (%3, %4)").arg(file, model, qs(s.device), qs(s.precision));
   const QString why = QString("View only: %1. Nothing is computed until a model is open (Ctrl+O)").arg(what);
   const Shown shown{std::shared_ptr<const Snapshot>(trace, &trace->snapshot), why};
-  const bool left = of ? of->take(shown) : takeTrace(*trace, name, shown);
+  const Aside before = of ? of->take(shown) : takeTrace(*trace, name, shown);
   QString text = QString("View only: %1").arg(what);
-  if (left) text = openedOver(text);
+  if (before.unsaved) text = before.openedOver(text);
   text += '.';
   if (!m_unread.isEmpty()) text += QString(" %1.").arg(m_unread.join("; "));
   m_view_only.say(*trace, text, ours);
+  const QString over = before.openedOver("opened " + file);
+  if (before.unsaved) m.rows.notices().showAfter(over, over, kBack, [this, before] { goBack(before); });
   refreshTitle();
 }
 
 /// A trace is a session of its own, without a file to save it to.
-bool Document::takeTrace(const Trace& trace, const QString& name, const Shown& shown) {
+Aside Document::takeTrace(const Trace& trace, const QString& name, const Shown& shown) {
   const Aside before = leaveBehind();
   endAside();
   m_kept.forget();
@@ -188,9 +190,8 @@ bool Document::takeTrace(const Trace& trace, const QString& name, const Shown& s
   m.library.use(name);
   if (m.pages.shows(Page::welcome)) m.pages.show(Page::inspect);
   m.undo.without([&] { m_model.controller.showStored(shown.results, m_stored->request, shown.why); });
-  m_unsaved.clean();
-  m_journal->discard();
-  return before.unsaved;
+  m_backups.clean();
+  return before;
 }
 
 }  // namespace kvscope

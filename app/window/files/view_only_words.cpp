@@ -6,6 +6,7 @@
 #include "app/run_options.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
+#include "app/window/shell/options.h"
 #include "app/window/shell/panel_paint.h"
 
 namespace kvscope {

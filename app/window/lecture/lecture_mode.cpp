@@ -369,9 +369,15 @@ void LectureMode::set(bool on) {
   if (!on && m_aside) sayAside();
 }
 
+void LectureMode::setTyped(bool own) {
+  m_typed = own;
+  if (!m_on && m_aside) sayAside();
+}
+
 /// A question of the audience leads to another page and back: the lesson's runs stay until they are sent away.
 void LectureMode::sayAside() {
-  const QString words = "The text and the runs are those of the lesson; what you had is kept.";
+  const QString words = m_typed ? "The text is yours, the runs are those of the lesson; what you had before is kept."
+                                : "The text and the runs are those of the lesson; what you had is kept.";
   m_rows.notices().show(words, words, "Back to mine", [this] { Q_EMIT backRequested(); });
   m_rows.notices().markNews();
 }

@@ -73,6 +73,8 @@ class LectureMode : public QObject {
   void blackOut();
   /// What the user had waits while a lesson is on stage, and is back afterwards.
   void setAside(bool on);
+  /// The text on stage is no longer the lesson's.
+  void setTyped(bool own);
 
  public Q_SLOTS:
   /// The file of a lesson; shows the lecture at its first scene. What is wrong with it is said.
@@ -136,7 +138,7 @@ class LectureMode : public QObject {
   QAction* m_next_lesson = nullptr;   // one of them
   std::string m_text;                 // whose end has been shown
   std::map<std::string, int> m_left;  // by file: the scene at which a lesson was left before its end
-  bool m_on = false, m_aside = false;
+  bool m_on = false, m_aside = false, m_typed = false;
   double m_scale = 1;
   int m_ghost_choice = 8, m_ghosts_before = 0, m_scene_before_compare = 0;
   const viz::Theme* m_theme_before = nullptr;  // while a handout is written

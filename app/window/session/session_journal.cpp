@@ -149,8 +149,14 @@ void SessionJournal::discard() {
 
 bool SessionJournal::end() {
   if (!leave()) return false;
-  m_folder.clear();
+  stop();
   return true;
+}
+
+void SessionJournal::stop() {
+  m_pause.stop();
+  m_folder.clear();
+  m_lock.reset();
 }
 
 std::optional<QString> SessionJournal::leave() {

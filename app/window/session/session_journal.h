@@ -44,6 +44,8 @@ class SessionJournal : public QObject {
   std::optional<QString> leave();
   /// The same, and nothing is written any more: what a window does while it closes is nobody's work. False: it cannot.
   bool end();
+  /// From now on nothing is written.
+  void stop();
 
  Q_SIGNALS:
   /// Once, when the first write fails: one sentence.

@@ -161,6 +161,7 @@ void MainWindow::connectParts() {
   m_lecture->stage().applyBy([this](const RunRequest& request) { m_document->stage(request); });
   connect(m_lecture.get(), &LectureMode::lessonBegins, m_document.get(), &Document::putAside);
   connect(m_document.get(), &Document::asideChanged, m_lecture.get(), &LectureMode::setAside);
+  connect(m_document.get(), &Document::typedChanged, m_lecture.get(), &LectureMode::setTyped);
   connect(m_document.get(), &Document::lessonRequested, m_lecture.get(), &LectureMode::openLesson);
   connect(m_lecture.get(), &LectureMode::backRequested, m_document.get(), &Document::giveBack);
   connect(&m_first_steps->welcome(), &WelcomePage::lectureRequested, m_lecture.get(), &LectureMode::openFirstLesson);

@@ -23,6 +23,7 @@
 #include <QToolButton>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include "app/window/commands/commands.h"
 #include "app/window/help/welcome_page.h"
@@ -38,6 +39,7 @@
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/session_file.h"
+#include "app/window/session/session_journal.h"
 #include "app/window/shell/panel.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
@@ -380,6 +382,82 @@ TEST_F(LessonTest, TheBudgetFallsBeforeOnesEyes) {
   EXPECT_GE(asked.size(), 4u);
   EXPECT_TRUE(std::is_sorted(shown.rbegin(), shown.rend()));
   EXPECT_EQ(shown.back(), (snapshot().n_prompt + 5) / 10);
+}
+
+class TypedInLessonTest : public LessonTest {
+ protected:
+  void SetUp() override {
+    LessonTest::SetUp();
+    options.journal = folder.filePath("journal").toStdString();
+    options.picture.clear();  // no script: one leaves nothing
+    begin();
+  }
+  void TearDown() override { window.reset(); }  // while its folder is there
+  void begin() {
+    window.reset();
+    window = std::make_unique<MainWindow>(options, startState(options));
+    window->show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
+    window->activateWindow();
+    ASSERT_TRUE(settle());
+    open(builtInLesson(1));
+  }
+  std::vector<std::string> left() const {
+    std::vector<std::string> out;
+    for (const QString& path : SessionJournal::left(folder.filePath("journal"))) out.push_back(readSession(path).session.request.prompt);
+    return out;
+  }
+  QTemporaryDir folder;
+};
+
+TEST_F(TypedInLessonTest, IsOfferedAfterTheLessonAndCanBeHadBack) {
+  press(Qt::Key_1, Qt::AltModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->notices().text().contains("The text and the runs are those of the lesson"));
+  const std::string mine = "Something of my own, of hours.";
+  window->controller().setPrompt(qs(mine));
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->notices().text().contains("The text is yours")) << window->notices().text().toStdString();
+  EXPECT_TRUE(waitFor([&] { return QDir(folder.filePath("journal")).entryList({"unsaved-*.kvscope"}).size() == 1; })) << "against a crash";
+  QPushButton* back = buttonOf(*window, "Back to mine");
+  ASSERT_NE(back, nullptr);
+  back->click();
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && snapshot().prompt == window->controller().request().prompt; }));
+  EXPECT_NE(window->controller().request().prompt, mine);
+  EXPECT_THAT(left(), ::testing::ElementsAre(mine));
+  QPushButton* again = buttonOf(window->notices(), "Back to the session before");
+  ASSERT_NE(again, nullptr) << window->notices().text().toStdString();
+  again->click();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->controller().request().prompt, mine);
+  EXPECT_THAT(left(), ::testing::IsEmpty()) << "it is this window's again";
+}
+
+TEST_F(TypedInLessonTest, IsLeftByTheNextSceneAndByClosing) {
+  window->controller().setPrompt("Mine before the next scene.");
+  ASSERT_TRUE(settle());
+  for (int i = 0; i < 8 && window->controller().request().prompt == "Mine before the next scene."; ++i) {
+    press(Qt::Key_PageDown);
+    ASSERT_TRUE(arrived());
+  }
+  EXPECT_THAT(left(), ::testing::ElementsAre("Mine before the next scene."));
+  window->controller().setLaneSpec(1, "h2o:ratio=0.5");
+  ASSERT_TRUE(settle());
+  window->close();
+  EXPECT_EQ(left().size(), 1) << "a budget that was tried is the lesson's";
+  begin();
+  window->controller().setPrompt("Mine before closing.");
+  window->close();
+  window.reset();
+  EXPECT_THAT(left(), ::testing::UnorderedElementsAre("Mine before the next scene.", "Mine before closing."));
+}
+
+TEST_F(TypedInLessonTest, IsNotKeptOnceItHasAFile) {
+  window->controller().setPrompt("Mine, and saved.");
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(window->document().save(folder.filePath("mine.kvscope")));
+  window->close();
+  EXPECT_THAT(left(), ::testing::IsEmpty());
 }
 
 TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {

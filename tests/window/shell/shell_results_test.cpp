@@ -13,6 +13,7 @@
 #include "app/window/files/export_actions.h"
 #include "app/window/files/report.h"
 #include "app/window/files/share_page.h"
+#include "app/window/help/welcome_page.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
@@ -603,6 +604,63 @@ TEST_F(LeftForResultsTest, WorkThatATraceTakesThePlaceOfIsKept) {
   EXPECT_TRUE(window->notices().text().contains("was not saved, and is kept to be recovered")) << window->notices().text().toStdString();
   window.reset();
   EXPECT_EQ(left("Work of hours."), 1) << "and the next start offers it";
+}
+
+TEST_F(LeftForResultsTest, TheWelcomeHasWhatThisWindowLeftBehind) {
+  const QString trace = folder.filePath("trace.json");
+  write(trace, QByteArray::fromStdString(asTrace()));
+  window->controller().setPrompt("Work of hours.");
+  ASSERT_TRUE(settle());
+  window->openFile(trace);
+  ASSERT_TRUE(shown());
+  window->showPage(MainWindow::Page::welcome);
+  WelcomeCard& card = window->findChild<WelcomePage*>()->recoverCard();
+  EXPECT_TRUE(card.isEnabled());
+  EXPECT_TRUE(card.sentence().contains("Work of hours.")) << card.sentence().toStdString();
+  window->notices().dismiss();
+  QPushButton* back = buttonOf(window->notices(), "Back to the session before");
+  ASSERT_NE(back, nullptr) << window->notices().text().toStdString();
+  back->click();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->controller().request().prompt, "Work of hours.");
+  EXPECT_EQ(left("Work of hours."), 1) << "its own backup again, and no other";
+  EXPECT_FALSE(card.isEnabled());
+  EXPECT_TRUE(card.sentence().contains("nothing to recover")) << card.sentence().toStdString();
+}
+
+class UnwritableBackupTest : public ResultsTest {
+ protected:
+  void SetUp() override {
+    write(folder.filePath("file"), "");
+    options.journal = folder.filePath("file/journal").toStdString();  // whoever runs the tests cannot write there
+    ResultsTest::SetUp();
+  }
+};
+
+TEST_F(UnwritableBackupTest, WorkIsNotSaidToBeKeptAndCanBeHadBack) {
+  const QString trace = folder.filePath("trace.json"), session = folder.filePath("other.kvscope");
+  write(trace, QByteArray::fromStdString(asTrace()));
+  ASSERT_TRUE(window->document().save(session));
+  ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 30000));
+  const auto back = [&] {
+    for (int i = 0; i < 4 && buttonOf(window->notices(), "Back to the session before") == nullptr; ++i) window->notices().dismiss();
+    QPushButton* button = buttonOf(window->notices(), "Back to the session before");
+    if (button != nullptr) button->click();
+    return button != nullptr && settle();
+  };
+  for (const QString& other : {trace, session}) {
+    window->controller().setPrompt("Work of hours, before " + QFileInfo(other).suffix());
+    ASSERT_TRUE(settle());
+    const std::string text = window->controller().request().prompt;
+    window->openFile(other);
+    ASSERT_TRUE(other == trace ? shown() : settle());
+    EXPECT_FALSE(window->notices().text().contains("kept to be recovered")) << window->notices().text().toStdString();
+    EXPECT_TRUE(window->notices().text().contains("could not be backed up")) << window->notices().text().toStdString();
+    ASSERT_TRUE(back()) << window->notices().text().toStdString();
+    EXPECT_EQ(window->controller().request().prompt, text);
+  }
+  const QString card = window->findChild<WelcomePage*>()->recoverCard().sentence();
+  EXPECT_TRUE(card.contains("cannot be backed up")) << card.toStdString();
 }
 
 TEST_F(LeftForResultsTest, WorkThatASessionWithoutItsModelTakesThePlaceOfIsKept) {

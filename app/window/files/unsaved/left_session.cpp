@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/window/files/left_session.h"
+#include "app/window/files/unsaved/left_session.h"
 
 #include <algorithm>
 #include <iterator>
@@ -48,15 +48,19 @@ QStringList LeftSession::notRead() const {
   }
 }
 
+/// Throws Error: it cannot be read.
+static LeftSession readLeft(const QString& path) {
+  const SavedSession s = readSession(path).session;
+  const QFileInfo journal(path);
+  // A journal of before had the name as it was given, and nobody knows of which folder it is.
+  return {s, path, wordsOf(s, journal), QDir::isAbsolutePath(s.file) ? SeenFile::notAfter(s.file, journal.lastModified()) : SeenFile()};
+}
+
 std::vector<LeftSession> leftSessions(const QString& folder, QString* unread) {
   std::vector<LeftSession> out;
   for (const QString& path : SessionJournal::left(folder)) {
     try {
-      const SavedSession s = readSession(path).session;
-      const QFileInfo journal(path);
-      // A journal of before had the name as it was given, and nobody knows of which folder it is.
-      out.push_back(
-          {s, path, wordsOf(s, journal), QDir::isAbsolutePath(s.file) ? SeenFile::notAfter(s.file, journal.lastModified()) : SeenFile()});
+      out.push_back(readLeft(path));
     } catch (const Error& error) {  // damaged, or of a newer program: the next one
       if (unread->isEmpty()) *unread = QString("A backup of unsaved work cannot be read: %1.").arg(QString::fromUtf8(error.what()));
     }
@@ -69,16 +73,29 @@ LeftOffers::LeftOffers(const QString& folder, WelcomePage& welcome, MessageBar& 
     : m_welcome(welcome), m_notices(notices), m_pages(pages), m_settings(settings), m_recover(std::move(recover)) {
   QString unread;
   m_left = leftSessions(folder, &unread);
-  if (m_left.empty()) {
-    if (!unread.isEmpty()) m_welcome.sayUnread(unread);
-    return;
-  }
+  if (m_left.empty() && !unread.isEmpty()) m_welcome.sayUnread(unread);
   const QStringList dismissed = m_settings ? m_settings->value(kDismissed).toStringList() : QStringList();
   for (LeftSession& left : m_left) left.dismissed = dismissed.contains(left.path);
   connect(&m_welcome, &WelcomePage::recoveryRequested, this, [this] {
     if (!m_left.empty()) this->recover(m_left.front().path);
   });
   connect(&m_notices, &MessageBar::dismissed, this, &LeftOffers::dismiss);
+  if (!m_left.empty()) offer();
+}
+
+void LeftOffers::add(const QString& path) {
+  if (path.isEmpty()) return;
+  try {
+    LeftSession left = readLeft(path);
+    left.left_here = true;
+    m_left.insert(m_left.begin(), std::move(left));
+    offer();
+  } catch (const Error&) {  // of a folder that went meanwhile
+  }
+}
+
+void LeftOffers::remove(const QString& path) {
+  QFile::remove(path);
   offer();
 }
 
@@ -87,9 +104,10 @@ void LeftOffers::offer() {
   std::erase_if(m_left, [](const LeftSession& left) { return !QFile::exists(left.path); });
   const auto n_more = std::ssize(m_left) - 1;
   m_welcome.setRecovery(m_left.empty() ? QString() : withMore(m_left.front().words, n_more));
-  const auto next = std::ranges::find(m_left, false, &LeftSession::dismissed);
+  const auto offered = [](const LeftSession& left) { return !left.dismissed && !left.left_here; };
+  const auto next = std::ranges::find_if(m_left, offered);
   if (next == m_left.end() || m_pages.shows(Page::welcome)) return;
-  m_said = withMore(next->words, std::ranges::count(m_left, false, &LeftSession::dismissed) - 1);
+  m_said = withMore(next->words, std::ranges::count_if(m_left, offered) - 1);
   m_notices.showAfter(m_said, next->path, "Recover it", [this, path = next->path] { recover(path); });
 }
 

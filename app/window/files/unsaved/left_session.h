@@ -25,6 +25,7 @@ struct LeftSession {
   QString words;           // so that its owner knows it again
   SeenFile file;           // whose it is; path empty: it had none
   bool dismissed = false;  // its offer was answered by its cross, now or at an earlier start
+  bool left_here = false;  // by this window, which has said so
   /// What the file holds that was not read of it, and so is not in the journal.
   QStringList notRead() const;
 };
@@ -40,6 +41,11 @@ class LeftOffers : public QObject {
   using Recover = std::function<void(const LeftSession&)>;
   /// settings nullptr: what is dismissed is not remembered.
   LeftOffers(const QString& folder, WelcomePage& welcome, MessageBar& notices, const Pages& pages, QSettings* settings, Recover recover);
+
+  /// One that this window has just left behind: the welcome has it, nothing is said. Nothing for an empty path.
+  void add(const QString& path);
+  /// It lives on elsewhere: no file stays.
+  void remove(const QString& path);
 
  private:
   void offer();

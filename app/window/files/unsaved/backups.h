@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <QObject>
+#include <QString>
+
+#include "app/window/files/unsaved/left_session.h"
+#include "app/window/files/unsaved/lesson_work.h"
+#include "app/window/files/unsaved/unsaved_work.h"
+#include "app/window/session/session_file.h"
+#include "app/window/session/session_journal.h"
+
+namespace kvscope {
+
+/// What no file has, kept against a crash and for the next start: the user's session, what is written in place of a lesson's text, and what
+/// was left behind when something else took the place of either.
+class Backups : public QObject {
+  Q_OBJECT
+
+ public:
+  struct Sources {
+    std::function<SavedSession()> own;    // the user's session
+    std::function<QString()> own_file;    // whose it is; empty: none
+    std::function<SavedSession()> shown;  // what is on screen
+  };
+
+  /// folder empty: nothing is ever kept.
+  Backups(SessionController& controller, const QString& folder, const Sources& sources);
+
+  bool any() const { return m_work.any(); }
+  /// The key of the user's request (request_key.h); false: it is the one of before.
+  bool follow(const std::string& key);
+  void changed();  // something that is not in the request
+  void touch();    // what is kept anyway
+  /// Saved, opened or begun just now; modified: and changed since, so that there is a backup at once.
+  void clean(bool modified = false);
+  /// The user's session stays behind. Its backup; empty: it cannot be written.
+  QString leave();
+  LessonWork& typed() { return m_typed; }
+  QString leaveTyped();
+  /// Offers what was left for this start.
+  void offer(WelcomePage& welcome, MessageBar& notices, const Pages& pages, QSettings* settings, const LeftOffers::Recover& recover);
+  /// What was left is the user's session again: that has a backup of its own now.
+  void goesOn(const QString& left);
+  /// The window closes; of a script nothing stays. False: what is not saved would be lost.
+  bool close(bool scripted);
+  /// From now on nothing is kept.
+  void stop();
+
+ Q_SIGNALS:
+  void failed(const QString& why);  // once: a sentence
+
+ private:
+  QString left(const QString& path);
+
+  QString m_folder;
+  UnsavedWork m_work;
+  SessionJournal m_journal;
+  LessonWork m_typed;
+  std::unique_ptr<LeftOffers> m_left;
+};
+
+}  // namespace kvscope
