@@ -44,11 +44,15 @@ std::string count_of(std::int64_t n, std::string_view one, std::string_view many
 }
 
 std::string format_number(double v, int digits) {
+  if (v != 0 && std::abs(v) < kNearZero) return v < 0 ? ">−1e−9" : "<1e−9";
+  return format_precise(v, digits);
+}
+
+std::string format_precise(double v, int digits) {
   if (std::isnan(v)) return std::string(kNotAvailableText);
   if (std::isinf(v)) return signed_text("∞", v < 0);
   if (v == 0) return "0";
   const bool negative = v < 0;
-  if (std::abs(v) < kNearZero) return negative ? ">−1e−9" : "<1e−9";
   // Rounded first: 9.996 has one digit before the point and 10.0 two.
   const std::string rounded = fmt::format("{:.{}e}", std::abs(v), digits - 1);
   const std::size_t e = rounded.find('e');

@@ -21,6 +21,8 @@ std::string count_of(std::int64_t n, std::string_view one, std::string_view many
 /// Three significant digits by default, trailing zeros kept: 24 -> "24.0", 729.4 -> "729", 0.00144, 12345.6 -> "12 346", 1e-7 -> "1.00e−7".
 /// 0 -> "0"; infinity -> "∞".
 std::string format_number(double v, int digits = 3);
+/// The same for tables that programs may read: however small, it is a number. 4e-13 -> "4.00000e−13".
+std::string format_precise(double v, int digits = 6);
 /// Of a fraction: 0.251 -> "25.1 %", 0.0003 -> "<0.1 %", 0.9997 -> ">99.9 %", 0 -> "0 %", 1 -> "100 %", 1.135 -> "113.5 %".
 std::string format_percent(double fraction);
 /// Of the attention on one token, which may be far below a percent: as format_percent, below 1 % three significant digits:

@@ -110,6 +110,7 @@ TEST(Format, WhatWasWrittenForPeopleIsReadByPrograms) {
   EXPECT_EQ(plain_number(format_delta(0.622)), "+0.622");
   EXPECT_EQ(plain_number(format_count(-33554432)), "-33554432");
   EXPECT_EQ(plain_number(format_number(-1e-12)), ">-1e-9");
+  EXPECT_EQ(plain_number(format_precise(-4e-13)), "-4.00000e-13") << "of a table";
   EXPECT_EQ(plain_number(format_number(-INFINITY)), "-inf");
   EXPECT_EQ(plain_number(format_percent(-0.251)), "-25.1 %");
   EXPECT_EQ(plain_number("−ln p"), "−ln p") << "words";

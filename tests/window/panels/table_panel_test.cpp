@@ -17,7 +17,7 @@ namespace {
 viz::Table example() {
   viz::Table t;
   t.columns = {"token", "text", "score"};
-  t.rows = {{"0", "«a,b»", "0.5"}, {"1", "«say \"hi\"»", "n/a"}, {"2", "«plain»", "12 346"}, {"10", "«↵»", "−1.5"}};
+  t.rows = {{"0", "«a,b»", "0.5"}, {"1", "«say \"hi\"»", "n/a"}, {"2", "«plain»", "12\u2009346"}, {"10", "«↵»", "−1.5"}};
   return t;
 }
 
@@ -59,9 +59,9 @@ TEST(PrintedNumber, ReadsWhatTheViewsPrint) {
 
 TEST_F(TablePanelTest, SortsNumbersByValueAndKeepsWhatIsNotAvailableAtTheEnd) {
   panel.view().sortByColumn(2, Qt::AscendingOrder);
-  EXPECT_THAT(column(2), ::testing::ElementsAre("−1.5", "0.5", "12 346", "n/a"));
+  EXPECT_THAT(column(2), ::testing::ElementsAre("−1.5", "0.5", "12\u2009346", "n/a"));
   panel.view().sortByColumn(2, Qt::DescendingOrder);
-  EXPECT_THAT(column(2), ::testing::ElementsAre("12 346", "0.5", "−1.5", "n/a"));
+  EXPECT_THAT(column(2), ::testing::ElementsAre("12\u2009346", "0.5", "−1.5", "n/a"));
   panel.view().sortByColumn(0, Qt::AscendingOrder);
   EXPECT_THAT(column(0), ::testing::ElementsAre("0", "1", "2", "10"));
 }

@@ -179,7 +179,7 @@ Table atlas_table(const Frame& frame) {
         const auto at = static_cast<std::size_t>(found - slots->pos.begin());
         if (found != slots->pos.end() && *found == t) {
           if (at < slots->votes.size()) votes = std::to_string(slots->votes[at]);
-          if (at < slots->score.size()) score = format_number(slots->score[at], 6);
+          if (at < slots->score.size()) score = format_precise(slots->score[at]);
         }
       }
       table.rows.push_back({std::to_string(h / frame.snapshot->model.n_kv_heads), std::to_string(h % frame.snapshot->model.n_kv_heads),

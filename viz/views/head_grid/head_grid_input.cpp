@@ -240,7 +240,7 @@ Table HeadGrid::table(const Frame& frame) const {
       const int index = head_index(*frame.snapshot, layer, head);
       if (index >= static_cast<int>(record->heads.size())) continue;
       std::vector<std::string> row = {std::to_string(layer), std::to_string(head)};
-      for (int m = 0; m < kHeadMetrics; ++m) row.push_back(format_number(value_of(frame, index, static_cast<HeadMetric>(m)), 6));
+      for (int m = 0; m < kHeadMetrics; ++m) row.push_back(format_precise(value_of(frame, index, static_cast<HeadMetric>(m))));
       table.rows.push_back(std::move(row));
     }
   }

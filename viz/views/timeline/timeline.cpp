@@ -201,8 +201,8 @@ Table Timeline::table(const Frame& frame) const {
     const StepSummary& s = summaries[static_cast<std::size_t>(i)];
     const double evicted = s.counts[static_cast<std::size_t>(Category::evicted)];
     table.rows.push_back({std::to_string(s.step), std::to_string(s.position), std::to_string(s.evicted), std::to_string(s.merged),
-                          format_number(s.slots() / n_heads, 6), std::to_string(static_cast<std::int64_t>(s.tokens() - evicted)),
-                          std::to_string(static_cast<std::int64_t>(evicted)), format_number(s.kl, 6),
+                          format_precise(s.slots() / n_heads), std::to_string(static_cast<std::int64_t>(s.tokens() - evicted)),
+                          std::to_string(static_cast<std::int64_t>(evicted)), format_precise(s.kl),
                           i >= n_compared ? std::string(kNotAvailableText)
                           : s.changed     ? "yes"
                                           : "no",

@@ -47,7 +47,7 @@ std::optional<Plate> draw_slots(Painter& p, const TimelineLayout& l, const std::
     draw_stack(p, column, kSlots, parts, most, p.px(1));
     if (bins.size() <= 1000) {
       p.mark("slots", b.first == b.last ? fmt::format("step {}", b.first) : fmt::format("steps {} to {}", b.first, b.last), column,
-             format_number(std::accumulate(parts.begin(), parts.end(), 0.0), 6));
+             format_precise(std::accumulate(parts.begin(), parts.end(), 0.0)));
     }
   }
   p.hline(l.x0, l.x1, l.top.y1, t.line);

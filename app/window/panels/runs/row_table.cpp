@@ -50,7 +50,7 @@ QString tsvOf(const QTableView& table, bool only_selected) {
   QString out;
   const auto add = [&out](const std::vector<std::string>& cells) {
     QStringList line;  // a line break or tab inside a cell would make two cells of one
-    for (const std::string& cell : cells) line << qs(viz::plain_number(cell)).replace('\t', "⇥").replace('\n', "↵");
+    for (const std::string& cell : cells) line << qs(plain_number(cell)).replace('\t', "⇥").replace('\n', "↵");
     out += line.join('\t') + '\n';
   };
   add(rows.columns);
