@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/shell/main_window.h"
 
+#include <QApplication>
 #include <QCloseEvent>
 #include <QKeyEvent>
 #include <QMessageBox>
@@ -223,6 +224,7 @@ MainWindow::~MainWindow() {
   for (QObject* hearer : std::initializer_list<QObject*>{m_document.get(), m_runs_undo.get(), &m_model.runs})
     controller().disconnect(hearer);
   m_document->forgetJournal();
+  if (QWidget* const focus = QApplication::focusWidget()) focus->clearFocus();  // while all who hear of it are there
   delete m_help;
   delete &m_run_actions->dialog();
   delete &m_library->dialog();

@@ -48,6 +48,14 @@ TEST_F(WindowTest, StartsWithFiveRunsAndLooksAtTheLast) {
   EXPECT_TRUE(window->views().noPictures().isEmpty()) << window->views().noPictures().toStdString();
 }
 
+TEST_F(WindowTest, ItMayGoWhileATextHasTheFocus) {
+  PromptEditor& editor = window->work().prompt().editor();
+  editor.setFocus();
+  ASSERT_TRUE(editor.hasFocus());
+  window.reset();  // both editors tell the menus that they are left, and one of them is gone before the other
+  EXPECT_EQ(QApplication::focusWidget(), nullptr);
+}
+
 TEST_F(WindowTest, EveryWidgetThatTakesTheFocusHasAName) {
   for (const QWidget* w : window->findChildren<QWidget*>()) {
     if (w->focusPolicy() == Qt::NoFocus || w->objectName().startsWith("qt_") || w->isWindow()) continue;
