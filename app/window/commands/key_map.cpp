@@ -7,11 +7,11 @@
 #include <QApplication>
 #include <QHelpEvent>
 #include <QRegularExpression>
-#include <QSettings>
 #include <QToolTip>
 #include <QWidget>
 
 #include "app/window/commands/commands.h"
+#include "app/window/session/kept_settings.h"
 
 namespace kvscope {
 
@@ -27,7 +27,7 @@ bool isFunctionKey(Qt::Key key) { return key >= Qt::Key_F1 && key <= Qt::Key_F35
 
 }  // namespace
 
-KeyMap::KeyMap(QWidget& window, QSettings* settings) : QObject(&window), m_settings(settings) {
+KeyMap::KeyMap(QWidget& window, KeptSettings* settings) : QObject(&window), m_settings(settings) {
   for (QAction* action : window.findChildren<QAction*>()) {
     if (action->menu() || action->isSeparator() || action->text().isEmpty() || commandArea(*action) == "Window") continue;
     Command command{idOf(*action), action, action->shortcuts()};
@@ -99,6 +99,11 @@ void KeyMap::remember(const Command& command) {
   }
 }
 
+void KeyMap::tellChanged(const QString& what) {
+  Q_EMIT keysChanged();
+  if (m_settings) m_settings->keepNow(what);
+}
+
 void KeyMap::set(QAction& action, const QKeySequence& key) {
   const Command* command = find(&action);
   if (!command || stays(*command) || !refusal(key).isEmpty()) return;
@@ -106,7 +111,7 @@ void KeyMap::set(QAction& action, const QKeySequence& key) {
   take(keys, &action);
   action.setShortcuts(keys);
   remember(*command);
-  Q_EMIT keysChanged();
+  tellChanged(QString("the key of “%1”").arg(commandText(action.text())));
 }
 
 void KeyMap::reset(QAction& action) {
@@ -115,7 +120,7 @@ void KeyMap::reset(QAction& action) {
   take(command->defaults, &action);
   action.setShortcuts(command->defaults);
   remember(*command);
-  Q_EMIT keysChanged();
+  tellChanged(QString("the key of “%1”").arg(commandText(action.text())));
 }
 
 void KeyMap::resetAll() {
@@ -124,7 +129,7 @@ void KeyMap::resetAll() {
     c.action->setShortcuts(c.defaults);
     remember(c);
   }
-  Q_EMIT keysChanged();
+  tellChanged("that all commands have their own keys again");
 }
 
 QString KeyMap::words(QString text) const {

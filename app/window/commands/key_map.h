@@ -10,10 +10,11 @@
 #include <QString>
 
 class QAction;
-class QSettings;
 class QWidget;
 
 namespace kvscope {
+
+class KeptSettings;
 
 /// Which keys the commands of a window have: those they are made with, or those the user gave them. Changes hold at once, are written to
 /// the settings, and are named in tooltips.
@@ -22,7 +23,7 @@ class KeyMap : public QObject {
 
  public:
   /// Takes the commands that the window's menus hold now, with their keys as the default. settings: nullptr: nothing is remembered.
-  KeyMap(QWidget& window, QSettings* settings);
+  KeyMap(QWidget& window, KeptSettings* settings);
 
   struct Command {
     QString id;  // "Run/Generate": its menu and its words, without what changes with the state
@@ -60,9 +61,10 @@ class KeyMap : public QObject {
   const Command* find(const QAction* action) const;
   void take(const QList<QKeySequence>& keys, const QAction* owner);
   void remember(const Command& command);
+  void tellChanged(const QString& what);
 
   std::vector<Command> m_commands;
-  QSettings* m_settings;
+  KeptSettings* m_settings;
 };
 
 }  // namespace kvscope

@@ -23,13 +23,15 @@ const char* const kAtStart = "welcome";  // settings
 FirstSteps::FirstSteps(WindowModel& model, WindowRows& rows, Pages& pages, const Panels& panels)
     : m_model(model), m_rows(rows), m_pages(pages), m_panels(panels), m_welcome(new WelcomePage(model.workspace, &rows.pages())) {
   pages.add(Page::welcome, m_welcome, {"welcome", m_welcome, {}, {}});
-  QSettings* settings = model.settings.get();
+  KeptSettings* settings = model.settings.get();
   // Once; from then on the last session, unless it was asked for.
   m_welcome->setShownAtStart(settings && settings->value(kAtStart, false).toBool());
   connect(m_welcome, &WelcomePage::inspectRequested, this, [this] { m_pages.show(Page::inspect); });  // as Esc
   connect(m_welcome, &WelcomePage::tourRequested, this, &FirstSteps::startTour);
   connect(m_welcome, &WelcomePage::shownAtStartChanged, this, [settings](bool on) {
-    if (settings) settings->setValue(kAtStart, on);
+    if (!settings) return;
+    settings->setValue(kAtStart, on);
+    settings->keepNow("“Show this at every start”");
   });
 }
 

@@ -5,7 +5,6 @@
 #include <QCloseEvent>
 #include <QKeyEvent>
 #include <QMessageBox>
-#include <QSettings>
 #include <QVariant>
 
 #include "app/window/commands/command_palette.h"
@@ -85,6 +84,8 @@ void MainWindow::makeActions() {
   m_lecture->enlarge(m_palette);
   m_run_actions->makeDialog();
   m_key_map = std::make_unique<KeyMap>(*this, m_model.settings.get());
+  if (m_model.settings)
+    connect(m_model.settings.get(), &KeptSettings::notKept, this, [this](const QString& why) { messages().show(why, why); });
   m_help = new HelpDialog(m_model.workspace, m_model.controller, this, m_key_map.get());
 }
 
@@ -191,7 +192,7 @@ void MainWindow::begin() {
   if (options.synthetic_size) {
     m_latency->startSynthetic();
   } else {
-    QSettings* const settings = m_model.settings.get();
+    KeptSettings* const settings = m_model.settings.get();
     if (settings != nullptr && options.memory > 0)
       settings->setValue("memory", QVariant::fromValue(static_cast<qulonglong>(options.memory)));
     controller().setRecordLimit(options.memory > 0 || settings == nullptr ? options.memory : settings->value("memory").toULongLong());
@@ -206,6 +207,8 @@ void MainWindow::begin() {
     m_document->openLast();
   if (!options.store.empty()) m_document->openStoreIn(QString::fromStdString(options.store));
   if (!options.not_opened.empty()) notices().showAfter(QString::fromStdString(options.not_opened), {});
+  if (m_model.settings && options.memory > 0)
+    if (const QString why = m_model.settings->whyNotKept("the memory for recorded results"); !why.isEmpty()) notices().showAfter(why, why);
   m_document->offerRecovery();
   if (const Lesson& lesson = m_lecture->guide().lesson(); !options.scenes.empty() && lesson.path != options.scenes)
     m_lecture->openLesson(qs(options.scenes));  // which asks first

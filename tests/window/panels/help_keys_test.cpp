@@ -11,7 +11,7 @@
 #include <QMainWindow>
 #include <QMenu>
 #include <QMenuBar>
-#include <QSettings>
+#include <QSignalSpy>
 #include <QTableWidget>
 #include <QTemporaryDir>
 #include <QToolButton>
@@ -20,6 +20,8 @@
 #include "app/window/commands/key_map.h"
 #include "app/window/help/help_dialog.h"
 #include "app/window/help/help_dialog_keys.h"
+#include "app/window/session/kept_settings.h"
+#include "window/support/file_bytes.h"
 #include "window/support/patience.h"
 
 namespace kvscope {
@@ -45,7 +47,7 @@ struct Commands {
 
 class KeyMapTest : public PanelTest {
  protected:
-  QSettings settings() { return QSettings(folder.filePath("s.ini"), QSettings::IniFormat); }
+  QString path() const { return folder.filePath("s.ini"); }
   QTemporaryDir folder;
   Commands made;
 };
@@ -83,13 +85,13 @@ TEST_F(KeyMapTest, WhatWouldTakeTypingOrHelpAwayIsRefused) {
 
 TEST_F(KeyMapTest, TheNextStartHasThemAgain) {
   {
-    QSettings s = settings();
+    KeptSettings s(path(), QSettings::IniFormat);
     KeyMap keys(made.window, &s);
     keys.set(*made.report, QKeySequence("Ctrl+O"));
     keys.set(*made.generate, QKeySequence("F6"));
   }
   Commands later;
-  QSettings s = settings();
+  KeptSettings s(path(), QSettings::IniFormat);
   KeyMap keys(later.window, &s);
   EXPECT_EQ(later.report->shortcuts(), Keys{QKeySequence("Ctrl+O")});
   EXPECT_TRUE(later.open->shortcuts().isEmpty());
@@ -97,18 +99,34 @@ TEST_F(KeyMapTest, TheNextStartHasThemAgain) {
   keys.resetAll();
   EXPECT_EQ(later.open->shortcuts(), Keys{QKeySequence("Ctrl+O")});
   s.sync();
-  EXPECT_TRUE(settings().allKeys().filter("keys/").isEmpty()) << "what is the default is not written";
+  EXPECT_TRUE(QSettings(path(), QSettings::IniFormat).allKeys().filter("keys/").isEmpty()) << "what is the default is not written";
+}
+
+TEST_F(KeyMapTest, KeysThatTheNextStartWillNotHaveAreSaid) {
+  write(folder.filePath("no folder"), "");
+  KeptSettings s(folder.filePath("no folder/s.ini"), QSettings::IniFormat);
+  QSignalSpy said(&s, &KeptSettings::notKept);
+  KeyMap keys(made.window, &s);
+  EXPECT_EQ(said.count(), 0) << "nothing was asked for";
+  keys.set(*made.report, QKeySequence("Ctrl+O"));
+  ASSERT_EQ(said.count(), 1) << "once, though another command has lost it";
+  EXPECT_TRUE(said[0][0].toString().startsWith("The next start will not know the key of “Report…”: "))
+      << said[0][0].toString().toStdString();
+  keys.reset(*made.report);
+  EXPECT_EQ(said.count(), 2) << "the other one is still without it";
+  keys.resetAll();
+  EXPECT_EQ(said.count(), 2) << "the next start knows nothing else";
 }
 
 TEST_F(KeyMapTest, HostileSettingsDoNoHarm) {
   {
-    QSettings s = settings();
+    KeptSettings s(path(), QSettings::IniFormat);
     s.setValue("keys/File/Report", "E; F1; nonsense; ; Ctrl+Shift+P");
     s.setValue("keys/File/Open model", QByteArray("\xff\xfe\x00\x01", 4));
     s.setValue("keys/File/No such command", "Ctrl+G");
     s.setValue("keys/File/Keys", QVariantList{1, 2});
   }
-  QSettings s = settings();
+  KeptSettings s(path(), QSettings::IniFormat);
   KeyMap keys(made.window, &s);
   EXPECT_TRUE(made.report->shortcuts().isEmpty());
   EXPECT_EQ(keys.holder(QKeySequence("F1")), made.help) << "help keeps its key whatever stands there";

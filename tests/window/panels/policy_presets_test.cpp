@@ -4,13 +4,15 @@
 
 #include <QFile>
 #include <QMenu>
-#include <QSettings>
+#include <QSignalSpy>
 #include <QTemporaryDir>
 
 #include "app/window/panels/policy/policy_form.h"
 #include "app/window/panels/policy/policy_presets.h"
+#include "app/window/session/kept_settings.h"
 #include "core/error.h"
 #include "policy/policy.h"
+#include "window/support/file_bytes.h"
 
 namespace kvscope {
 namespace {
@@ -60,7 +62,7 @@ TEST_F(PresetsTest, OneIsTakenByTheSelectedRunOnly) {
 }
 
 TEST_F(PresetsTest, WhatIsKeptIsThereAtTheNextStart) {
-  QSettings settings(folder.filePath("s.ini"), QSettings::IniFormat);
+  KeptSettings settings(folder.filePath("s.ini"), QSettings::IniFormat);
   button.setSettings(&settings);
   controller.setLaneSpec(3, "keepkv:slots=24,threshold=0.6@pin=3,step=1");
   button.keep("  my \n own ");
@@ -79,8 +81,29 @@ TEST_F(PresetsTest, WhatIsKeptIsThereAtTheNextStart) {
   EXPECT_TRUE(last.kept().isEmpty());
 }
 
+TEST_F(PresetsTest, WhatCannotBeKeptForTheNextStartIsSaidEachTime) {
+  write(folder.filePath("no folder"), "");
+  const QString path = folder.filePath("no folder/s.ini");
+  KeptSettings settings(path, QSettings::IniFormat);
+  QSignalSpy said(&settings, &KeptSettings::notKept);
+  button.setSettings(&settings);
+  button.keep("mine");
+  ASSERT_EQ(said.count(), 1);
+  EXPECT_EQ(said[0][0].toString(),
+            QString("The next start will not know the preset «mine»: %1 cannot be written: Not a directory").arg(path));
+  EXPECT_EQ(button.kept().size(), 1) << "until then it is there";
+  button.forget("mine");
+  EXPECT_EQ(said.count(), 2);
+  ASSERT_TRUE(QFile::remove(folder.filePath("no folder")));
+  button.keep("mine");
+  EXPECT_EQ(said.count(), 2) << "now it can be written";
+  QFile written(path);
+  ASSERT_TRUE(written.open(QIODevice::ReadOnly)) << "at once, not when the window closes";
+  EXPECT_TRUE(written.readAll().contains("mine"));
+}
+
 TEST_F(PresetsTest, DamagedSettingsAndFilesAreRefusedInWords) {
-  QSettings settings(folder.filePath("s.ini"), QSettings::IniFormat);
+  KeptSettings settings(folder.filePath("s.ini"), QSettings::IniFormat);
   settings.beginWriteArray("presets");
   const char* const specs[] = {"h2o:ratio=0.2", "no such policy", "", "keepkv:slots=-3,=,"};
   for (int i = 0; i < 4; ++i) {

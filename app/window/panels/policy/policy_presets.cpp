@@ -5,9 +5,9 @@
 
 #include <QInputDialog>
 #include <QMenu>
-#include <QSettings>
 
 #include "app/window/panels/policy/policy_form.h"
+#include "app/window/session/kept_settings.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/assets.h"
@@ -74,7 +74,7 @@ PresetButton::PresetButton(SessionController& controller, PolicyForm& form, QWid
   connect(this, &QToolButton::clicked, this, [this] { m_menu->popup(mapToGlobal(QPoint(0, height()))); });
 }
 
-void PresetButton::setSettings(QSettings* settings) {
+void PresetButton::setSettings(KeptSettings* settings) {
   m_settings = settings;
   m_kept.clear();
   if (!settings) return;
@@ -134,15 +134,15 @@ void PresetButton::keep(const QString& name) {
   if (plain.isEmpty() || spec.isEmpty() || m_form.lane() < 1) return;
   m_kept.removeIf([&](const Preset& p) { return p.name == plain; });
   m_kept.push_back({plain, spec});
-  write();
+  write(QString("the preset «%1»").arg(plain));
 }
 
 void PresetButton::forget(const QString& name) {
   m_kept.removeIf([&](const Preset& p) { return p.name == name; });
-  write();
+  write(QString("that the preset «%1» is forgotten").arg(name));
 }
 
-void PresetButton::write() {
+void PresetButton::write(const QString& what) {
   if (!m_settings) return;
   m_settings->remove(kKey);
   m_settings->beginWriteArray(kKey, static_cast<int>(m_kept.size()));
@@ -152,6 +152,7 @@ void PresetButton::write() {
     m_settings->setValue("spec", m_kept[i].spec);
   }
   m_settings->endArray();
+  m_settings->keepNow(what);
 }
 
 }  // namespace kvscope

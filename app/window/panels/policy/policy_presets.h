@@ -7,10 +7,10 @@
 #include <QToolButton>
 
 class QMenu;
-class QSettings;
 
 namespace kvscope {
 
+class KeptSettings;
 class PolicyForm;
 class SessionController;
 
@@ -42,7 +42,7 @@ class PresetButton : public QToolButton {
   PresetButton(SessionController& controller, PolicyForm& form, QWidget* parent = nullptr);
 
   /// nullptr: what is kept is gone with the window.
-  void setSettings(QSettings* settings);
+  void setSettings(KeptSettings* settings);
   const QList<Preset>& kept() const { return m_kept; }
   const QList<Preset>& shipped() const { return m_shipped; }
 
@@ -56,11 +56,11 @@ class PresetButton : public QToolButton {
  private:
   void fill();
   void ask();
-  void write();
+  void write(const QString& what);
 
   SessionController& m_controller;
   PolicyForm& m_form;
-  QSettings* m_settings = nullptr;
+  KeptSettings* m_settings = nullptr;
   QMenu* m_menu;
   QList<Preset> m_shipped, m_kept;
   QString m_problem;  // with the shipped list
