@@ -311,7 +311,7 @@ QString ToolRow::facts() const {
   const std::string tokens = viz::format_count(snapshot.n_prompt);
   const std::string share = n_slots < snapshot.n_prompt
                                 ? viz::format_percent(static_cast<double>(n_slots) / snapshot.n_prompt) + " of " + tokens
-                                : "as many as the prompt, " + tokens;
+                                : (n_slots == snapshot.n_prompt ? "as many as the prompt, " : "more than the prompt's ") + tokens;
   if (n_slots != lane->slots_asked) return qs(share);              // on its way: what it comes to is not known yet
   const bool other = std::abs(slots - lane->slots_asked) >= 0.05;  // a cache that was cut once has grown since
   const auto raised = std::ranges::find(lane->warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);

@@ -279,5 +279,19 @@ TEST_F(BudgetFieldTest, AsManySlotsAsThePromptAreNotAsManyAsTheText) {
   EXPECT_FALSE(says("later tokens evict")) << "of a smaller one nobody expects otherwise";
 }
 
+TEST_F(BudgetFieldTest, MoreSlotsThanThePromptHasTokensAreNotAsMany) {
+  const auto words = [this](int more) {
+    window->controller().setLaneSpec(4, QString("keepkv:slots=%1").arg(snapshot().n_prompt + more));
+    EXPECT_TRUE(settle());
+    QString all;
+    for (const QLabel* label : window->rows().tools().findChildren<QLabel*>("secondary")) all += label->text() + '|';
+    return all.toStdString();
+  };
+  ASSERT_TRUE(settle());
+  const std::string tokens = std::to_string(snapshot().n_prompt);
+  EXPECT_NE(words(0).find("as many as the prompt, " + tokens), std::string::npos) << words(0);
+  EXPECT_NE(words(1).find("more than the prompt's " + tokens), std::string::npos) << words(1);
+}
+
 }  // namespace
 }  // namespace kvscope
