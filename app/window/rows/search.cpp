@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <QElapsedTimer>
 #include <QRegularExpression>
 #include <QStringList>
 
@@ -14,10 +15,16 @@ namespace kvscope {
 namespace {
 
 constexpr std::int64_t kEventsRead = 500000;  // enough for hours of reading; more would stop the window for too long
+constexpr qint64 kLongestNs = 1'000'000'000;  // the same for a regular expression that tries much in every line
 
 QString quotedToken(const Snapshot& snapshot, int token) {
   if (token < 0 || token >= static_cast<int>(snapshot.tokens.size())) return {};
   return QString::fromStdString(viz::quoted(viz::token_text(snapshot.tokens[static_cast<std::size_t>(token)])));
+}
+
+void giveUp(SearchResult& out) {
+  out.given_up = true;
+  out.note = "too much to search, given up";
 }
 
 /// Decides whether a line of text is meant.
@@ -35,8 +42,26 @@ class Matcher {
     }
   }
   const QRegularExpression& regex() const { return m_regex; }
-  bool operator()(const QString& line) const {
-    if (m_by_regex) return m_regex.match(line).hasMatch();
+  /// What the regular expression finds; its time counts.
+  template <class Find>
+  auto timed(const Find& find) {
+    QElapsedTimer clock;
+    clock.start();
+    auto found = find();
+    m_spent_ns += clock.nsecsElapsed();
+    return found;
+  }
+  /// It needed more tries than PCRE allows, which found nothing and do not say that nothing is there, or took too long in all.
+  template <class Found>
+  bool gaveUp(const Found& found) const {
+    return !found.isValid() || m_spent_ns > kLongestNs;
+  }
+  bool operator()(const QString& line, SearchResult& out) {
+    if (m_by_regex) {
+      const QRegularExpressionMatch match = timed([&] { return m_regex.match(line); });
+      if (gaveUp(match)) giveUp(out);
+      return match.hasMatch();
+    }
     return std::all_of(m_words.begin(), m_words.end(), [&](const QString& word) { return contains(line, word); });
   }
 
@@ -53,6 +78,7 @@ class Matcher {
   }
 
   QRegularExpression m_regex;
+  qint64 m_spent_ns = 0;
   QStringList m_words;
   Qt::CaseSensitivity m_case = Qt::CaseInsensitive;
   bool m_by_regex = false;
@@ -64,7 +90,7 @@ bool full(SearchResult& out) {
   return true;
 }
 
-void searchTokens(const SearchQuery& query, const Matcher& matcher, const Snapshot& snapshot, SearchResult& out) {
+void searchTokens(const SearchQuery& query, Matcher& matcher, const Snapshot& snapshot, SearchResult& out) {
   // The text as one string, and for each of its UTF-8 bytes the token that it came from.
   std::string bytes;
   std::vector<int> token_of;
@@ -88,10 +114,13 @@ void searchTokens(const SearchQuery& query, const Matcher& matcher, const Snapsh
     out.hits.push_back(hit);
   };
   if (query.regex) {
-    for (auto it = matcher.regex().globalMatch(text); it.hasNext() && !full(out);) {
-      const QRegularExpressionMatch match = it.next();
+    auto it = matcher.timed([&] { return matcher.regex().globalMatch(text); });
+    while (it.hasNext() && !full(out)) {
+      const QRegularExpressionMatch match = matcher.timed([&] { return it.next(); });
       add(match.capturedStart(), match.capturedLength());
+      if (matcher.gaveUp(it)) return giveUp(out);
     }
+    if (!it.isValid()) giveUp(out);
     return;
   }
   const Qt::CaseSensitivity sensitivity = query.match_case ? Qt::CaseSensitive : Qt::CaseInsensitive;
@@ -100,7 +129,7 @@ void searchTokens(const SearchQuery& query, const Matcher& matcher, const Snapsh
     add(at, query.text.size());
 }
 
-void searchHeads(const SearchQuery& query, const Matcher& matcher, const Snapshot& snapshot, SearchResult& out) {
+void searchHeads(const SearchQuery& query, Matcher& matcher, const Snapshot& snapshot, SearchResult& out) {
   static const QRegularExpression syntax("^\\s*(?:L\\s*(\\d+))?[\\s·.,]*(?:H\\s*(\\d+))?\\s*$", QRegularExpression::CaseInsensitiveOption);
   const QRegularExpressionMatch parts = syntax.match(query.text);
   if (!query.regex && !parts.hasMatch()) {
@@ -114,7 +143,9 @@ void searchHeads(const SearchQuery& query, const Matcher& matcher, const Snapsho
   for (int l = 0; l < snapshot.model.n_layers; ++l) {
     for (int h = 0; h < snapshot.model.n_kv_heads; ++h) {
       const QString name = QString("L%1 H%2").arg(l).arg(h);
-      if (query.regex ? !matcher(name) : !is(parts.captured(1), l) || !is(parts.captured(2), h)) continue;
+      const bool meant = query.regex ? matcher(name, out) : is(parts.captured(1), l) && is(parts.captured(2), h);
+      if (out.given_up) return;
+      if (!meant) continue;
       if (full(out)) return;
       SearchHit hit;
       hit.layer = l;
@@ -135,7 +166,7 @@ QString eventLine(const Snapshot& snapshot, const HeadRecord& head, const Event&
   return line + QString(" L%1 H%2 step %3").arg(head.layer).arg(head.kv_head).arg(step);
 }
 
-void searchEvents(const Matcher& matcher, const Snapshot& snapshot, const viz::Selection& selection, SearchResult& out) {
+void searchEvents(Matcher& matcher, const Snapshot& snapshot, const viz::Selection& selection, SearchResult& out) {
   if (selection.lane < 0 || selection.lane >= static_cast<int>(snapshot.lanes.size())) return;
   const LaneSnapshot& lane = snapshot.lanes[static_cast<std::size_t>(selection.lane)];
   const std::optional<viz::StepRange> steps = viz::steps_within(lane, selection.steps);
@@ -150,7 +181,9 @@ void searchEvents(const Matcher& matcher, const Snapshot& snapshot, const viz::S
           return;
         }
         const QString line = eventLine(snapshot, head, event, s);
-        if (!matcher(line)) continue;
+        const bool meant = matcher(line, out);
+        if (out.given_up) return;
+        if (!meant) continue;
         if (full(out)) return;
         SearchHit hit;
         hit.layer = head.layer;
@@ -179,7 +212,7 @@ viz::Selection SearchHit::applied(viz::Selection selection) const {
 SearchResult searchFor(const SearchQuery& query, const Snapshot& snapshot, const viz::Selection& selection) {
   SearchResult out;
   if (query.text.trimmed().isEmpty()) return out;
-  const Matcher matcher(query);
+  Matcher matcher(query);
   if (query.regex && !matcher.regex().isValid()) {
     out.error_at = static_cast<int>(matcher.regex().patternErrorOffset());
     out.error = QString("no regular expression: %1 at character %2").arg(matcher.regex().errorString()).arg(out.error_at + 1);

@@ -31,9 +31,10 @@ struct SearchHit {
 
 struct SearchResult {
   std::vector<SearchHit> hits;
-  QString note;       // what was cut; empty: nothing
-  QString error;      // why nothing could be searched; empty: it was
-  int error_at = -1;  // character of the text that the error is about
+  QString note;           // what was cut; empty: nothing
+  bool given_up = false;  // the regular expression takes too many tries: there may be more than was found, or more than nothing
+  QString error;          // why nothing could be searched; empty: it was
+  int error_at = -1;      // character of the text that the error is about
 };
 
 /// Tokens: the text, also across tokens. Heads: "L2", "H5", "L2 H5". Events of the run of the selection (of its head and its range of steps

@@ -150,11 +150,19 @@ void SearchBar::search(bool select) {
   for (QToolButton* b : {m_previous, m_next}) b->setEnabled(!m_result.hits.empty());
   if (!m_result.error.isEmpty()) return show(m_result.error, true);
   if (m_line->text().trimmed().isEmpty()) return show({}, false);
+  if (m_result.hits.empty() && m_result.given_up) return show(m_result.note + ": none found so far", true);
   if (m_result.hits.empty()) return show(m_result.note.isEmpty() ? QString("none") : "none: " + m_result.note, false);
   if (select) return go(1);
   m_at = at < static_cast<int>(m_result.hits.size()) ? at : -1;  // the same search on a new result
-  const QString found = count(m_result.hits.size()) + (m_result.hits.size() == 1 ? " place" : " places");
-  show(m_at < 0 ? found : QString("%1 of %2").arg(count(static_cast<std::size_t>(m_at) + 1), count(m_result.hits.size())), false);
+  show(m_at < 0 ? noted(count(m_result.hits.size()) + (m_result.hits.size() == 1 ? " place" : " places")) : place(), false);
+}
+
+QString SearchBar::noted(const QString& found) const {
+  return m_result.note.isEmpty() ? found : QString("%1 (%2)").arg(found, m_result.note);
+}
+
+QString SearchBar::place() const {
+  return noted(QString("%1 of %2").arg(count(static_cast<std::size_t>(m_at) + 1), count(m_result.hits.size())));
 }
 
 void SearchBar::countElsewhere() {
@@ -181,9 +189,7 @@ void SearchBar::go(int by) {
   m_at = m_at < 0 ? (by > 0 ? 0 : n - 1) : (m_at + by + n) % n;
   const SearchHit& hit = m_result.hits[static_cast<std::size_t>(m_at)];
   m_workspace.setSelection(hit.applied(m_workspace.selection()));
-  QString state = QString("%1 of %2").arg(count(static_cast<std::size_t>(m_at) + 1), count(static_cast<std::size_t>(n)));
-  if (!m_result.note.isEmpty()) state += " (" + m_result.note + ")";
-  show(state + "  ·  " + hit.what, false);
+  show(place() + "  ·  " + hit.what, false);
 }
 
 bool SearchBar::eventFilter(QObject* watched, QEvent* event) {

@@ -28,7 +28,7 @@ class SearchBar : public QFrame {
   QLineEdit& line() { return *m_line; }
   QComboBox& scope() { return *m_scope; }
   QToolButton& regexButton() { return *m_regex; }
-  /// "3 of 17", "none", or why it cannot be searched.
+  /// "3 of 17", "none", or why it cannot be searched or was not to its end.
   QString stateText() const;
   /// "also 2 heads, 14 events": what the other scopes have of the same words.
   QString elsewhereText() const;
@@ -54,6 +54,9 @@ class SearchBar : public QFrame {
   Where where() const;
   void go(int by);
   void show(const QString& state, bool wrong);
+  /// With what was cut of what was found.
+  QString noted(const QString& found) const;
+  QString place() const;  // "3 of 17"
   void countElsewhere();
 
   Workspace& m_workspace;

@@ -111,6 +111,26 @@ TEST_F(SearchTest, ManyHitsAreCutAndThatIsSaid) {
   EXPECT_TRUE(many.note.startsWith("first 10"));
 }
 
+/// PCRE ends a search that takes too many tries, and what it has not seen is not gone.
+TEST_F(SearchTest, AnExpressionThatTakesTooManyTriesIsGivenUpAndNotNone) {
+  const std::string words = "x" + std::string(600, 'y');
+  run.tokens = {TokenInfo{.bytes = words}};
+  const SearchResult of_tokens = find("(.*)(.*)(.*)(.*)x\\1$", SearchIn::tokens, true);
+  EXPECT_TRUE(of_tokens.given_up);
+  EXPECT_EQ(of_tokens.note, "too much to search, given up");
+  EXPECT_TRUE(find("(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)step\\1\\2\\3e$", SearchIn::events, true).given_up);
+  EXPECT_FALSE(find("x", SearchIn::tokens, true).given_up);
+}
+
+/// Thousands of lines with as many tries each as PCRE allows would stop the window for minutes.
+TEST_F(SearchTest, AnExpressionThatTakesLongInEveryLineIsGivenUpInTheMiddle) {
+  const std::size_t all = find("evict", SearchIn::events, true).hits.size();
+  const SearchResult slow = find("^(?:(.*)(.*)(.*)(.*)(.*)step\\1x|evict)", SearchIn::events, true);
+  EXPECT_TRUE(slow.given_up);
+  EXPECT_GT(slow.hits.size(), 0u);
+  EXPECT_LT(slow.hits.size(), all);
+}
+
 TEST(FuzzyScoreTest, LettersInOrderWithBeginningsOfWordsFirst) {
   EXPECT_FALSE(fuzzyScore(u"xyz", u"Generate"));
   EXPECT_FALSE(fuzzyScore(u"tg", u"Generate"));
@@ -141,6 +161,9 @@ TEST_F(WindowTest, SearchSelectsPlaceAfterPlaceByKeyboard) {
   bar.line().setText("Hel[en");
   QTest::keyClick(&bar.line(), Qt::Key_Return);
   EXPECT_TRUE(bar.stateText().contains("at character")) << bar.stateText().toStdString();
+  bar.line().setText("(.*)(.*)(.*)(.*)(.*)Hel\\1");
+  QTest::keyClick(&bar.line(), Qt::Key_Return);
+  EXPECT_EQ(bar.stateText(), "too much to search, given up: none found so far");
   QTest::keyClick(&bar.line(), Qt::Key_Escape);
   EXPECT_FALSE(bar.isVisible());
 }
