@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/session/hand/moved_edits.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 namespace kvscope {
@@ -32,22 +34,31 @@ TEST(MovedEditsTest, AnEditIsAboutTheSameTokens) {
   const MovedEdits moved = moved_edits(evict({1, 3, 9}, 4), typed, false);
   EXPECT_EQ(moved.edits.what_ifs.at(0).positions, (Ids{1, 6, 12})) << "before it, behind it, and after the prompt";
   EXPECT_EQ(moved.edits.what_ifs.at(0).step, 4) << "the prompt is one step";
-  EXPECT_EQ(moved.n_lost, 0);
+  EXPECT_TRUE(moved.lost.empty());
   EXPECT_EQ(moved_edits(evict({1}, 4), typed, true).edits.what_ifs.at(0).step, 7);
 }
 
 TEST(MovedEditsTest, WhatNamesAGoneTokenGoes) {
   const TextChange typed{2, 5, 8, 7};
-  EXPECT_EQ(moved_edits(evict({2}, 0), typed, false).n_lost, 1);
+  EXPECT_EQ(moved_edits(evict({2}, 0), typed, false).lost, std::set{2});
   EXPECT_TRUE(moved_edits(evict({2}, 0), typed, false).edits.what_ifs.empty());
   EXPECT_EQ(moved_edits(evict({1, 2}, 0), typed, false).edits.what_ifs.at(0).positions, (Ids{1}));
   EXPECT_TRUE(moved_edits(evict({1}, 0, 2), typed, false).edits.what_ifs.empty()) << "nothing to merge into";
 }
 
+TEST(MovedEditsTest, ATokenThatSeveralEditsNameIsLostOnce) {
+  LaneEdits edits = evict({1, 2}, 0, 3);
+  edits.what_ifs.push_back(evict({2}, 4).what_ifs.front());
+  edits.what_ifs.push_back(evict({1}, 4, 2).what_ifs.front());
+  const TextChange other{1, 0, 8, 7};
+  EXPECT_EQ(moved_edits(edits, other, false).lost, (std::set{1, 2, 3}));
+  EXPECT_EQ(edits_without(edits, [](int token) { return token == 2; }).lost, std::set{2});
+}
+
 /// A text that ends otherwise goes on otherwise.
 TEST(MovedEditsTest, ATokenAfterThePromptStaysWithItsEnd) {
   EXPECT_EQ(moved_edits(evict({9}, 4), {2, 1, 8, 8}, false).edits.what_ifs.at(0).positions, (Ids{9}));
-  EXPECT_EQ(moved_edits(evict({9}, 4), {2, 0, 8, 8}, false).n_lost, 1);
+  EXPECT_EQ(moved_edits(evict({9}, 4), {2, 0, 8, 8}, false).lost, std::set{9});
 }
 
 TEST(MovedEditsTest, WhatIsLostIsKnownBeforeTheNewTextHasTokens) {

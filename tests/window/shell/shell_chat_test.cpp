@@ -150,6 +150,22 @@ TEST_F(ChatTest, AnEditByHandKeepsItsToken) {
   EXPECT_EQ(edited(), token);
 }
 
+TEST_F(ChatTest, ATokenOfTheTemplateThatWasEditedTwiceIsOneToken) {
+  click();
+  const int token = snapshot().n_prompt - 1;  // <|end|>
+  window->controller().addLane(QString("h2o:slots=50@pin=%1,step=0@evict=%1,step=1").arg(token));
+  window->controller().addLane(QString("h2o:slots=60@evict=%1,step=1").arg(token));
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(request().lanes.size(), 4u);
+  QStringList told;
+  QObject::connect(&window->model().hand, &HandEdits::said, [&](const QString& words) { told << words; });
+  click();
+  EXPECT_EQ(request().lanes.size(), 2u);
+  told.removeAll(QString());
+  ASSERT_FALSE(told.isEmpty());
+  EXPECT_EQ(told.back(), "What was done by hand to a token is taken back: the text has it no more.");
+}
+
 TEST_F(ChatTest, AnotherTextInItsPlaceIsNoMessage) {
   click();
   editor().setExactText("Once upon a time");

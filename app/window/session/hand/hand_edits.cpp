@@ -3,6 +3,7 @@
 #include "app/window/session/hand/head_budgets.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "app/window/session/request_key.h"
@@ -322,7 +323,7 @@ void HandEdits::followText() {
 }
 
 bool HandEdits::keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left) {
-  int n_lost = 0;
+  std::set<int> lost;  // each once, by however many edits and runs it was named
   std::vector<LaneSpec> lanes;
   // Runs whose budgets or switches were moved since are about that text, too; edits that it had not come from elsewhere (an undo, a file).
   const auto of_text = [this](const LaneSpec& lane) {
@@ -336,8 +337,8 @@ bool HandEdits::keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left
     });
   };
   for (const LaneSpec& lane : m_controller.request().lanes) {
-    const MovedEdits kept = of_text(lane) ? left(lane.edits) : MovedEdits{lane.edits, 0};
-    n_lost += kept.n_lost;
+    const MovedEdits kept = of_text(lane) ? left(lane.edits) : MovedEdits{lane.edits};
+    lost.insert(kept.lost.begin(), kept.lost.end());
     if (kept.edits.empty() && !lane.edits.empty()) continue;  // a fork of nothing
     lanes.push_back(kept.edits == lane.edits ? lane : with_edits(lane, kept.edits));
     m_controller.forks().renamed(lane.text, lanes.back().text);
@@ -345,10 +346,10 @@ bool HandEdits::keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left
   if (lanes == m_controller.request().lanes) return false;
   m_text->lanes = lanes;
   m_controller.correctRuns(std::move(lanes));
-  m_lost_told = n_lost > 0;
+  m_lost_told = !lost.empty();
   if (m_lost_told)
     Q_EMIT said(QString("What was done by hand to %1 is taken back: the text has %2 no more.")
-                    .arg(n_lost == 1 ? "a token" : QString("%1 tokens").arg(n_lost), n_lost == 1 ? "it" : "them"));
+                    .arg(lost.size() == 1 ? "a token" : QString("%1 tokens").arg(lost.size()), lost.size() == 1 ? "it" : "them"));
   return m_lost_told;
 }
 

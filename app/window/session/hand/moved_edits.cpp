@@ -52,17 +52,17 @@ void find_inner(const std::vector<int>& before, const std::vector<int>& after, T
 
 /// now: where a token is; nullopt: nowhere.
 MovedEdits edits_where(const LaneEdits& edits, const std::function<std::optional<int>(int)>& now) {
-  MovedEdits out{{{}, edits.budgets}, 0};
+  MovedEdits out{{{}, edits.budgets}};
   for (WhatIf w : edits.what_ifs) {
     const std::vector<int> positions = std::exchange(w.positions, {});
     for (const int position : positions) {
       if (const auto there = now(position))
         w.positions.push_back(*there);
       else
-        ++out.n_lost;
+        out.lost.insert(position);
     }
     const std::optional<int> into = w.into < 0 ? std::optional(w.into) : now(w.into);
-    if (!into) ++out.n_lost;
+    if (!into) out.lost.insert(w.into);
     if (w.positions.empty() || !into) continue;
     w.into = *into;
     out.edits.what_ifs.push_back(std::move(w));

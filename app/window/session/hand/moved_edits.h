@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ TextChange change_between(const std::vector<int>& before, const std::vector<int>
 
 struct MovedEdits {
   LaneEdits edits;
-  int n_lost = 0;  // tokens that edits named and that are gone
+  std::set<int> lost = {};  // tokens that edits named and that are gone, as the text before counts them
 };
 
 /// A prompt as it was read.
