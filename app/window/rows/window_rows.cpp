@@ -103,6 +103,10 @@ WindowRows::WindowRows(QMainWindow& window, WindowModel& model, const std::share
   m_progress = new ProgressLine(model.workspace, m_central);
   new WhenMoved(m_pages, [this] { placeOverlays(); });
 
+  connect(&model.controller, &SessionController::promptEdited, this, &WindowRows::takeText);
+  connect(&model.controller, &SessionController::requestChanged, this, [this] {
+    if (takeText()) m_passing->hide();  // it may be about what was open before
+  });
   // What both bars would say stands once.
   connect(m_messages, &MessageBar::said, m_notices, &MessageBar::takeBack);
   connect(m_notices, &MessageBar::said, m_messages, &MessageBar::takeBack);
@@ -111,6 +115,14 @@ WindowRows::WindowRows(QMainWindow& window, WindowModel& model, const std::share
       m_model_name->setText(modelName(m_model.workspace.snapshot(), m_model.workspace.theme()));
       m_model_facts->setText(modelFacts(m_model.workspace.snapshot()));
     });
+}
+
+bool WindowRows::takeText() {
+  const RunRequest& now = m_model.controller.request();
+  if (now.prompt == m_prompt && now.prompt_ids == m_prompt_ids) return false;
+  m_prompt = now.prompt;
+  m_prompt_ids = now.prompt_ids;
+  return true;
 }
 
 /// Over the row of the state, if it is there: what is on the pages may be wanted next.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <QObject>
@@ -47,7 +48,7 @@ class WindowRows : public QObject {
   LoadingRow& loading() const { return *m_loading; }
   QStackedWidget& pages() const { return *m_pages; }
   StatusRow& status() const { return *m_status; }
-  /// Words over the pages that go away by themselves.
+  /// Words over the pages that go away by themselves, and where another text is opened.
   PassingWords& passing() const { return *m_passing; }
   void say(const QString& passing_words);
   /// Right above the pages, or right below them.
@@ -60,7 +61,12 @@ class WindowRows : public QObject {
   void placeOverlays();
 
  private:
+  /// True where it is another one than before.
+  bool takeText();
+
   WindowModel& m_model;
+  std::string m_prompt;  // of the request
+  std::vector<int> m_prompt_ids;
   QWidget* m_central;
   QBoxLayout* m_rows;
   QWidget* m_menu_row;

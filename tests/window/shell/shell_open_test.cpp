@@ -8,9 +8,11 @@
 #include "app/window/lecture/lecture_mode.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/rows/passing_words.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_file.h"
 #include "core/error.h"
+#include "paths.h"
 #include "window/support/file_bytes.h"
 #include "window/support/window_fixture.h"
 
@@ -58,6 +60,25 @@ TEST_F(OpenTest, WhatIsNoTextIsRefusedWithARemedyAndThePromptStays) {
   window->openFile(file("text.txt", text.toUtf8()));
   EXPECT_EQ(prompt(), text.toStdString());
   EXPECT_EQ(notice(), "nothing") << "the next file opened well";
+}
+
+TEST_F(OpenTest, WhatIsSaidInPassingOfAFileGoesWithIt) {
+  const auto passing = [this] {
+    const PassingWords& words = window->rows().passing();
+    return words.isVisible() ? words.text().toStdString() : "nothing";
+  };
+  for (const QString& other : {QString::fromStdString(in_checkout("tests/golden/tiny-gqa-prefill-keepkv1.json")),
+                               file("other.kvscope", sessionJson(window->document().session()))}) {
+    if (window->controller().viewOnly()) window->document().openSample();
+    window->openFile(file("text.txt", "Once upon a time"));
+    ASSERT_EQ(passing(), "text.txt is the prompt now");
+    ASSERT_TRUE(settle());
+    window->controller().setLaneSpec(1, QString("h2o:slots=7"));
+    ASSERT_EQ(passing(), "text.txt is the prompt now") << "it still is";
+    window->openFile(other);
+    ASSERT_TRUE(waitFor([&] { return prompt() != "Once upon a time"; }, 30000));
+    EXPECT_EQ(passing(), "nothing") << other.toStdString();
+  }
 }
 
 TEST_F(OpenTest, ASessionIsOneUnderAnotherName) {
