@@ -155,6 +155,24 @@ TEST_F(PromptPanelTest, ATextThatIsNoPromptIsRefusedAtOnceAndHarmsNothing) {
   EXPECT_TRUE(panel.editor().exactText().contains('!')) << "what is no more than a prompt is taken";
 }
 
+TEST_F(PromptPanelTest, APictureTakesNoSelectedTextAway) {
+  PromptEditor& editor = panel.editor();
+  editor.setExactText("my text");
+  QString why;
+  QObject::connect(&editor, &PromptEditor::refused, [&](const QString& words) { why = words; });
+  QApplication::clipboard()->setImage(QImage(2, 2, QImage::Format_RGB32));
+  editor.selectAll();
+  editor.paste();
+  EXPECT_EQ(editor.exactText(), "my text");
+  EXPECT_EQ(requested(), "my text");
+  EXPECT_EQ(why, "The clipboard has no text: the prompt stays as it was");
+  QMimeData picture;
+  picture.setImageData(QImage(2, 2, QImage::Format_RGB32));
+  QDropEvent drop(QPointF(5, 5), Qt::CopyAction, &picture, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(editor.viewport(), &drop);
+  EXPECT_EQ(editor.exactText(), "my text");
+}
+
 /// Between words the layout would read to the end of the word for every line: a minute for these.
 TEST_F(PromptPanelTest, AMegabyteWithoutASpaceIsBrokenAnywhereUntilItIsGone) {
   const auto mode = [this] { return panel.editor().document()->defaultTextOption().wrapMode(); };

@@ -402,12 +402,12 @@ void PromptEditor::insertFromMimeData(const QMimeData* source) {
   const QString path = fileOf(source);
   if (path.isEmpty()) {
     const QString text = source->text();
-    if (static_cast<std::size_t>(text.size()) > kMostPromptBytes) {  // each takes a byte at least; Qt would lay them out for minutes
-      Q_EMIT refused(
+    if (text.isEmpty())  // a picture, say: what is selected would be gone, and nothing in its place
+      return Q_EMIT refused("The clipboard has no text: the prompt stays as it was");
+    if (static_cast<std::size_t>(text.size()) > kMostPromptBytes)  // each takes a byte at least; Qt would lay them out for minutes
+      return Q_EMIT refused(
           QString("The text on the clipboard takes %1 and more, a prompt at most %2: the prompt stays as it was")
               .arg(qs(viz::format_bytes(static_cast<double>(text.size()))), qs(viz::format_bytes(static_cast<double>(kMostPromptBytes)))));
-      return;
-    }
     textCursor().insertText(text);
     ensureCursorVisible();
     return;
