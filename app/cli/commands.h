@@ -3,9 +3,9 @@
 
 #include <initializer_list>
 #include <string>
-#include <string_view>
 
 #include "app/cli/arguments.h"
+#include "io/print.h"
 
 namespace kvscope::cli {
 
@@ -35,8 +35,5 @@ void check_targets(const Arguments& a, std::initializer_list<Target> targets);
 
 /// One line on stderr, whatever the message holds.
 void note(std::string message);
-
-/// Writes text to stdout and makes sure that it got there. Returns 0; throws Error (disk full, closed pipe).
-int print(std::string_view text);
 
 }  // namespace kvscope::cli

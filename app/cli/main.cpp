@@ -22,7 +22,7 @@ int run(int argc, char** argv) {
     if (const auto own = in_own_words(text)) cli::note(text + " is read as " + *own);
   switch (arguments.command) {
     case cli::Command::nothing:
-      return cli::print(arguments.message);
+      return print(arguments.message);
     case cli::Command::info:
       return cli::info(arguments);
     case cli::Command::run:

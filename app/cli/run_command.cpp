@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -22,7 +21,6 @@
 #include "core/error.h"
 #include "io/files.h"
 #include "io/result_files.h"
-#include "io/terminal_text.h"
 #include "policy/text/named_files.h"
 #include "runtime/model/run_files.h"
 #include "runtime/session/record_sink.h"
@@ -297,15 +295,6 @@ void check_targets(const Arguments& a, std::initializer_list<Target> targets) {
     if (!is_new)
       throw UsageError(fmt::format("{} {}: {} writes this file, too; choose another name for one of both", option, path, other->second));
   }
-}
-
-int print(std::string_view text) {
-  const std::string shown = isatty(STDOUT_FILENO) ? for_terminal(text) : std::string();
-  if (isatty(STDOUT_FILENO)) text = shown;
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (!written || std::fflush(stdout) != 0)
-    throw Error("stdout: expected to write the whole result, got an error; is the disk full or the pipe closed?");
-  return 0;
 }
 
 }  // namespace kvscope::cli

@@ -261,6 +261,11 @@ class Hostile(CliTest):
         r = subprocess.run(["bash", "-c", '"$0" run --model "$1" --prompt-ids 1,2,3 --generate 1 --quiet --json >&-', CLI, TINY], capture_output=True, text=True, timeout=60)
         self.assertEqual(r.returncode, 1, r)
         self.assertIn("stdout", r.stderr)
+        for asked in ("--version", "--help"):
+            for nowhere in (">&-", ">/dev/full"):
+                r = subprocess.run(["bash", "-c", f'"$0" {asked} {nowhere}', CLI], capture_output=True, text=True, timeout=60)
+                self.assertEqual(r.returncode, 1, r)
+                self.assertIn("kvscope-cli: stdout: expected to write the whole result", r.stderr)
 
     def test_nothing_that_a_session_reads_is_written_over(self):
         table = shutil.copy(os.path.join(TINY, "headkv.json"), self.path("table.json"))

@@ -31,6 +31,7 @@
 #include "core/error.h"
 #include "core/from_chars.h"
 #include "io/files.h"
+#include "io/print.h"
 #include "io/result_files.h"
 #include "io/terminal_text.h"
 #include "policy/catalog.h"
@@ -419,6 +420,18 @@ void sayNoDisplay(QtMsgType type, const QMessageLogContext&, const QString& word
   std::_Exit(1);
 }
 
+/// What --help and --version ask for, or what is wrong with an option. Returns the exit status.
+static int endOf(CLI::App& cli, const CLI::ParseError& error) {
+  std::ostringstream asked;
+  if (cli.exit(error, asked, std::cerr) != 0) return 2;
+  try {
+    return print(asked.str());
+  } catch (const Error& not_written) {
+    std::cerr << "kvscope: " << for_terminal(not_written.what()) << "\n";
+    return 1;
+  }
+}
+
 int runProgram(int argc, char** argv) {
   prepare_for_files();
   Options options;
@@ -429,8 +442,7 @@ int runProgram(int argc, char** argv) {
     cli.parse(argc, argv);
     readWritten(cli, written, options);
   } catch (const CLI::ParseError& error) {
-    const int status = cli.exit(error);
-    return status == 0 ? 0 : 2;
+    return endOf(cli, error);
   } catch (const UsageError& error) {
     std::cerr << "kvscope: " << for_terminal(error.what()) << "\n";
     return 2;

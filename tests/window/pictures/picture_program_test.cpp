@@ -500,6 +500,17 @@ TEST(ProgramTest, HelpAndVersionNeedNoDisplay) {
   EXPECT_TRUE(version.out.startsWith("kvscope "));
 }
 
+TEST(ProgramTest, HelpAndVersionThatCannotBeWrittenAreAFailure) {
+  for (const char* option : {"--help", "--version"})
+    for (const char* where : {">/dev/full", ">&-"}) {
+      QProcess shell;
+      shell.start("sh", {"-c", QString("\"$0\" %1 %2").arg(option, where), KVSCOPE_PROGRAM});
+      ASSERT_TRUE(shell.waitForFinished(30000));
+      EXPECT_EQ(shell.exitCode(), 1) << option << where;
+      EXPECT_TRUE(shell.readAllStandardError().startsWith("kvscope: stdout: expected to write the whole result")) << option << where;
+    }
+}
+
 TEST(ProgramTest, WithoutADisplayItSaysSo) {
   const Result result = run({"--picture", "/tmp/never.png"}, false);
   EXPECT_EQ(result.status, 1);
