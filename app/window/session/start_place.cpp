@@ -45,9 +45,21 @@ viz::Selection StartPlace::asked(viz::Selection at) const {
   return at;
 }
 
+/// The run is there before its steps are: what is set meanwhile, its budget say, is set for it.
+void StartPlace::takeRun() {
+  const auto n_runs = m_model.workspace.snapshot().lanes.size();
+  if (!m_wanted || m_run_taken || !m_begun || n_runs != m_model.controller.request().lanes.size()) return;
+  if (!m_model.controller.answersNewest(m_model.workspace.snapshot())) return;
+  m_run_taken = true;
+  viz::Selection selection = m_model.workspace.selection();
+  selection.lane = m_wanted->lane;
+  m_model.workspace.setSelection(selection);
+}
+
 void StartPlace::takeSnapshot() {
   const Snapshot& snapshot = m_model.workspace.snapshot();
   const Options& options = m_model.options;
+  if (snapshot.phase == RunPhase::computing) return takeRun();
   if (snapshot.phase != RunPhase::idle) return;
   if (!m_begun && !snapshot.lanes.empty()) {
     m_begun = true;

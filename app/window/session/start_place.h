@@ -22,7 +22,10 @@ class StartPlace : public QObject {
 
   /// Of an opened file, until its result is there.
   const std::optional<viz::Selection>& wanted() const { return m_wanted; }
-  void want(const viz::Selection& selection) { m_wanted = selection; }
+  void want(const viz::Selection& selection) {
+    m_wanted = selection;
+    m_run_taken = false;
+  }
   /// Nothing is waited for.
   bool taken() const { return m_begun && !m_wanted; }
   void takeSnapshot();
@@ -38,13 +41,15 @@ class StartPlace : public QObject {
  private:
   /// With the places of the command line, which go before what a file says.
   viz::Selection asked(viz::Selection at) const;
+  void takeRun();
 
   WindowModel& m_model;
   std::optional<viz::Selection> m_wanted;
   QString m_not_there;
   bool m_begun = false;
-  bool m_of_file = false;   // what the opened file says was looked at once
-  bool m_compared = false;  // what is asked for with what is there
+  bool m_run_taken = false;  // of what is wanted
+  bool m_of_file = false;    // what the opened file says was looked at once
+  bool m_compared = false;   // what is asked for with what is there
 };
 
 }  // namespace kvscope

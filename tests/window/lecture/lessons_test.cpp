@@ -508,6 +508,32 @@ TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {
   EXPECT_EQ(window->controller().request().lanes, first.lanes);
 }
 
+/// What is set while its steps are computed is set for the run that was looked at, not for the lesson's place among the runs.
+TEST_F(LessonTest, TheRunThatWasLookedAtIsBackBeforeItsSteps) {
+  window->controller().setPrompt("Alice lives in Paris. Tom lives in Oslo. Alice lives in");
+  window->controller().generate(100);
+  ASSERT_TRUE(waitFor([this] { return snapshot().phase == RunPhase::idle && snapshot().prompt.starts_with("Alice"); }, 60000));
+  const RunRequest mine = window->controller().request();
+  const int last = static_cast<int>(mine.lanes.size()) - 1;
+  viz::Selection at = selection();
+  at.lane = last;
+  window->workspace().setSelection(at);
+  open(builtInLesson(1));
+  press(Qt::Key_PageDown);
+  ASSERT_TRUE(arrived());
+  ASSERT_NE(window->controller().request().prompt, mine.prompt);
+  ASSERT_LT(selection().lane, last);
+  std::set<int> seen;
+  QObject::connect(&window->workspace(), &Workspace::snapshotChanged, [&] {
+    if (snapshot().phase == RunPhase::computing && snapshot().prompt == mine.prompt && snapshot().lanes.size() == mine.lanes.size())
+      seen.insert(selection().lane);
+  });
+  QTest::mouseClick(&mode().caption().backButton(), Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && snapshot().prompt == mine.prompt; }, 60000));
+  EXPECT_EQ(seen, std::set{last});
+  EXPECT_EQ(selection().lane, last);
+}
+
 TEST_F(LessonTest, TheComparisonComesBackAsItStood) {
   window->showPage(MainWindow::Page::inspect);
   window->showPage(MainWindow::Page::compare);
