@@ -33,7 +33,8 @@ std::string to_svg(std::span<const PicturePart> parts, const Theme& theme, std::
 /// Text for XML content and attributes: reserved characters escaped, what XML 1.0 cannot hold (controls, broken UTF-8, U+FFFE) as U+FFFD.
 std::string xml_text(std::string_view utf8);
 
-/// RFC 4180 with a header line and numbers as programs read them, as the command line writes it; what the note says is for who looks at the table.
+/// RFC 4180 with a header line and numbers as programs read them, as the command line writes it; what the note says is for who looks at the
+/// table.
 std::string to_csv(const Table& table);
 
 }  // namespace kvscope::viz

@@ -55,8 +55,7 @@ class SessionController : public QObject {
   /// A text that is not taken leaves the runs before on screen: in the place of this one stands another than the one that is asked for.
   bool showsAnother(int lane) const;
   static constexpr const char* kAnotherRun =
-      "the text was not taken, so the runs on screen are those of before, and another one is asked for in this place: mend the text first, "
-      "or undo";
+      "the text was not taken, so the runs on screen are those of before, and another one is asked for in this place: mend the text first";
   static QString anotherWords() { return QString("Nothing was changed: %1.").arg(kAnotherRun); }
   /// Why there is no room for so many runs, the full cache among them; empty: there is.
   static QString noRoomFor(std::size_t runs);
