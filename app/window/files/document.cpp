@@ -117,7 +117,7 @@ void Document::putAside() {
 
 void Document::stage(const RunRequest& request) {
   putAside();
-  sayLeft("the lesson goes on", leaveTyped());
+  sayLeft("the lesson goes on", m_backups.leaveTyped());
   m_backups.typed().begin(request.prompt);
   m.undo.without([&] { m_model.controller.openRequest(request); });
 }
@@ -126,7 +126,7 @@ void Document::giveBack() {
   if (!m_aside) return;
   m.rows.notices().clear();
   openOnceRead(m_aside->session, m_aside->file, [this, back = *m_aside](const Shown& shown) {
-    const Aside typed = leaveTyped();
+    const Aside typed = m_backups.leaveTyped();
     openSession(back.session, back.file, back.unread, shown, m_backups.any(), Steps::waiting);
     m_model.undo.giveBack();
     if (typed.unsaved) offerBack(typed.openedOver("your session is back"), typed);
@@ -137,7 +137,7 @@ void Document::giveBack() {
 /// Another session takes the place of what was put aside.
 void Document::endAside() {
   if (!m_aside) return;
-  sayLeft("the lesson is left", leaveTyped());
+  sayLeft("the lesson is left", m_backups.leaveTyped());
   m_aside.reset();
   Q_EMIT asideChanged(false);
   m_backups.typed().end();
@@ -218,14 +218,9 @@ void Document::offerToRead(const QStringList& files, const ReadSession& read, co
 
 /// What there is now. Work that no file has stays in a journal of its own, which the next start offers.
 Aside Document::leaveBehind() {
-  Aside out{own(), ownFile(), m_aside ? m_aside->unread : m_unread, m_backups.any(), {}};
-  if (out.unsaved) out.left = m_backups.leave();
+  Aside out{own(), ownFile(), m_aside ? m_aside->unread : m_unread, m_backups.any()};
+  if (out.unsaved) m_backups.leave(out);
   return out;
-}
-
-Aside Document::leaveTyped() {
-  if (!m_backups.typed().any()) return {};
-  return {session(), {}, {}, true, m_backups.leaveTyped()};
 }
 
 void Document::offerBack(const QString& text, const Aside& before) {
@@ -245,7 +240,7 @@ void Document::goBack(const Aside& before) {
 
 /// Nothing where nothing was unsaved. What could not be left behind is offered as long as the window has it.
 void Document::sayLeft(const QString& what, const Aside& before) {
-  if (before.unsaved) before.left.isEmpty() ? offerBack(before.openedOver(what), before) : m.rows.say(before.openedOver(what));
+  if (before.unsaved) !before.backed_up ? offerBack(before.openedOver(what), before) : m.rows.say(before.openedOver(what));
 }
 
 /// There is nothing to show of it, and another model gives another result: nobody gets that unasked.
@@ -346,6 +341,11 @@ bool Document::save(const QString& path) {
   return true;
 }
 
+void Document::saveUnsaved() {
+  if (m_backups.any()) giveBack();  // what is on screen may be a lesson's
+  if (!m_aside || !m_backups.any()) saveNow();
+}
+
 /// What another window wrote into the same file, or what this one could not read of it, is not written over unasked.
 void Document::saveNow() {
   if (m_file.path.isEmpty()) return saveAs();
@@ -427,7 +427,6 @@ void Document::changed() {
 
 void Document::keepJournal() {
   connect(&m_backups, &Backups::failed, this, [this](const QString& why) { m.rows.notices().show(why, why); });
-  connect(&m_backups, &Backups::failed, &m.welcome, &WelcomePage::sayUnread);
   connect(&m_backups.typed(), &LessonWork::changed, this, &Document::typedChanged);
   m_backups.follow(workKey(m_model.controller.request()));
   m_backups.clean();

@@ -92,8 +92,9 @@ class Document : public QObject {
   void openSample();
   /// The session that was opened or saved last, if it is still there.
   void openLast();
-  void saveNow();  // to its file, or asks for one
-  void saveAs();   // asks
+  void saveNow();      // to its file, or asks for one
+  void saveUnsaved();  // what would be lost
+  void saveAs();       // asks
   void refreshTitle();
 
  Q_SIGNALS:
@@ -119,7 +120,6 @@ class Document : public QObject {
   void takeSession(const ReadSession& read, const SeenFile& file);
   void offerToRead(const QStringList& files, const ReadSession& read, const SeenFile& file);
   Aside leaveBehind();
-  Aside leaveTyped();  // what was written in place of a lesson's text
   void offerBack(const QString& text, const Aside& before);
   void goBack(const Aside& before);
   void sayLeft(const QString& what, const Aside& before);

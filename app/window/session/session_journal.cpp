@@ -81,7 +81,8 @@ QStringList SessionJournal::left(const QString& folder) {
     if (!isOurs(file.fileName())) continue;
     QLockFile lock(file.absoluteFilePath() + ".lock");
     lock.setStaleLockTime(0);  // an owner that lives is never taken for dead, however long it is idle
-    if (!lock.tryLock(0)) continue;
+    if (!lock.tryLock(0) && lock.error() == QLockFile::LockFailedError)
+      continue;  // by another error there is no owner: a disk that is full
     remove_unfinished(file.absoluteFilePath().toStdString());
     if (out.size() < kKept)
       out << file.absoluteFilePath();

@@ -283,7 +283,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     const auto answer =
         QMessageBox::warning(this, "kvscope", "Your work is not saved, and it could not be backed up: closing the window loses it.",
                              QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
-    if (answer == QMessageBox::Save) m_document->saveNow();
+    if (answer == QMessageBox::Save) m_document->saveUnsaved();
     if (answer == QMessageBox::Cancel || (answer == QMessageBox::Save && !m_document->leave())) return event->ignore();
   }
   if (m_model.settings) keepPlacement(*this, *m_inspect, *m_model.settings);

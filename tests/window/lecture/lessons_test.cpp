@@ -452,6 +452,19 @@ TEST_F(TypedInLessonTest, IsLeftByTheNextSceneAndByClosing) {
   EXPECT_THAT(left(), ::testing::UnorderedElementsAre("Mine before the next scene.", "Mine before closing."));
 }
 
+TEST_F(TypedInLessonTest, WhatWaitsIsSavedBeforeTheWindowCloses) {
+  const QString path = folder.filePath("waits.kvscope");
+  window->document().giveBack();
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(window->document().save(path));
+  window->controller().setPrompt("What waits.");
+  ASSERT_TRUE(settle());
+  open(builtInLesson(1));
+  ASSERT_NE(window->controller().request().prompt, "What waits.");
+  window->document().saveUnsaved();
+  EXPECT_EQ(readSession(path).session.request.prompt, "What waits.") << "not the lesson that is on screen";
+}
+
 TEST_F(TypedInLessonTest, IsNotKeptOnceItHasAFile) {
   window->controller().setPrompt("Mine, and saved.");
   ASSERT_TRUE(settle());

@@ -656,11 +656,35 @@ TEST_F(UnwritableBackupTest, WorkIsNotSaidToBeKeptAndCanBeHadBack) {
     ASSERT_TRUE(other == trace ? shown() : settle());
     EXPECT_FALSE(window->notices().text().contains("kept to be recovered")) << window->notices().text().toStdString();
     EXPECT_TRUE(window->notices().text().contains("could not be backed up")) << window->notices().text().toStdString();
+    WelcomeCard& card = window->findChild<WelcomePage*>()->recoverCard();
+    EXPECT_TRUE(card.isEnabled() && card.sentence().contains("Work of hours, before")) << card.sentence().toStdString();
     ASSERT_TRUE(back()) << window->notices().text().toStdString();
     EXPECT_EQ(window->controller().request().prompt, text);
   }
   const QString card = window->findChild<WelcomePage*>()->recoverCard().sentence();
   EXPECT_TRUE(card.contains("cannot be backed up")) << card.toStdString();
+}
+
+TEST_F(UnwritableBackupTest, WhatOnlyTheWindowHasKeepsItFromClosing) {
+  options.picture.clear();  // a script leaves nothing
+  window.reset();
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  const QString trace = folder.filePath("trace.json");
+  write(trace, QByteArray::fromStdString(asTrace()));
+  window->controller().setPrompt("Work of days.");
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->document().leave());
+  window->openFile(trace);
+  ASSERT_TRUE(shown());
+  EXPECT_FALSE(window->document().leave()) << "a trace is shown, and the work is nowhere else";
+  window->showPage(MainWindow::Page::welcome);
+  QTest::mouseClick(&window->findChild<WelcomePage*>()->recoverCard(), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->controller().request().prompt, "Work of days.");
+  ASSERT_TRUE(window->document().save(folder.filePath("saved.kvscope")));
+  EXPECT_TRUE(window->document().leave());
 }
 
 TEST_F(LeftForResultsTest, WorkThatASessionWithoutItsModelTakesThePlaceOfIsKept) {

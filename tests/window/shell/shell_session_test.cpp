@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
+
+#include <sys/resource.h>
 
 #include <gmock/gmock.h>
 #include <QDir>
@@ -171,6 +174,21 @@ TEST(SessionFileTest, AFailedWriteLeavesTheFileAsItWas) {
   const QString path = folder.filePath("s.kvscope");
   writeSession(path, readSession(kVersion1).session);
   EXPECT_EQ(readSession(path).session.bookmarks.size(), 1u);
+}
+
+TEST(SessionJournalTest, WhatWasLeftIsFoundOnAFullDisk) {
+  QTemporaryDir folder;
+  const QString path = folder.filePath("unsaved-1700000000000-1.kvscope");
+  write(path, "{}");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit full{0, before.rlim_max};  // no byte can be written, of a lock neither
+  setrlimit(RLIMIT_FSIZE, &full);
+  const QStringList left = SessionJournal::left(folder.path());
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(left, QStringList{path});
 }
 
 TEST(SessionJournalTest, WritesSoonAfterAChangeAndKeepsNothingThatIsSaved) {

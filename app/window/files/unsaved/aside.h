@@ -15,14 +15,16 @@ inline constexpr const char* kBack = "Back to the session before";  // a button
 struct Aside {
   SavedSession session;
   SeenFile file;
-  QStringList unread;    // what the file holds and was left out when it was opened
-  bool unsaved = false;  // no file has it
-  QString left = {};     // the journal that does, whatever becomes of this window; empty: none, or it cannot be written
+  QStringList unread;      // what the file holds and was left out when it was opened
+  bool unsaved = false;    // no file has it
+  QString left = {};       // how it is found again among what was left behind
+  bool backed_up = false;  // by a file, whatever becomes of this window
 
   /// What took the place of this one, which was not saved.
   QString openedOver(const QString& what) const {
-    return what + (left.isEmpty() ? "; what was there before was not saved, and could not be backed up"
-                                  : "; what was there before was not saved, and is kept to be recovered");
+    return what + (backed_up ? "; what was there before was not saved, and is kept to be recovered"
+                             : "; what was there before was not saved, and could not be backed up: Help > Welcome has it until the "
+                               "window closes");
   }
 };
 

@@ -21,10 +21,14 @@ QByteArray forLater(SavedSession s, const QString& file = {}) {
 
 Backups::Backups(SessionController& controller, const QString& folder, const Sources& sources)
     : m_folder(folder),
+      m_shown(sources.shown),
       m_journal(folder, [sources] { return forLater(sources.own(), sources.own_file()); }),
       m_typed(controller, folder, [sources] { return forLater(sources.shown()); }) {
   connect(&m_journal, &SessionJournal::failed, this, &Backups::failed);
   connect(&m_typed, &LessonWork::failed, this, &Backups::failed);
+  connect(this, &Backups::failed, this, [this](const QString& why) {
+    if (m_left) m_left->sayWhyNot(why);
+  });
 }
 
 bool Backups::follow(const std::string& key) {
@@ -47,13 +51,23 @@ void Backups::clean(bool modified) {
   modified ? changed() : m_journal.discard();
 }
 
-QString Backups::leave() { return left(m_journal.leave().value_or(QString())); }
+void Backups::leave(Aside& own) { keep(own, m_journal.leave().value_or(QString())); }
 
-QString Backups::leaveTyped() { return left(m_typed.leave()); }
+Aside Backups::leaveTyped() {
+  if (!m_typed.any()) return {};
+  Aside out{m_shown(), {}, {}, true};
+  keep(out, m_typed.leave());
+  return out;
+}
 
-QString Backups::left(const QString& path) {
-  if (m_left) m_left->add(path);
-  return path;
+void Backups::keep(Aside& aside, const QString& journal) {
+  aside.left = journal;
+  aside.backed_up = !journal.isEmpty();
+  if (!m_left) return;
+  if (aside.backed_up)
+    m_left->add(journal);
+  else
+    aside.left = m_left->hold(aside.session, aside.file);
 }
 
 void Backups::offer(WelcomePage& welcome, MessageBar& notices, const Pages& pages, QSettings* settings,
@@ -61,20 +75,21 @@ void Backups::offer(WelcomePage& welcome, MessageBar& notices, const Pages& page
   m_left = std::make_unique<LeftOffers>(m_folder, welcome, notices, pages, settings, recover);
   const QString why = m_journal.findFailure();
   if (why.isEmpty()) return;
-  welcome.sayUnread(why);
+  m_left->sayWhyNot(why);
   notices.showAfter(why, why);
 }
 
 void Backups::goesOn(const QString& left) {
-  if (m_journal.writeNow() && m_left) m_left->remove(left);
+  if (!m_left) return;
+  if (m_journal.writeNow() || m_left->unwritten(left)) m_left->remove(left);  // what is on screen has it
 }
 
 bool Backups::close(bool scripted) {
   if (scripted) m_typed.end();
-  const bool typed = m_typed.close();
-  if (any() && !scripted) return m_journal.end() && typed;
+  const bool others = m_typed.close() && (scripted || !m_left || !m_left->holds());
+  if (any() && !scripted) return m_journal.end() && others;
   m_journal.discard();
-  return typed;
+  return others;
 }
 
 void Backups::stop() {

@@ -7,6 +7,7 @@
 #include <QObject>
 #include <QString>
 
+#include "app/window/files/unsaved/aside.h"
 #include "app/window/files/unsaved/left_session.h"
 #include "app/window/files/unsaved/lesson_work.h"
 #include "app/window/files/unsaved/unsaved_work.h"
@@ -37,10 +38,11 @@ class Backups : public QObject {
   void touch();    // what is kept anyway
   /// Saved, opened or begun just now; modified: and changed since, so that there is a backup at once.
   void clean(bool modified = false);
-  /// The user's session stays behind. Its backup; empty: it cannot be written.
-  QString leave();
+  /// The user's session, which is unsaved, stays behind: by its backup, and where that cannot be written as long as there is this window.
+  void leave(Aside& own);
   LessonWork& typed() { return m_typed; }
-  QString leaveTyped();
+  /// What was written in place of a lesson's text, the same way; nothing unsaved: there was nothing.
+  Aside leaveTyped();
   /// Offers what was left for this start.
   void offer(WelcomePage& welcome, MessageBar& notices, const Pages& pages, QSettings* settings, const LeftOffers::Recover& recover);
   /// What was left is the user's session again: that has a backup of its own now.
@@ -54,9 +56,10 @@ class Backups : public QObject {
   void failed(const QString& why);  // once: a sentence
 
  private:
-  QString left(const QString& path);
+  void keep(Aside& aside, const QString& journal);
 
   QString m_folder;
+  std::function<SavedSession()> m_shown;
   UnsavedWork m_work;
   SessionJournal m_journal;
   LessonWork m_typed;

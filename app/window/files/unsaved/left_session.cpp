@@ -24,11 +24,11 @@ namespace {
 
 constexpr const char* kDismissed = "recovery/dismissed";  // paths of journals
 
-QString wordsOf(const SavedSession& s, const QFileInfo& journal) {
+QString wordsOf(const SavedSession& s, const QDateTime& when) {
   constexpr qsizetype kLastWords = 40;  // characters
   const QString prompt = QString::fromStdString(s.request.prompt).simplified();
   return QString("The session %1of %2 was not saved: %3, %4, and a text that ends “%5%6”.")
-      .arg(s.file.isEmpty() ? QString() : QFileInfo(s.file).completeBaseName() + " ", journal.lastModified().toString("d MMMM, hh:mm"),
+      .arg(s.file.isEmpty() ? QString() : QFileInfo(s.file).completeBaseName() + " ", when.toString("d MMMM, hh:mm"),
            counted(s.request.lanes.size(), "run", "runs"), counted(s.bookmarks.size(), "bookmark", "bookmarks"),
            prompt.size() > kLastWords ? "…" : "", prompt.right(kLastWords));
 }
@@ -53,7 +53,8 @@ static LeftSession readLeft(const QString& path) {
   const SavedSession s = readSession(path).session;
   const QFileInfo journal(path);
   // A journal of before had the name as it was given, and nobody knows of which folder it is.
-  return {s, path, wordsOf(s, journal), QDir::isAbsolutePath(s.file) ? SeenFile::notAfter(s.file, journal.lastModified()) : SeenFile()};
+  return {s, path, wordsOf(s, journal.lastModified()),
+          QDir::isAbsolutePath(s.file) ? SeenFile::notAfter(s.file, journal.lastModified()) : SeenFile()};
 }
 
 std::vector<LeftSession> leftSessions(const QString& folder, QString* unread) {
@@ -94,16 +95,41 @@ void LeftOffers::add(const QString& path) {
   }
 }
 
+QString LeftOffers::hold(const SavedSession& session, const SeenFile& file) {
+  const QString name = QString("held %1").arg(++m_n_held);
+  m_left.insert(m_left.begin(), {.session = session,
+                                 .path = name,
+                                 .words = wordsOf(session, QDateTime::currentDateTime()),
+                                 .file = file,
+                                 .left_here = true,
+                                 .unwritten = true});
+  offer();
+  return name;
+}
+
+void LeftOffers::sayWhyNot(const QString& why) {
+  m_why_not = why;
+  offer();
+}
+
+bool LeftOffers::holds() const { return std::ranges::any_of(m_left, &LeftSession::unwritten); }
+
+bool LeftOffers::unwritten(const QString& path) const {
+  return std::ranges::any_of(m_left, [&](const LeftSession& left) { return left.unwritten && left.path == path; });
+}
+
 void LeftOffers::remove(const QString& path) {
-  QFile::remove(path);
+  const auto held = std::erase_if(m_left, [&](const LeftSession& left) { return left.unwritten && left.path == path; });
+  if (held == 0) QFile::remove(path);
   offer();
 }
 
 /// Another program that was started meanwhile may have taken one up.
 void LeftOffers::offer() {
-  std::erase_if(m_left, [](const LeftSession& left) { return !QFile::exists(left.path); });
+  std::erase_if(m_left, [](const LeftSession& left) { return !left.unwritten && !QFile::exists(left.path); });
   const auto n_more = std::ssize(m_left) - 1;
   m_welcome.setRecovery(m_left.empty() ? QString() : withMore(m_left.front().words, n_more));
+  if (m_left.empty() && !m_why_not.isEmpty()) m_welcome.sayUnread(m_why_not);
   const auto offered = [](const LeftSession& left) { return !left.dismissed && !left.left_here; };
   const auto next = std::ranges::find_if(m_left, offered);
   if (next == m_left.end() || m_pages.shows(Page::welcome)) return;
@@ -115,7 +141,7 @@ void LeftOffers::recover(const QString& path) {
   const auto place = std::ranges::find(m_left, path, &LeftSession::path);
   if (place == m_left.end()) return;
   const LeftSession left = *place;
-  m_left.erase(place);
+  if (!left.unwritten) m_left.erase(place);  // nothing else has it until it is the window's session
   m_notices.takeBack(m_said);
   m_recover(left);
   offer();

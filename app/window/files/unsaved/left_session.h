@@ -21,11 +21,12 @@ class WelcomePage;
 /// What an earlier program left unsaved.
 struct LeftSession {
   SavedSession session;
-  QString path;            // of its journal
+  QString path;            // of its journal, or what else it is found by
   QString words;           // so that its owner knows it again
   SeenFile file;           // whose it is; path empty: it had none
   bool dismissed = false;  // its offer was answered by its cross, now or at an earlier start
   bool left_here = false;  // by this window, which has said so
+  bool unwritten = false;  // nothing else has it
   /// What the file holds that was not read of it, and so is not in the journal.
   QStringList notRead() const;
 };
@@ -44,6 +45,13 @@ class LeftOffers : public QObject {
 
   /// One that this window has just left behind: the welcome has it, nothing is said. Nothing for an empty path.
   void add(const QString& path);
+  /// One that could not be written. What it is found by.
+  QString hold(const SavedSession& session, const SeenFile& file);
+  /// What would go with this window is still held.
+  bool holds() const;
+  bool unwritten(const QString& path) const;
+  /// Why nothing can be backed up: the welcome says it where there is nothing to recover.
+  void sayWhyNot(const QString& why);
   /// It lives on elsewhere: no file stays.
   void remove(const QString& path);
 
@@ -58,6 +66,8 @@ class LeftOffers : public QObject {
   QSettings* m_settings;
   Recover m_recover;
   std::vector<LeftSession> m_left;
+  int m_n_held = 0;
+  QString m_why_not;
   QString m_said;  // in the notices
 };
 
