@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QInputDialog>
@@ -18,8 +17,6 @@
 #include "app/window/files/library_dialog.h"
 #include "app/window/files/model_choice.h"
 #include "app/window/files/prompt_file.h"
-#include "app/window/files/unsaved/left_session.h"
-#include "app/window/files/unsaved/lesson_work.h"
 #include "app/window/files/usual_folder.h"
 #include "app/window/files/write_path.h"
 #include "app/window/help/welcome_page.h"

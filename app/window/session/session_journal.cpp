@@ -148,7 +148,11 @@ void SessionJournal::discard() {
   m_path.clear();
 }
 
-bool SessionJournal::end() {
+bool SessionJournal::close(bool unsaved) {
+  if (!unsaved) {
+    discard();
+    return true;
+  }
   if (!leave()) return false;
   stop();
   return true;

@@ -42,8 +42,11 @@ class SessionJournal : public QObject {
   /// Writes a last time and leaves the file for the next start; the next change begins another one. Its path, empty where there is no
   /// journal; nothing: it cannot.
   std::optional<QString> leave();
-  /// The same, and nothing is written any more: what a window does while it closes is nobody's work. False: it cannot.
-  bool end();
+  /// As touch() where there is unsaved work, as discard() where there is none.
+  void follow(bool unsaved) { unsaved ? touch() : discard(); }
+  /// The window closes: as leave() where there is unsaved work, and nothing is written any more, since what a window does while it closes
+  /// is nobody's work; as discard() where there is none. False: what is unsaved cannot be written.
+  bool close(bool unsaved);
   /// From now on nothing is written.
   void stop();
 

@@ -33,7 +33,7 @@ Backups::Backups(SessionController& controller, const QString& folder, const Sou
 
 bool Backups::follow(const std::string& key) {
   if (!m_work.follow(key)) return false;
-  any() ? m_journal.touch() : m_journal.discard();
+  m_journal.follow(any());
   return true;
 }
 
@@ -87,9 +87,7 @@ void Backups::goesOn(const QString& left) {
 bool Backups::close(bool scripted) {
   if (scripted) m_typed.end();
   const bool others = m_typed.close() && (scripted || !m_left || !m_left->holds());
-  if (any() && !scripted) return m_journal.end() && others;
-  m_journal.discard();
-  return others;
+  return m_journal.close(any() && !scripted) && others;
 }
 
 void Backups::stop() {

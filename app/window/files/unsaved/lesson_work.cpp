@@ -28,7 +28,7 @@ void LessonWork::end() {
 void LessonWork::follow() {
   if (!m_text) return;
   m_any = m_controller.request().prompt != *m_text;
-  m_any ? m_journal.touch() : m_journal.discard();
+  m_journal.follow(m_any);
   if (std::exchange(m_told, m_any) != m_any) Q_EMIT changed(m_any);
 }
 
@@ -37,12 +37,6 @@ QString LessonWork::leave() {
   m_text.reset();
   m_any = false;
   return left;
-}
-
-bool LessonWork::close() {
-  if (m_any) return m_journal.end();
-  m_journal.discard();
-  return true;
 }
 
 void LessonWork::stop() {

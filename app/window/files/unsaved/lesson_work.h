@@ -30,7 +30,7 @@ class LessonWork : public QObject {
   /// What is written stays for later, and is nobody's any more. Its journal; empty where there is none or it cannot be written.
   QString leave();
   /// The window closes; false: what is written would be lost.
-  bool close();
+  bool close() { return m_journal.close(m_any); }
   /// From now on nothing is kept.
   void stop();
 
