@@ -42,7 +42,7 @@ Shared stored(const std::string& path) {
   StoredRun run = read_stored_run(path);
   if (!run.notice.empty()) note(fmt::format("{}: {}", path, run.notice));
   Shared out{std::move(run.trace.snapshot), {}};
-  out.facts.asked = {n_after_prompt(out.snapshot), run.temperature, run.trace.seed};
+  out.facts.asked = {n_after_prompt(out.snapshot), run.trace.temperature, run.trace.seed};
   out.facts.notes = std::move(run.trace.missing);
   if (!run.notice.empty()) out.facts.notes.push_back(std::move(run.notice));
   out.facts.notes.insert(out.facts.notes.end(), run.trace.warnings.begin(), run.trace.warnings.end());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -65,9 +66,9 @@ std::optional<StoredRun> of_session(const std::string& text, const std::string& 
   if (root.text_or("kvscope", "") != "session") return std::nullopt;
   if (text.size() > kMostOfSession)
     throw Error(fmt::format("{}: expected a session of at most {} bytes, got {}", path, kMostOfSession, text.size()));
-  StoredRun run{results_of(root, path), root.real_or("temperature", 0, 100, 0),
-                newer_session_notice(root.whole_or("version", 0, std::numeric_limits<int>::max(), 0))};
+  StoredRun run{results_of(root, path), newer_session_notice(root.whole_or("version", 0, std::numeric_limits<int>::max(), 0))};
   expect_results_of(root, run.trace, path);
+  run.trace.temperature = root.real_or("temperature", 0, 100, 0);  // what earlier versions stored does not say it
   return run;
 }
 
@@ -76,9 +77,7 @@ std::optional<StoredRun> of_session(const std::string& text, const std::string& 
 StoredRun read_stored_run(const std::string& path) {
   const std::string text = read_text(path, kMaxTraceBytes);
   if (std::optional<StoredRun> run = of_session(text, path)) return std::move(*run);
-  StoredRun run{read_trace(text, path), std::nullopt};
-  run.temperature = run.trace.temperature;
-  return run;
+  return {read_trace(text, path)};
 }
 
 }  // namespace kvscope::share

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "trace/trace_reader.h"
@@ -11,8 +10,7 @@ namespace kvscope::share {
 /// Results as a file holds them, and what the file knows besides.
 struct StoredRun {
   Trace trace;
-  std::optional<double> temperature;  // nullopt: it does not say
-  std::string notice = {};            // for people: what this program may not know of the file; usually empty
+  std::string notice = {};  // for people: what this program may not know of the file; usually empty
 };
 
 /// Reads a trace, or the results of a session of the window. Throws Error (neither of them, a session without results, damaged).

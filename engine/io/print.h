@@ -5,8 +5,8 @@
 
 namespace kvscope {
 
-/// Writes text to stdout, a terminal's without what would move its cursor, and makes sure that it got there. Returns 0; throws Error (disk
-/// full, closed pipe).
+/// Writes text to stdout, a terminal's without what would move its cursor, and makes sure that it and all before it got there. Returns 0;
+/// throws Error (disk full, closed pipe).
 int print(std::string_view text);
 
 }  // namespace kvscope

@@ -40,8 +40,7 @@ namespace kvscope {
 
 MainWindow::MainWindow(const Options& options, const StartState& start) : m_model(options, start) {
   nameLists();
-  // 1366 x 768 at 150 %, less the frame and a bar of the desktop. On a lower screen the rest would lie outside.
-  setMinimumSize(QSize(860, 460).boundedTo(screen()->availableSize()));
+  setMinimumSize(kLeastWindow.boundedTo(screen()->availableSize()));  // on a lower screen the rest would lie outside
   m_theme = std::make_unique<ThemeMode>(m_model);
   new FileDialogs(this);
   m_rows = std::make_unique<WindowRows>(*this, m_model, m_canvases.zoom());

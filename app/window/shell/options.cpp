@@ -178,8 +178,9 @@ QSize parseSize(const std::string& text) {
   const std::size_t x = text.find('x');
   const auto width = x == std::string::npos ? std::nullopt : number(std::string_view(text).substr(0, x));
   const auto height = x == std::string::npos ? std::nullopt : number(std::string_view(text).substr(x + 1));
-  if (!width || !height || *width < 320 || *height < 240 || *width > 16384 || *height > 16384)
-    throw UsageError("--size: expected <width>x<height> from 320x240 to 16384x16384, got \"" + text + "\"");
+  if (!width || !height || *width < kLeastWindow.width() || *height < kLeastWindow.height() || *width > 16384 || *height > 16384)
+    throw UsageError("--size: expected <width>x<height> from " + std::to_string(kLeastWindow.width()) + "x" +
+                     std::to_string(kLeastWindow.height()) + " to 16384x16384, got \"" + text + "\"");
   return {*width, *height};
 }
 
@@ -420,16 +421,21 @@ void sayNoDisplay(QtMsgType type, const QMessageLogContext&, const QString& word
   std::_Exit(1);
 }
 
-/// What --help and --version ask for, or what is wrong with an option. Returns the exit status.
-static int endOf(CLI::App& cli, const CLI::ParseError& error) {
-  std::ostringstream asked;
-  if (cli.exit(error, asked, std::cerr) != 0) return 2;
+/// Prints the rest of a result. Returns the exit status: 1 if any of it did not get there, which is said.
+static int printed(std::string_view rest, int status) {
   try {
-    return print(asked.str());
+    print(rest);
+    return status;
   } catch (const Error& not_written) {
     std::cerr << "kvscope: " << for_terminal(not_written.what()) << "\n";
     return 1;
   }
+}
+
+/// What --help and --version ask for, or what is wrong with an option. Returns the exit status.
+static int endOf(CLI::App& cli, const CLI::ParseError& error) {
+  std::ostringstream asked;
+  return cli.exit(error, asked, std::cerr) != 0 ? 2 : printed(asked.str(), 0);
 }
 
 int runProgram(int argc, char** argv) {
@@ -475,8 +481,8 @@ int runProgram(int argc, char** argv) {
   QApplication::setDesktopFileName("kvscope");  // whose icon a desktop shows
   MainWindow window(options, start);
   QObject::connect(&app, &Application::eventDone, &window.timing().latency(), &Latency::eventDone);
-  if (!options.bench_ui.empty()) return runBenchUi(window, bench);
-  if (options.scripted()) return runScript(window, options);
+  if (!options.bench_ui.empty()) return printed({}, runBenchUi(window, bench));
+  if (options.scripted()) return printed({}, runScript(window, options));
   window.show();
   return QApplication::exec();
 }

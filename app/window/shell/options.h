@@ -15,6 +15,9 @@
 
 namespace kvscope {
 
+/// A window is made no smaller: 1366 x 768 at 150 %, less the frame and a bar of the desktop.
+inline constexpr QSize kLeastWindow{860, 460};
+
 /// What the command line asks for.
 struct Options {
   std::string model;                  // folder; the embedded model by default

@@ -152,9 +152,9 @@ TEST_F(PictureTest, CannotBeWrittenIntoAFolderThatDoesNotExist) {
 }
 
 TEST(ProgramTest, BadWordsLeaveWithTwoAndSayWhatWasExpected) {
-  const QStringList cases[] = {{"--no-such-word"},   {"--select", "4.1"},        {"--select", "L4H1"},         {"--tokens", "9-3"},
-                               {"--size", "10x10"},  {"--size", "big"},          {"--theme", "green"},         {"--view", "everything"},
-                               {"--generate", "-1"}, {"--prompt-mode", "magic"}, {"--lane", "nobody:slots=3"}, {"--lane", "full:slots="}};
+  const QStringList cases[] = {{"--no-such-word"},    {"--select", "4.1"},        {"--select", "L4H1"},         {"--tokens", "9-3"},
+                               {"--size", "859x460"}, {"--size", "big"},          {"--theme", "green"},         {"--view", "everything"},
+                               {"--generate", "-1"},  {"--prompt-mode", "magic"}, {"--lane", "nobody:slots=3"}, {"--lane", "full:slots="}};
   for (const QStringList& words : cases) {
     const Result result = run(words);
     EXPECT_EQ(result.status, 2) << words.join(' ').toStdString() << ": " << result.err.toStdString();

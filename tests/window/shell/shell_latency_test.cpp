@@ -126,13 +126,14 @@ struct Played {
   QString out, err;
 };
 
-Played play(const QByteArray& script) {
+Played play(const QByteArray& script, const QString& output = {}) {
   QTemporaryDir folder;
   QFile file(folder.filePath("ui.json"));
   EXPECT_TRUE(file.open(QIODevice::WriteOnly));
   file.write(script);
   file.close();
   QProcess process;
+  if (!output.isEmpty()) process.setStandardOutputFile(output);
   process.start(KVSCOPE_PROGRAM, {"--synthetic", "2x2x600", "--size", "1200x800", "--bench-ui", file.fileName()});
   EXPECT_TRUE(process.waitForFinished(90000));
   return {process.exitCode(), process.readAllStandardOutput(), process.readAllStandardError()};
@@ -151,6 +152,12 @@ TEST(BenchUiTest, PlaysItsInputsAndLeavesWithOnePastALimit) {
   EXPECT_TRUE(past.out.contains("p50 PAST 0")) << past.out.toStdString();
   const Played unmeasured = play(R"({"actions": [{"do": "scrub", "times": 3, "gates": {"nothing": {"p50": 9}}}]})");
   EXPECT_EQ(unmeasured.status, 1) << "a limit on nothing is no success";
+}
+
+TEST(BenchUiTest, FiguresThatNobodyGotAreNoSuccess) {
+  const Played played = play(R"({"actions": [{"do": "scrub", "times": 2}]})", "/dev/full");
+  EXPECT_EQ(played.status, 1);
+  EXPECT_TRUE(played.err.contains("is the disk full")) << played.err.toStdString();
 }
 
 TEST(BenchUiTest, AScriptThatCannotBeReadLeavesWithTwoAndAReason) {
