@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "core/from_chars.h"
 
 namespace kvscope {
 
@@ -140,8 +143,19 @@ std::string format_ms(double ms) {
   return format_number(ms / 1000) + " s";
 }
 
-std::string plain_number(std::string text) {
-  constexpr std::string_view kUnits[] = {"", " %", " B", " KiB", " MiB", " GiB", " TiB", " µs", " ms", " s", " nats"};
+namespace {
+
+struct Written {
+  std::string plain;  // in letters that programs read
+  double value;       // without unit; of "<0.1" 0.1
+  double factor;      // of its unit
+};
+
+/// nullopt: none of the functions above wrote it.
+std::optional<Written> read_written(const std::string& text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {{"", 1},          {" %", 0.01},     {" B", 1},        {" KiB", 0x1p10},
+                                                            {" MiB", 0x1p20}, {" GiB", 0x1p30}, {" TiB", 0x1p40}, {" µs", 1e-6},
+                                                            {" ms", 1e-3},    {" s", 1},        {" nats", 1}};
   std::string plain = text;
   const auto replace = [&plain](std::string_view what, std::string_view by) {
     for (std::size_t at = 0; (at = plain.find(what, at)) != std::string::npos; at += by.size()) plain.replace(at, what.size(), by);
@@ -149,21 +163,28 @@ std::string plain_number(std::string text) {
   replace(kMinus, "-");
   replace(kThinSpace, "");
   replace("∞", "inf");
-  std::string_view rest = plain;
-  for (const std::string_view before : {"<>", "+-"})
-    if (!rest.empty() && before.find(rest.front()) != std::string_view::npos) rest.remove_prefix(1);
-  const auto skip = [&rest](std::string_view of) { rest.remove_prefix(std::min(rest.find_first_not_of(of), rest.size())); };
-  if (rest.starts_with("inf")) {
-    rest.remove_prefix(3);
-  } else {
-    if (rest.empty() || std::string_view(".0123456789").find(rest.front()) == std::string_view::npos) return text;
-    skip(".0123456789");
-    if (rest.starts_with('e')) {
-      rest.remove_prefix(rest.starts_with("e-") ? 2 : 1);
-      skip("0123456789");
-    }
-  }
-  return std::ranges::find(kUnits, rest) != std::end(kUnits) ? plain : text;
+  std::size_t begin = 0;
+  for (const std::string_view before : {"<>", "+"})
+    if (begin < plain.size() && before.find(plain[begin]) != std::string_view::npos) ++begin;
+  double value = 0;
+  const auto [stop, error] = from_chars(plain.data() + begin, plain.data() + plain.size(), value);
+  if (error != std::errc() || std::isnan(value)) return std::nullopt;
+  const auto unit = std::ranges::find(kUnits, std::string_view(plain).substr(static_cast<std::size_t>(stop - plain.data())),
+                                      &std::pair<std::string_view, double>::first);
+  if (unit == std::end(kUnits)) return std::nullopt;
+  return Written{std::move(plain), value, unit->second};
+}
+
+}  // namespace
+
+std::string plain_number(std::string text) {
+  std::optional<Written> written = read_written(text);
+  return written ? std::move(written->plain) : text;
+}
+
+std::optional<double> number_of(const std::string& text) {
+  const std::optional<Written> written = read_written(text);
+  return written ? std::optional(written->value * written->factor) : std::nullopt;
 }
 
 }  // namespace kvscope

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -46,5 +47,7 @@ std::string format_ms(double ms);
 /// What one of the above wrote, for a program to read: "−4.95e−5" -> "-4.95e-5", "12 346" -> "12346", "∞" -> "inf"; units stay. Any other
 /// text as it is.
 std::string plain_number(std::string text);
+/// Its value in bytes, seconds, or a fraction where it has a unit; of "<0.1 %" 0.001. nullopt: any other text, "n/a" too.
+std::optional<double> number_of(const std::string& text);
 
 }  // namespace kvscope

@@ -119,6 +119,22 @@ TEST(Format, WhatWasWrittenForPeopleIsReadByPrograms) {
   EXPECT_EQ(plain_number(format_number(NAN)), "n/a");
 }
 
+TEST(Format, WhatWasWrittenForPeopleIsANumber) {
+  EXPECT_EQ(number_of(format_count(4056)), 4056);
+  EXPECT_EQ(number_of(format_number(-0.965)), -0.965);
+  EXPECT_EQ(number_of(format_change(0.622)), 0.622);
+  EXPECT_EQ(number_of(format_probability(0.9999)), 0.999) << "its limit";
+  EXPECT_EQ(number_of(format_number(1e-7)), 1e-7);
+  EXPECT_EQ(number_of(format_number(INFINITY)), INFINITY);
+  EXPECT_NEAR(*number_of(format_percent(0.251)), 0.251, 1e-12);
+  EXPECT_NEAR(*number_of(format_percent(0.0003)), 0.001, 1e-12);
+  EXPECT_EQ(number_of(format_bytes(258048)), 258048);
+  EXPECT_NEAR(*number_of(format_ms(12.3)), 0.0123, 1e-12);
+  EXPECT_NEAR(*number_of(format_ms(0.85)), 850e-6, 1e-12);
+  for (const char* words : {"n/a", "nan", "", "sink", "−", "3−9 of 12", "4 of 5", "12 tokens", "5x"})
+    EXPECT_FALSE(number_of(words).has_value()) << words;
+}
+
 TEST(Format, MeansOfWholeNumbersShowADecimalOnlyWhereTheyNeedIt) {
   EXPECT_EQ(format_mean(42), "42");
   EXPECT_EQ(format_mean(42.3), "42.3");

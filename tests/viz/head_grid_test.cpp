@@ -286,6 +286,7 @@ TEST_F(HeadGridTest, ANarrowCellHasAPowerOfTenRatherThanNothing) {
   StepRecord& step = edit();
   for (HeadRecord& head : step.heads) head.local_l1_wo = 0.00042;
   step.heads[0].local_l1_wo = 3e-7;
+  step.heads[1].local_l1_wo = 0.0014;
   int n_powers = 0;
   for (const float width : {150.0f, 180.0f, 210.0f, 240.0f, 346.0f}) {
     Headless narrow{snapshot, {width, 306}};
@@ -295,6 +296,7 @@ TEST_F(HeadGridTest, ANarrowCellHasAPowerOfTenRatherThanNothing) {
     for (const SceneCommand& c : recorded.scene.commands) {
       if (c.kind != SceneCommand::Kind::text) continue;
       EXPECT_NE(c.text, "≈0") << width << ": it is the largest";
+      EXPECT_FALSE(c.text.starts_with(".00")) << width << ": zeros that nobody counts";
       n_powers += c.text == std::string("4e") + std::string(kMinus) + "4";
     }
   }

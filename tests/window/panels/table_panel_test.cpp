@@ -42,21 +42,6 @@ class TablePanelTest : public PanelTest {
   TablePanel panel{workspace, controller};
 };
 
-TEST(PrintedNumber, ReadsWhatTheViewsPrint) {
-  EXPECT_EQ(printedNumber("4\u2009056"), 4056) << "thin space";
-  EXPECT_EQ(printedNumber("−0.965"), -0.965) << "true minus";
-  EXPECT_EQ(printedNumber("+0.622"), 0.622);
-  EXPECT_NEAR(*printedNumber("25.1 %"), 0.251, 1e-12);
-  EXPECT_NEAR(*printedNumber("<0.1 %"), 0.001, 1e-12);
-  EXPECT_EQ(printedNumber(">.999"), 0.999);
-  EXPECT_EQ(printedNumber("252.0 KiB"), 252.0 * 1024);
-  EXPECT_NEAR(*printedNumber("12.3 ms"), 0.0123, 1e-12);
-  EXPECT_EQ(printedNumber("1.00e−7"), 1e-7);
-  EXPECT_FALSE(printedNumber("n/a").has_value());
-  EXPECT_FALSE(printedNumber("").has_value());
-  EXPECT_FALSE(printedNumber("sink").has_value());
-}
-
 TEST_F(TablePanelTest, SortsNumbersByValueAndKeepsWhatIsNotAvailableAtTheEnd) {
   panel.view().sortByColumn(2, Qt::AscendingOrder);
   EXPECT_THAT(column(2), ::testing::ElementsAre("−1.5", "0.5", "12\u2009346", "n/a"));

@@ -436,5 +436,18 @@ TEST_F(BreaksTest, OpeningTheModelAnewLeavesTheAnswer) {
   EXPECT_EQ(point(1).words, before.words);
 }
 
+TEST(SweepBreakLetters, NoFlagLiesOverOne) {
+  const auto at = [](std::initializer_list<double> flags) {
+    std::vector<SweepBreak> breaks;
+    for (const double x : flags) breaks.push_back({.lane = 1, .x = x});
+    return sweepBreakLetters(breaks, [](int) { return 8.0; });
+  };
+  EXPECT_EQ(at({100, 200}), (std::vector<double>{110, 210}));
+  EXPECT_EQ(at({100, 119, 200}), (std::vector<double>{129, 140, 210})) << "those that are close together";
+  EXPECT_EQ(at({119, 100}), (std::vector<double>{140, 129})) << "in the order of the flags";
+  EXPECT_EQ(at({100, 100}), (std::vector<double>{110, 121})) << "of one budget";
+  EXPECT_TRUE(at({}).empty());
+}
+
 }  // namespace
 }  // namespace kvscope

@@ -207,14 +207,14 @@ std::string format_power(double v) {
 
 /// A number with fewer digits where three do not fit: never a piece of one.
 std::string fitted(const Painter& p, const std::string& value, double v, double highest, float room) {
+  const bool share = value.ends_with('%'), small = !share && std::abs(v) < 0.01;  // zeros before its digits say less than a power
   std::string out = value;
   for (int digits = 2; digits >= 1 && p.width_of(Face::mono, out) > room; --digits)
-    if (!value.ends_with('%')) out = format_number(v, digits);
+    if (!share) out = format_number(v, digits);
   if (p.width_of(Face::mono, out) <= room) return out;
-  if (const std::size_t zero = out.find("0."); zero != std::string::npos && std::abs(v) < 1 && out.find('e') == std::string::npos)
+  if (const std::size_t zero = out.find("0."); !small && zero != std::string::npos && std::abs(v) < 1)
     if (std::string bare = std::string(out).erase(zero, 1); p.width_of(Face::mono, bare) <= room) return bare;
-  if (const std::string power = value.ends_with('%') ? "" : format_power(v); !power.empty() && p.width_of(Face::mono, power) <= room)
-    return power;
+  if (const std::string power = share ? "" : format_power(v); !power.empty() && p.width_of(Face::mono, power) <= room) return power;
   // An empty cell looks as if nothing was measured, and what is much here is not called nothing.
   const char* const sign = std::abs(v) < kNearZero * highest ? "≈0" : v < 0 ? "<0" : ">0";
   return p.width_of(Face::mono, sign) <= room ? sign : std::string();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/panels/runs/sweep_breaks.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <QPainter>
 
@@ -15,7 +17,9 @@ namespace kvscope {
 
 namespace {
 
-constexpr double kBeside = 4;  // pixels beside a mark that are taken for it
+constexpr double kBeside = 4;   // pixels beside a mark that are taken for it
+constexpr double kFlag = 8;     // wide
+constexpr double kBetween = 3;  // letters
 
 QString nameOf(const Workspace& workspace, std::size_t lane) {
   return qs(viz::lane_letter(static_cast<int>(lane))) + " · " + qs(workspace.snapshot().lanes[lane].title);
@@ -51,6 +55,25 @@ QStringList sweepBreakWords(const Workspace& workspace) {
   return out;
 }
 
+std::vector<double> sweepBreakLetters(const std::vector<SweepBreak>& breaks, const std::function<double(int lane)>& width) {
+  std::vector<std::size_t> order(breaks.size());
+  std::iota(order.begin(), order.end(), std::size_t(0));
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return breaks[i].x; });
+  std::vector<double> out(breaks.size());
+  for (std::size_t first = 0; first < order.size();) {
+    double room = 0;  // of the letters that stand together
+    std::size_t end = first;
+    do room += width(breaks[order[end++]].lane) + kBetween;
+    while (end < order.size() && breaks[order[end]].x < breaks[order[end - 1]].x + kFlag + 2 + room);
+    double x = breaks[order[end - 1]].x + kFlag + 2;
+    for (; first < end; ++first) {
+      out[order[first]] = x;
+      x += width(breaks[order[first]].lane) + kBetween;
+    }
+  }
+  return out;
+}
+
 void paintSweepBreaks(QPainter& painter, const QRectF& plot, const viz::Theme& theme, const std::vector<SweepBreak>& breaks) {
   painter.setFont(uiFont(11, true));
   for (const SweepBreak& one : breaks) {
@@ -65,9 +88,14 @@ void paintSweepBreaks(QPainter& painter, const QRectF& plot, const viz::Theme& t
     // A flag to the right: from there on it says it.
     painter.setPen(Qt::NoPen);
     painter.setBrush(colour);
-    painter.drawPolygon(QPolygonF{QPointF(one.x, plot.top() - 10), QPointF(one.x + 8, plot.top() - 5), QPointF(one.x, plot.top())});
-    painter.setPen(colour);
-    painter.drawText(QPointF(one.x + 10, plot.top() - 1), qs(viz::lane_letter(one.lane)));
+    painter.drawPolygon(QPolygonF{QPointF(one.x, plot.top() - 10), QPointF(one.x + kFlag, plot.top() - 5), QPointF(one.x, plot.top())});
+  }
+  const auto letter = [](int lane) { return qs(viz::lane_letter(lane)); };
+  const QFontMetricsF metrics = painter.fontMetrics();
+  const std::vector<double> letters = sweepBreakLetters(breaks, [&](int lane) { return metrics.horizontalAdvance(letter(lane)); });
+  for (std::size_t i = 0; i < breaks.size(); ++i) {
+    painter.setPen(toColor(viz::lane_colour(theme, breaks[i].lane)));
+    painter.drawText(QPointF(letters[i], plot.top() - 1), letter(breaks[i].lane));
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include <QRectF>
@@ -28,6 +29,9 @@ struct SweepBreak {
 std::vector<SweepBreak> sweepBreaks(const Workspace& workspace);
 /// Those that were asked for and have no place in the picture, too, one a line: "B · Full cache: no budget to lower".
 QStringList sweepBreakWords(const Workspace& workspace);
+/// Where the letter of each stands beside its flag. Where flags stand close together, all their letters stand behind the last one, in the
+/// order of the flags. width: of a run's letter.
+std::vector<double> sweepBreakLetters(const std::vector<SweepBreak>& breaks, const std::function<double(int lane)>& width);
 void paintSweepBreaks(QPainter& painter, const QRectF& plot, const viz::Theme& theme, const std::vector<SweepBreak>& breaks);
 /// Under the pointer; nullptr: none.
 const SweepBreak* sweepBreakAt(const QPointF& at, const QRectF& plot, const std::vector<SweepBreak>& breaks);

@@ -16,36 +16,6 @@ constexpr int kLookAtRows = 50;  // to find out whether a column holds numbers
 bool notAvailable(const QString& text) { return text.isEmpty() || text == qs(viz::kNotAvailableText); }
 }  // namespace
 
-std::optional<double> printedNumber(const QString& text) {
-  QString s;
-  for (const QChar c : text) {
-    if (c.isSpace()) continue;
-    s += c == QChar(0x2212) ? QChar('-') : c;
-  }
-  if (s.startsWith('<') || s.startsWith('>')) s.remove(0, 1);
-  static const std::pair<const char*, double> kUnits[] = {{"GiB", 1024.0 * 1024 * 1024},
-                                                          {"MiB", 1024.0 * 1024},
-                                                          {"KiB", 1024},
-                                                          {"B", 1},
-                                                          {"µs", 1e-6},
-                                                          {"ms", 1e-3},
-                                                          {"s", 1},
-                                                          {"%", 0.01},
-                                                          {"nats", 1}};
-  double factor = 1;
-  for (const auto& [unit, f] : kUnits) {
-    if (s.endsWith(QString::fromUtf8(unit))) {
-      s.chop(QString::fromUtf8(unit).size());
-      factor = f;
-      break;
-    }
-  }
-  bool ok = false;
-  const double value = s.toDouble(&ok);
-  if (!ok) return std::nullopt;
-  return value * factor;
-}
-
 void VizTableModel::setTable(viz::Table table) {
   // Rows of another length than the header would break the model's promise.
   for (auto& row : table.rows) row.resize(table.columns.size());
@@ -57,9 +27,9 @@ void VizTableModel::setTable(viz::Table table) {
     int n_numbers = 0;
     bool words = false;
     for (std::size_t r = 0; r < m_table.rows.size() && r < kLookAtRows; ++r) {
-      const QString cell = qs(m_table.rows[r][c]);
-      if (notAvailable(cell)) continue;
-      if (printedNumber(cell))
+      const std::string& cell = m_table.rows[r][c];
+      if (notAvailable(qs(cell))) continue;
+      if (number_of(cell))
         ++n_numbers;
       else
         words = true;
@@ -101,7 +71,7 @@ bool TableSorter::lessThan(const QModelIndex& left, const QModelIndex& right) co
   const QString a = left.data().toString(), b = right.data().toString();
   const bool ascending = sortOrder() == Qt::AscendingOrder;
   if (notAvailable(a) != notAvailable(b)) return notAvailable(b) == ascending;  // at the end, whichever way
-  const auto x = printedNumber(a), y = printedNumber(b);
+  const auto x = number_of(a.toStdString()), y = number_of(b.toStdString());
   if (x && y) return *x < *y;
   if (x.has_value() != y.has_value()) return x.has_value();
   return QString::localeAwareCompare(a, b) < 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include <QAbstractTableModel>
@@ -10,9 +9,6 @@
 #include "viz/canvas.h"
 
 namespace kvscope {
-
-/// Value of a number as the views print it ("4 056", "−0.965", "<0.1 %", "252.0 KiB", "12.3 ms"): nullopt for words and for "n/a".
-std::optional<double> printedNumber(const QString& text);
 
 /// A table of a view as a model: the strings as they are.
 class VizTableModel : public QAbstractTableModel {
