@@ -204,7 +204,8 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
   }
 
   if (exists && ::access(target.c_str(), W_OK) != 0)
-    throw Error(fmt::format("{}: cannot be written over: {}; choose another name, or allow it (chmod u+w)", path, std::strerror(errno)));
+    throw Error(fmt::format("{}: cannot be written over: {}; choose another name{}", path, std::strerror(errno),
+                            errno == EACCES ? ", or allow it (chmod u+w)" : ""));
   static std::atomic<unsigned> counter = 0;  // several threads may write the same target
   const std::string folder = folder_of(target);
   remove_unfinished(target);

@@ -4,6 +4,7 @@
 #include <QOffscreenSurface>
 #include <QOpenGLContext>
 #include <QOpenGLExtraFunctions>
+#include <QStandardPaths>
 
 namespace kvscope {
 
@@ -15,6 +16,22 @@ const char* const kRemedy =
 GlDevice::GlDevice() = default;
 
 GlDevice::~GlDevice() = default;
+
+bool hasRoom(const std::filesystem::path& folder, std::uintmax_t bytes) {
+  std::error_code error;
+  std::filesystem::path there = folder;
+  while (!std::filesystem::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  const std::filesystem::space_info space = std::filesystem::space(there, error);
+  return !error && space.available >= bytes;
+}
+
+void spareShaderCache() {
+  constexpr std::uintmax_t kNeeded = 32u << 20;
+  constexpr const char* kOff = "MESA_SHADER_CACHE_DISABLE";
+  const QString own = qEnvironmentVariable("MESA_SHADER_CACHE_DIR");
+  const QString folder = own.isEmpty() ? QStandardPaths::writableLocation(QStandardPaths::GenericCacheLocation) : own;
+  if (!qEnvironmentVariableIsSet(kOff) && !hasRoom(folder.toStdString(), kNeeded)) qputenv(kOff, "true");
+}
 
 std::unique_ptr<GlDevice> GlDevice::create(QString* reason) {
   const auto refuse = [reason](const QString& why) {

@@ -51,6 +51,7 @@ Document::Document(const Parts& parts)
     : m(parts),
       m_model(parts.model),
       m_awaited(m_results, parts.rows.notices()),
+      m_not_saved(parts.rows.notices(), [this] { saveAs(); }),
       m_kept(m_model, m_results, parts.rows.notices()),
       m_view_only(m_model.controller, parts.rows.notices(), [this] { openModel(); }),
       m_backups(m_model.controller, m_model.options.journalFolder(),
@@ -149,6 +150,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, const QS
                            std::optional<bool> modified, Steps steps) {
   endAside();
   m_awaited.stop();
+  m_not_saved.end();
   QString missing;
   const QString folder = folderOf(s);
   if (!shown.results && !m_model.controller.computesElsewhere() && !isModel(folder))
@@ -322,9 +324,10 @@ bool Document::save(const QString& path) {
     writeSession(path, s);
     m_kept.keep(path, s);
   } catch (const std::exception& error) {  // memory, too
-    m.rows.notices().show(words_of(error), words_of(error));
+    m_not_saved.say(words_of(error));
     return false;
   }
+  m_not_saved.end();
   m.rows.say("Saved to " + path);
   if (m_model.controller.viewOnly() && !with_results) sayWithoutResults(path, "those that are shown were not computed here");
   if (m_aside) m_backups.typed().begin(m_model.controller.request().prompt);
@@ -339,6 +342,7 @@ bool Document::save(const QString& path) {
 }
 
 void Document::saveUnsaved() {
+  if (const std::optional<LeftSession> held = m_backups.held()) recover(*held);
   if (m_backups.any()) giveBack();  // what is on screen may be a lesson's
   if (!m_aside || !m_backups.any()) saveNow();
 }
@@ -350,13 +354,8 @@ void Document::saveNow() {
   if (m_file.changedSince() && !m_results.wrote(SeenFile::now(m_file.path)))
     why = "another window or program has written this file since it was opened or saved here";
   if (why.isEmpty()) return void(save(m_file.path));
-  why = QString("%1 was not saved: %2").arg(m_file.path, why);
-  m.rows.notices().show(
-      why, why, "Save as…", [this] { saveAs(); }, "Write over it",
-      [this] {
-        m.rows.notices().dismiss();
-        save(m_file.path);
-      });
+  m_not_saved.ask(m_file.path, why,
+                  [this](const SeenFile& read) { read.path == m_file.path && !read.changedSince() ? void(save(m_file.path)) : saveNow(); });
 }
 
 void Document::saveAs() {
@@ -442,6 +441,7 @@ void Document::offerRecovery() {
 
 /// Work that no file has, such as what was recovered before it, stays for the next start.
 void Document::recover(const LeftSession& left) {
+  m.rows.notices().clear();  // it may be what is offered there
   openOnceRead(left.session, left.file, [this, left](const Shown& shown) {
     const Aside before = leaveBehind();
     openSession(left.session, left.file, left.notRead(), shown, true);
@@ -451,7 +451,7 @@ void Document::recover(const LeftSession& left) {
   });
 }
 
-bool Document::leave() { return m_backups.close(m_model.options.scripted()); }
+QStringList Document::leave() { return m_backups.close(m_model.options.scripted()); }
 
 void Document::refreshTitle() {
   if (m_model.options.synthetic_size) return m.window.setWindowTitle("kvscope: synthetic cache");

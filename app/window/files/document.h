@@ -13,6 +13,7 @@
 #include "app/window/files/kept_results.h"
 #include "app/window/files/unsaved/aside.h"
 #include "app/window/files/unsaved/backups.h"
+#include "app/window/files/unsaved/not_saved.h"
 #include "app/window/files/view_only_words.h"
 #include "app/window/session/seen_file.h"
 #include "app/window/session/session_file.h"
@@ -70,7 +71,7 @@ class Document : public QObject {
   /// From now on what is not saved is kept for the next start.
   void keepJournal();
   void offerRecovery();                       // of it; after what the start opens, which has a message of its own
-  bool leave();                               // the window closes; false: what is not saved would be lost
+  QStringList leave();                        // the window closes; sentences: of what is not saved, and would be lost
   void forgetJournal() { m_backups.stop(); }  // what changes from now on is no change of the session
 
  public Q_SLOTS:
@@ -93,7 +94,7 @@ class Document : public QObject {
   /// The session that was opened or saved last, if it is still there.
   void openLast();
   void saveNow();      // to its file, or asks for one
-  void saveUnsaved();  // what would be lost
+  void saveUnsaved();  // what would be lost first
   void saveAs();       // asks
   void refreshTitle();
 
@@ -144,6 +145,7 @@ class Document : public QObject {
   WindowModel& m_model;
   StoredResults m_results;
   AwaitedResults m_awaited;
+  NotSaved m_not_saved;
   KeptResults m_kept;
   ViewOnlyWords m_view_only;
   std::unique_ptr<ModelChoice> m_models;

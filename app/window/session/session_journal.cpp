@@ -124,8 +124,9 @@ bool SessionJournal::writeNow() {
   try {  // a crash while writing leaves the file before
     if (m_path.isEmpty()) {
       makeFolder();
-      const QString name = QString("unsaved-%1-%2").arg(QDateTime::currentMSecsSinceEpoch()).arg(QCoreApplication::applicationPid());
-      m_path = m_folder + '/' + name + ".kvscope";
+      qint64 now = QDateTime::currentMSecsSinceEpoch();
+      do m_path = QString("%1/unsaved-%2-%3.kvscope").arg(m_folder).arg(now++).arg(QCoreApplication::applicationPid());
+      while (QFileInfo::exists(m_path));  // another one of this window
       m_lock = std::make_unique<QLockFile>(m_path + ".lock");
       m_lock->setStaleLockTime(0);
       m_lock->tryLock(0);

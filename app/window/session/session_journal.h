@@ -34,6 +34,8 @@ class SessionJournal : public QObject {
   static QString defaultFolder();
   /// Found out before there is any work: what failed() would say, which is not said again. Empty: the folder can be written.
   QString findFailure();
+  /// What fails has been said.
+  void saySoNoMore() { m_failed = true; }
 
  public Q_SLOTS:
   void touch();     // something changed

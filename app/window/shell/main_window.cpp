@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/shell/main_window.h"
 
+#include <utility>
+
 #include <QApplication>
 #include <QCloseEvent>
 #include <QKeyEvent>
@@ -278,12 +280,15 @@ void MainWindow::showEvent(QShowEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (!m_document->leave()) {  // elsewhere it is offered again at the next start
+  for (QStringList lost = m_document->leave(); !lost.isEmpty();) {  // elsewhere it is offered again at the next start
+    const QString words = "This is not saved, and could not be backed up: closing the window loses it.\n\n" + lost.join('\n');
     const auto answer =
-        QMessageBox::warning(this, "kvscope", "Your work is not saved, and it could not be backed up: closing the window loses it.",
-                             QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
-    if (answer == QMessageBox::Save) m_document->saveUnsaved();
-    if (answer == QMessageBox::Cancel || (answer == QMessageBox::Save && !m_document->leave())) return event->ignore();
+        QMessageBox::warning(this, "kvscope", words, QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+    if (answer == QMessageBox::Cancel) return event->ignore();
+    if (answer == QMessageBox::Discard) break;
+    m_document->saveUnsaved();
+    const QStringList before = std::exchange(lost, m_document->leave());
+    if (lost == before) return event->ignore();  // the window says why it was not saved
   }
   if (m_model.settings) keepPlacement(*this, *m_inspect, *m_model.settings);
   QMainWindow::closeEvent(event);

@@ -15,6 +15,7 @@
 
 #include "app/lessons/lesson.h"
 #include "app/run_options.h"
+#include "app/window/canvas/gl_device.h"
 #include "app/window/diagnostics/bench_ui.h"
 #include "app/window/diagnostics/latency.h"
 #include "app/window/diagnostics/script.h"
@@ -471,6 +472,7 @@ int runProgram(int argc, char** argv) {
     std::cerr << "kvscope: no display: set DISPLAY or start under xvfb-run; kvscope-cli works without one\n";
     return 1;
   }
+  spareShaderCache();
   int qt_argc = 1;  // the words are ours, not Qt's
   const QtMessageHandler as_usual = qInstallMessageHandler(sayNoDisplay);
   Application app(qt_argc, argv);

@@ -2,6 +2,8 @@
 // The program as a process: what it writes and how it leaves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
@@ -509,6 +511,21 @@ TEST(ProgramTest, HelpAndVersionThatCannotBeWrittenAreAFailure) {
       EXPECT_EQ(shell.exitCode(), 1) << option << where;
       EXPECT_TRUE(shell.readAllStandardError().startsWith("kvscope: stdout: expected to write the whole result")) << option << where;
     }
+}
+
+/// A driver maps the file of its shaders: where it does not fit, the first touch would end the program.
+TEST_F(PictureTest, ADiskThatIsFullKeepsNoShaders) {
+  QTemporaryDir cache;
+  const auto mounted = [&](const QString& script) {
+    QProcess shell;
+    const QStringList run{"bash",          "-c", "mount -t tmpfs -o size=20k none \"$0\" && " + script, cache.path(), KVSCOPE_PROGRAM,
+                          file("full.png")};
+    shell.start("unshare", QStringList{::geteuid() == 0 ? "-m" : "-rm"} + run);
+    shell.waitForFinished(90000);
+    return shell.exitStatus() == QProcess::NormalExit ? shell.exitCode() : -1;
+  };
+  if (mounted("true") != 0) GTEST_SKIP() << "no private mounts here: the full disk is not tested";
+  EXPECT_EQ(mounted("XDG_CACHE_HOME=\"$0\" exec \"$1\" --prompt Once --generate 0 --picture \"$2\""), 0);
 }
 
 TEST(ProgramTest, WithoutADisplayItSaysSo) {

@@ -675,16 +675,16 @@ TEST_F(UnwritableBackupTest, WhatOnlyTheWindowHasKeepsItFromClosing) {
   write(trace, QByteArray::fromStdString(asTrace()));
   window->controller().setPrompt("Work of days.");
   ASSERT_TRUE(settle());
-  EXPECT_FALSE(window->document().leave());
+  EXPECT_FALSE(window->document().leave().isEmpty());
   window->openFile(trace);
   ASSERT_TRUE(shown());
-  EXPECT_FALSE(window->document().leave()) << "a trace is shown, and the work is nowhere else";
+  EXPECT_FALSE(window->document().leave().isEmpty()) << "a trace is shown, and the work is nowhere else";
   window->showPage(MainWindow::Page::welcome);
   QTest::mouseClick(&window->findChild<WelcomePage*>()->recoverCard(), Qt::LeftButton);
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->controller().request().prompt, "Work of days.");
   ASSERT_TRUE(window->document().save(folder.filePath("saved.kvscope")));
-  EXPECT_TRUE(window->document().leave());
+  EXPECT_TRUE(window->document().leave().isEmpty());
 }
 
 TEST_F(LeftForResultsTest, WorkThatASessionWithoutItsModelTakesThePlaceOfIsKept) {

@@ -596,6 +596,22 @@ TEST_F(WindowTest, OfTwoBackupsEachIsOfferedAndNoneIsLost) {
   EXPECT_THAT(kept, testing::UnorderedElementsAre(newer, "the older one ends so"));
 }
 
+TEST_F(BackupTest, WhatIsRecoveredIsNotOfferedInsteadOfItself) {
+  const QTemporaryDir folder;
+  ASSERT_TRUE(beginOn(folder));
+  window->controller().setPrompt("Mine, and left behind");
+  ASSERT_TRUE(settle());
+  window->document().openSample();
+  ASSERT_TRUE(settle());
+  ASSERT_NE(buttonOf(window->notices(), "Back to the session before"), nullptr);
+  window->showPage(MainWindow::Page::welcome);
+  Q_EMIT window->findChild<WelcomePage*>()->recoveryRequested();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->controller().request().prompt, "Mine, and left behind");
+  EXPECT_EQ(buttonOf(window->notices(), "Back to the session before"), nullptr) << window->notices().text().toStdString();
+  window.reset();  // while its folder is there
+}
+
 TEST_F(BackupTest, WhereOneOfTwoBackupsIsDismissedTheOtherIsOffered) {
   window.reset();
   QTemporaryDir folder;
@@ -703,11 +719,11 @@ TEST_F(WindowTest, ClosingLeavesOneBackupWhateverTheClosingWindowDoes) {
   other.prompt += " and more";
   window->controller().replaceRequest(other);
   ASSERT_TRUE(settle());
-  EXPECT_TRUE(window->document().leave());
+  EXPECT_TRUE(window->document().leave().isEmpty());
   viz::Selection elsewhere = window->workspace().selection();
   elsewhere.layer = elsewhere.layer == 0 ? 1 : 0;
   window->workspace().setSelection(elsewhere);  // as the pages do that go
-  EXPECT_TRUE(window->document().leave()) << "closed twice: by the window and by the program";
+  EXPECT_TRUE(window->document().leave().isEmpty()) << "closed twice: by the window and by the program";
   QTest::qWait(SessionJournal::kJournalPauseMs + 500);
   EXPECT_EQ(QDir(folder.path()).entryList({"unsaved-*.kvscope"}).size(), 1);
 }
@@ -928,6 +944,43 @@ TEST_F(WindowTest, WhatAnotherWindowSavedIsNotWrittenOverUnasked) {
   EXPECT_EQ(readSession(path).session.request.prompt, "Of this window") << "a file that is gone is written anew";
 }
 
+TEST_F(WindowTest, WhatIsWrittenOverIsWhatTheQuestionSpeaksOf) {
+  QTemporaryDir folder;
+  const QString first = folder.filePath("first.kvscope"), second = folder.filePath("second.kvscope");
+  const auto written = [&](const QString& path) { return readSession(path).session.request.prompt; };
+  const auto byAnother = [&](const QString& path, const char* prompt) {
+    ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 30000));
+    SavedSession others = readSession(path).session;
+    others.request.prompt = prompt;
+    writeSession(path, others);
+  };
+  EXPECT_FALSE(window->document().save("/no/such/folder/s.kvscope"));
+  EXPECT_FALSE(window->notices().isHidden());
+  ASSERT_TRUE(window->document().save(first));
+  EXPECT_TRUE(window->notices().isHidden()) << "it is saved now: " << window->notices().text().toStdString();
+
+  byAnother(first, "Of another");
+  window->controller().setPrompt("Mine");
+  ASSERT_TRUE(settle());
+  window->document().saveNow();
+  ASSERT_NE(buttonOf(window->notices(), "Write over it"), nullptr);
+  ASSERT_TRUE(window->document().save(second));
+  EXPECT_TRUE(window->notices().isHidden()) << "elsewhere: " << window->notices().text().toStdString();
+
+  byAnother(second, "Of another");
+  window->controller().setPrompt("Mine and more");
+  ASSERT_TRUE(settle());
+  window->document().saveNow();
+  byAnother(second, "Of another, and longer");
+  buttonOf(window->notices(), "Write over it")->click();
+  EXPECT_EQ(written(second), "Of another, and longer") << "nobody was asked about this one";
+  QPushButton* over = buttonOf(window->notices(), "Write over it");
+  ASSERT_NE(over, nullptr);
+  over->click();
+  EXPECT_EQ(written(second), "Mine and more");
+  EXPECT_EQ(written(first), "Of another");
+}
+
 TEST_F(WindowTest, WhatASessionHoldsBeyondWhatWasReadIsNotWrittenOverUnasked) {
   QTemporaryDir folder;
   const QString path = folder.filePath("newer.kvscope");
@@ -1003,10 +1056,49 @@ TEST_F(WindowTest, ClosingAsksWhereNothingWouldBeLeft) {
     window->close();
     return asked;
   };
-  EXPECT_TRUE(close(QMessageBox::Cancel).contains("not saved"));
+  EXPECT_TRUE(close(QMessageBox::Cancel).contains("Your session, which has no file."));
   EXPECT_TRUE(window->isVisible());
-  EXPECT_TRUE(close(QMessageBox::Discard).contains("not saved"));
+
+  // What was left behind has no backup either: it is named, and what is saved is that.
+  const QString mine = folder.filePath("mine.kvscope");
+  ASSERT_TRUE(window->document().save(mine));
+  ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 30000));
+  window->controller().setPrompt("Mine and still more");
+  ASSERT_TRUE(settle());
+  window->document().openSample();
+  ASSERT_TRUE(settle());
+  const QString asked = close(QMessageBox::Cancel);
+  EXPECT_TRUE(asked.contains("The session mine of ")) << asked.toStdString();
+  EXPECT_TRUE(asked.contains("“Mine and still more”")) << asked.toStdString();
+  EXPECT_FALSE(asked.contains("Your session")) << "the sample is nobody's work: " << asked.toStdString();
+  EXPECT_FALSE(close(QMessageBox::Save).isEmpty());
   EXPECT_FALSE(window->isVisible());
+  EXPECT_EQ(readSession(mine).session.request.prompt, "Mine and still more");
+}
+
+TEST_F(WindowTest, WhatCouldNotBeBackedUpIsOnceThereIsRoom) {
+  window.reset();
+  QTemporaryDir folder;
+  const QString journals = folder.filePath("journals");
+  write(journals, "no folder");
+  options.picture.clear();
+  options.journal = journals.toStdString();
+  options.prompt = "Mine";
+  window = std::make_unique<MainWindow>(options, startState(options));
+  window->show();
+  ASSERT_TRUE(settle());
+  for (const char* text : {"One left behind", "Another left behind"}) {
+    window->controller().setPrompt(text);
+    ASSERT_TRUE(settle());
+    window->document().openSample();
+    ASSERT_TRUE(settle());
+  }
+  ASSERT_TRUE(QFile::remove(journals));
+  window->close();
+  EXPECT_FALSE(window->isVisible()) << "nothing to ask";
+  std::vector<std::string> left;
+  for (const QString& path : SessionJournal::left(journals)) left.push_back(readSession(path).session.request.prompt);
+  EXPECT_THAT(left, testing::UnorderedElementsAre("One left behind", "Another left behind"));
 }
 
 /// The runs beside it come and go.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/files/unsaved/backups.h"
 
+#include <QFileInfo>
+
 #include "app/window/help/welcome_page.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
@@ -17,13 +19,22 @@ QByteArray forLater(SavedSession s, const QString& file = {}) {
   return sessionJson(s);
 }
 
+QString wordsOfLost(const QString& file) {
+  return file.isEmpty() ? QString("Your session, which has no file.")
+                        : QString("What is new in the session %1.").arg(QFileInfo(file).completeBaseName());
+}
+
 }  // namespace
 
 Backups::Backups(SessionController& controller, const QString& folder, const Sources& sources)
     : m_folder(folder),
       m_shown(sources.shown),
+      m_own_file(sources.own_file),
       m_journal(folder, [sources] { return forLater(sources.own(), sources.own_file()); }),
       m_typed(controller, folder, [sources] { return forLater(sources.shown()); }) {
+  constexpr int kAgainMs = 30000;
+  m_again.setInterval(kAgainMs);
+  connect(&m_again, &QTimer::timeout, this, &Backups::writeHeld);
   connect(&m_journal, &SessionJournal::failed, this, &Backups::failed);
   connect(&m_typed, &LessonWork::failed, this, &Backups::failed);
   connect(this, &Backups::failed, this, [this](const QString& why) {
@@ -64,10 +75,27 @@ void Backups::keep(Aside& aside, const QString& journal) {
   aside.left = journal;
   aside.backed_up = !journal.isEmpty();
   if (!m_left) return;
-  if (aside.backed_up)
+  if (aside.backed_up) {
     m_left->add(journal);
-  else
+    writeHeld();
+  } else {
     aside.left = m_left->hold(aside.session, aside.file);
+    m_again.start();
+  }
+}
+
+/// There may be room now.
+void Backups::writeHeld() {
+  if (!m_left) return;
+  for (const LeftSession& held : m_left->held()) {
+    SessionJournal journal(m_folder, [&held] { return forLater(held.session, held.file.path); });
+    journal.saySoNoMore();
+    const QString path = journal.leave().value_or(QString());
+    if (path.isEmpty()) return;
+    m_left->remove(held.path);
+    m_left->add(path);
+  }
+  m_again.stop();
 }
 
 void Backups::offer(WelcomePage& welcome, MessageBar& notices, const Pages& pages, QSettings* settings,
@@ -84,10 +112,24 @@ void Backups::goesOn(const QString& left) {
   if (m_journal.writeNow() || m_left->unwritten(left)) m_left->remove(left);  // what is on screen has it
 }
 
-bool Backups::close(bool scripted) {
+std::optional<LeftSession> Backups::held() const {
+  if (any() || m_typed.any() || !m_left || m_left->held().empty()) return std::nullopt;
+  return m_left->held().front();
+}
+
+QStringList Backups::close(bool scripted) {
+  QStringList lost;
   if (scripted) m_typed.end();
-  const bool others = m_typed.close() && (scripted || !m_left || !m_left->holds());
-  return m_journal.close(any() && !scripted) && others;
+  const bool own = any() && !scripted;
+  if (own && !m_journal.writeNow()) lost << wordsOfLost(m_own_file());
+  if (!m_typed.writeNow()) lost << "The text that is written in the lesson's place.";
+  if (!scripted) writeHeld();
+  if (m_left && !scripted)
+    for (const LeftSession& held : m_left->held()) lost << held.words;
+  if (!lost.isEmpty()) return lost;
+  m_typed.close();
+  m_journal.close(own);
+  return {};
 }
 
 void Backups::stop() {

@@ -3,9 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include <QObject>
 #include <QString>
+#include <QStringList>
+#include <QTimer>
 
 #include "app/window/files/unsaved/aside.h"
 #include "app/window/files/unsaved/left_session.h"
@@ -47,8 +50,11 @@ class Backups : public QObject {
   void offer(WelcomePage& welcome, MessageBar& notices, const Pages& pages, QSettings* settings, const LeftOffers::Recover& recover);
   /// What was left is the user's session again: that has a backup of its own now.
   void goesOn(const QString& left);
-  /// The window closes; of a script nothing stays. False: what is not saved would be lost.
-  bool close(bool scripted);
+  /// The window closes; of a script nothing stays. Sentences of what is not saved and would be lost: then it does not yet.
+  QStringList close(bool scripted);
+  /// Left behind, and only this window has it. Nothing where the user's session, or what is written in a lesson's place, is to be saved
+  /// first.
+  std::optional<LeftSession> held() const;
   /// From now on nothing is kept.
   void stop();
 
@@ -57,13 +63,16 @@ class Backups : public QObject {
 
  private:
   void keep(Aside& aside, const QString& journal);
+  void writeHeld();
 
   QString m_folder;
   std::function<SavedSession()> m_shown;
+  std::function<QString()> m_own_file;
   UnsavedWork m_work;
   SessionJournal m_journal;
   LessonWork m_typed;
   std::unique_ptr<LeftOffers> m_left;
+  QTimer m_again;  // for what could not be written
 };
 
 }  // namespace kvscope

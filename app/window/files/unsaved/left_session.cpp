@@ -95,7 +95,8 @@ void LeftOffers::add(const QString& path) {
   }
 }
 
-QString LeftOffers::hold(const SavedSession& session, const SeenFile& file) {
+QString LeftOffers::hold(SavedSession session, const SeenFile& file) {
+  session.file = file.path;
   const QString name = QString("held %1").arg(++m_n_held);
   m_left.insert(m_left.begin(), {.session = session,
                                  .path = name,
@@ -112,7 +113,11 @@ void LeftOffers::sayWhyNot(const QString& why) {
   offer();
 }
 
-bool LeftOffers::holds() const { return std::ranges::any_of(m_left, &LeftSession::unwritten); }
+std::vector<LeftSession> LeftOffers::held() const {
+  std::vector<LeftSession> out;
+  std::ranges::copy_if(m_left, std::back_inserter(out), &LeftSession::unwritten);
+  return out;
+}
 
 bool LeftOffers::unwritten(const QString& path) const {
   return std::ranges::any_of(m_left, [&](const LeftSession& left) { return left.unwritten && left.path == path; });

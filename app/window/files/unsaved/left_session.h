@@ -46,9 +46,9 @@ class LeftOffers : public QObject {
   /// One that this window has just left behind: the welcome has it, nothing is said. Nothing for an empty path.
   void add(const QString& path);
   /// One that could not be written. What it is found by.
-  QString hold(const SavedSession& session, const SeenFile& file);
-  /// What would go with this window is still held.
-  bool holds() const;
+  QString hold(SavedSession session, const SeenFile& file);
+  /// What would go with this window.
+  std::vector<LeftSession> held() const;
   bool unwritten(const QString& path) const;
   /// Why nothing can be backed up: the welcome says it where there is nothing to recover.
   void sayWhyNot(const QString& why);

@@ -29,8 +29,10 @@ class LessonWork : public QObject {
   bool any() const { return m_any; }
   /// What is written stays for later, and is nobody's any more. Its journal; empty where there is none or it cannot be written.
   QString leave();
-  /// The window closes; false: what is written would be lost.
-  bool close() { return m_journal.close(m_any); }
+  /// False: what is written cannot be kept.
+  bool writeNow() { return !m_any || m_journal.writeNow(); }
+  /// The window closes.
+  void close() { m_journal.close(m_any); }
   /// From now on nothing is kept.
   void stop();
 
