@@ -82,6 +82,21 @@ TEST_F(CutOnce, TheScoreIsTakenApartOfWhatStayedAndOfWhatWent) {
   EXPECT_TRUE(why_kept_steps(snapshot_, pick_, 0)[1].lines.empty()) << "what was protected has no score";
 }
 
+TEST_F(CutOnce, AScoreThatIsNoFiniteNumberIsNotCalledNone) {
+  auto prompt = std::make_shared<StepRecord>(*lane_.steps[0]);
+  HeadRecord& head = prompt->heads[0];
+  head.parts = {.pos = {0, 1, 2, 3, 4, 5}, .parts = {{"sum", {5, 0.4f, 0.3f, 0.2f, 0.1f, 0.5f}}}};
+  head.score = {kNotAvailable, kNotAvailable, kNotAvailable, kNotAvailable};
+  head.events = {gone(1, kNotAvailable), gone(4, kNotAvailable)};
+  head.cutoff = kNotAvailable;
+  lane_.steps[0] = prompt;
+  lane_.score_equation = "log(0 − sum)";
+  EXPECT_EQ(why_kept_steps(snapshot_, pick_, 3).at(1).title, "It stays: its score is not a finite number, and there was room");
+  EXPECT_EQ(why_steps(snapshot_, pick_, why_of(pick_, 4)).at(0).lines.at(0), "its score is not a finite number");
+  EXPECT_EQ(verdict_text(pick_, 4), "evicted in step 0, its score is not a finite number");
+  EXPECT_TRUE(why_kept_steps(snapshot_, pick_, 0).at(1).title.starts_with("It was protected"));
+}
+
 TEST_F(CutOnce, TheSelectionOfAnEarlierStepStillExplains) {
   const WhyKept kept = why_kept(pick_, 3);
   EXPECT_EQ(kept.step, 0);

@@ -240,6 +240,10 @@ int n_removed(const HeadRecord& head) {
   return static_cast<int>(std::ranges::count_if(head.events, [](const Event& event) { return event.kind != Event::Kind::restore; }));
 }
 
+bool scored(const HeadRecord& head, int pos) {
+  return !head.parts.parts.empty() && std::binary_search(head.parts.pos.begin(), head.parts.pos.end(), pos);
+}
+
 Why why_of(const HeadPick& pick, int token) {
   Why out;
   const int n = pick.record->position + 1;
@@ -263,6 +267,7 @@ Why why_of(const HeadPick& pick, int token) {
     if (event.kind != Event::Kind::restore) slots.push_back(event.pos);
   std::sort(slots.begin(), slots.end());
   out.protection = protection_of(*pick.run, head, slots, out.event.pos);
+  out.scored = scored(head, out.event.pos);
   out.protected_sinks = pick.run->sinks;
   out.protected_recent = head.recent;
   out.n_removed = n_removed(head);

@@ -111,6 +111,7 @@ struct Why {
   int rank = -1;                      // of the removed one among them, 1 = highest
   bool against_rank = false;          // against_rank()
   bool lower_of_equals = false;       // lower_of_equals_stayed()
+  bool scored = false;                // scored()
   double next_score = kNotAvailable;  // lowest score that stayed
   int next_pos = -1;
   double threshold = kNotAvailable;  // of the cosine, where the policy has one
@@ -122,6 +123,10 @@ struct Why {
   double cost = kNotAvailable;                    // change of the head's output by this step's compression, relative L2
   int n_removed = 0;                              // by that compression, this one included
 };
+
+inline constexpr const char* kNoFiniteScore = "its score is not a finite number";
+/// Terms of a score were recorded for the slot of `pos`: one that cannot be shown is not a finite number (a logarithm of 0, say).
+bool scored(const HeadRecord& head, int pos);
 
 /// The removal of the token's own slot if it is gone, else the last merge into it.
 Why why_of(const HeadPick& pick, int token);

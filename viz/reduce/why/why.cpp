@@ -69,6 +69,7 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why, const KeySet& set) {
     if (why.event.score == why.next_score && why.next_pos < why.event.pos && why.lower_of_equals) step.lines.emplace_back(kEqualScores);
   } else {
     step.lines.emplace_back(why.event.by_hand ? "no ranking score in this step"
+                            : why.scored      ? kNoFiniteScore
                                               : "no ranking score is known: the policy chose without one, or its file does not say it");
   }
   if (!why.protection.empty()) {

@@ -75,8 +75,9 @@ WhyStep rank_step(const Snapshot& snapshot, const HeadPick& pick, const WhyKept&
   WhyStep step;
   if (!std::isfinite(kept.score)) {
     step.title = kept.figures ? fmt::format("It stays: of step {} only figures are kept, its rank is not among them", kept.step)
-                 : kept.protection.empty() ? "It stays without a score: the policy chose without one, or its file does not say it"
-                                           : fmt::format("It was protected ({}) and not ranked", kept.protection);
+                 : !kept.protection.empty() ? fmt::format("It was protected ({}) and not ranked", kept.protection)
+                 : kept.scored              ? fmt::format("It stays: {}, and there was room", kNoFiniteScore)
+                               : std::string("It stays without a score: the policy chose without one, or its file does not say it");
     return step;
   }
   step.title = fmt::format("It stays: {}", place_text(pick, kept, pos));
@@ -152,6 +153,7 @@ WhyKept why_kept(const HeadPick& pick, int pos) {
   if (out.figures) out.slots_before += head->n_slots;
   if (out.newer || out.figures) return out;
   out.protection = protection_of(*pick.run, *head, slots, pos);
+  out.scored = scored(*head, pos);
   const Rank own = rank_of(*head, pos);
   out.n_ranked = out.places = own.n;
   for (const Event& event : head->events) {
@@ -182,7 +184,7 @@ std::string verdict_text(const HeadPick& pick, int token) {
         why.event.kind == Event::Kind::merge ? fmt::format("merged into slot {}", why.event.into) : std::string("evicted");
     if (why.event.by_hand) return fmt::format("{} by hand in step {}", how, why.step);
     if (const KeySet set = key_set_of(pick, why); set.n > 0) return fmt::format("{} in step {}, {}", how, why.step, key_set_text(set));
-    if (why.rank < 0) return fmt::format("{} in step {}, without a score", how, why.step);
+    if (why.rank < 0) return fmt::format("{} in step {}, {}", how, why.step, why.scored ? kNoFiniteScore : "without a score");
     return fmt::format("{} in step {}: {}, cut-off {}", how, why.step, rank_of_places(why.rank, why.n_ranked, why.places, why.against_rank),
                        format_number(why.next_score));
   }

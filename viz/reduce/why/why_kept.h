@@ -22,6 +22,7 @@ struct WhyKept {
   double score = kNotAvailable;
   bool against_rank = false;      // against_rank()
   bool lower_of_equals = false;   // lower_of_equals_stayed()
+  bool scored = false;            // scored()
   int rank = -1, n_ranked = 0;    // 1 = the highest score of all candidates, those that went included
   int places = 0;                 // how many of the candidates stayed
   double cutoff = kNotAvailable;  // lowest score that stayed by rank

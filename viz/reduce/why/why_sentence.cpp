@@ -29,7 +29,7 @@ std::string gone_because(const Snapshot& snapshot, const HeadPick& pick, const W
   if (why.protected_sinks > 0 || why.protected_recent > 0)
     return fmt::format("it was none of the first {} and none of the newest {}", format_count(why.protected_sinks),
                        format_count(why.protected_recent));
-  return "the policy chose without a score";
+  return why.scored ? kNoFiniteScore : "the policy chose without a score";
 }
 
 std::string kept_because(const HeadPick& pick, int token) {
@@ -40,7 +40,7 @@ std::string kept_because(const HeadPick& pick, int token) {
   if (kept.step < 0) return "nothing had to go yet";
   if (kept.newer) return fmt::format("it came after the last selection, that of step {}", kept.step);
   if (!kept.protection.empty()) return fmt::format("the policy may not remove it ({})", kept.protection);
-  if (!std::isfinite(kept.score)) return "the policy chose without a score";
+  if (!std::isfinite(kept.score)) return kept.scored ? kNoFiniteScore : "the policy chose without a score";
   if (const auto of = kept_of_sets(pick, kept.step, token)) {
     if (of->set.n > 0) return stands_for(of->set);
     if (!of->by_rank) return "no neighbour's key was alike enough to join it";

@@ -72,8 +72,9 @@ class Strip {
     if (largest(bars.values) < 0) {
       rows_.row_label(at_.score.middle_y(), "ranking score", "");
       p_.text({axis_.x0, at_.score.middle_y()},
-              only_figures(*scene_.pick.values) ? "only figures are kept of this step, for want of memory"
-                                                : "no ranking score in this step: slots are kept by position or were ranked once",
+              only_figures(*scene_.pick.values)        ? "only figures are kept of this step, for want of memory"
+              : !scene_.pick.values->parts.pos.empty() ? "no ranking score of this step is a finite number"
+                                                       : "no ranking score in this step: slots are kept by position or were ranked once",
               Face::caption, t_.disabled);
       p_.mark("empty", "score", at_.score, "no ranking score");
       return;
