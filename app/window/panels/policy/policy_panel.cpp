@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <QApplication>
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -133,6 +134,10 @@ PolicyPanel::PolicyPanel(Workspace& workspace, SessionController& controller, QW
     setParametersShown(parametersShown());
     focusWanted();
   });
+  // What the results say above it must not push the field away that one was led to.
+  connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, [this] {
+    if (m_led_to && m_led_to->isAncestorOf(QApplication::focusWidget())) bringIntoSight(*m_led_to);
+  });
   connect(&workspace, &Workspace::snapshotChanged, this, &PolicyPanel::factsChanged);
   connect(&workspace, &Workspace::selectionChanged, this, &PolicyPanel::factsChanged);
   setFocusProxy(m_disclosure);
@@ -149,6 +154,7 @@ void PolicyPanel::focusWanted() {
   if (m_wanted_key.isEmpty() || qs(m_form->spec().text) != m_wanted_run) return;
   ParamEditor* const field = m_form->field(std::exchange(m_wanted_key, {}).toStdString());
   if (field == nullptr) return;
+  m_led_to = field->widget();
   // Once it has its place.
   QTimer::singleShot(0, field->widget(), [widget = field->widget()] {
     bringIntoSight(*widget);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QPointer>
 #include <QWidget>
 
 class QScrollArea;
@@ -45,6 +46,7 @@ class PolicyPanel : public QWidget {
 
   Workspace& m_workspace;
   QString m_wanted_run, m_wanted_key;  // of focusField(); empty: none
+  QPointer<QWidget> m_led_to;          // by it
   QScrollArea* m_scroll;
   PolicyCard* m_card;
   QToolButton* m_disclosure;
