@@ -141,16 +141,12 @@ void SessionController::deliver() {
 }
 
 void SessionController::deliverExtra(const SnapshotPtr& snapshot) {
-  if (snapshot->generation < d->newest || snapshot->phase == RunPhase::computing) {
-    if (snapshot->phase == RunPhase::computing) Q_EMIT extraProgress(snapshot->progress);
-    return;
-  }
+  if (snapshot->phase == RunPhase::computing) Q_EMIT extraProgress(snapshot->progress);
+  // An engine that takes the place of one that ended opens its model first, under a part of this run: that is no end of it.
+  const bool failed = snapshot->phase == RunPhase::failed;
+  if (snapshot->generation < d->newest || !(failed || snapshot->phase == RunPhase::idle)) return;
   d->extra = false;
-  if (snapshot->phase == RunPhase::failed) {
-    Q_EMIT extraFailed(QString::fromStdString(snapshot->failure));
-  } else if (snapshot->phase == RunPhase::idle) {
-    Q_EMIT extraDone(snapshot);
-  }
+  failed ? Q_EMIT extraFailed(QString::fromStdString(snapshot->failure)) : Q_EMIT extraDone(snapshot);
 }
 
 QString SessionController::refusalOf(const LaneSpec& spec) {
