@@ -42,14 +42,17 @@ void CausalHeads::want(bool on) {
 }
 
 void CausalHeads::ask() {
-  const bool stopped = std::exchange(m_stopped, false);
+  m_stopped = false;
   m_asked = true;
-  if (stopped && !complete()) m_of = {};
   refresh();
 }
 
 bool CausalHeads::complete() const {
   return std::ranges::none_of(m_answers, [](const HeadAnswers& of) { return of.steps.empty(); });
+}
+
+bool CausalHeads::measuring() const {
+  return m_batch > 0 && std::ranges::any_of(m_queue.runs(), [this](const QueuedRun& run) { return run.batch == m_batch && run.open(); });
 }
 
 void CausalHeads::end() {
@@ -61,6 +64,7 @@ void CausalHeads::lookAtQueue() {
   const auto cancelled = [this](const QueuedRun& run) { return run.batch == m_batch && run.state == QueuedRun::State::cancelled; };
   if (m_batch > 0 && std::ranges::any_of(m_queue.runs(), cancelled)) {
     m_stopped = true;
+    m_asked = false;
     return end();  // which tells of it again
   }
   publish();
@@ -84,9 +88,13 @@ void CausalHeads::refresh() {
   if (Question of = question(*lane); of != m_of) {
     end();
     if (recall(of)) return publish();
-    const bool begins = m_asked || !(m_stopped || expectedMs(*lane) > kLongMs);
-    if (begins) m_of = std::move(of);
-    if (begins) start(*lane);
+    if (m_asked || !(m_stopped || expectedMs(*lane) > kLongMs)) {
+      m_of = std::move(of);
+      m_answers.clear();
+      start(*lane);
+    }
+  } else if (m_asked && !complete() && !measuring()) {  // a run of it failed, as where its engine ended, or was stopped
+    start(*lane);
   }
   publish();
 }
@@ -121,19 +129,21 @@ static std::string keepingAll(const LaneSnapshot& lane, int layer, int head, int
   return with_edits(lane.spec, edits);
 }
 
+/// The heads that nothing is known of yet.
 void CausalHeads::start(const LaneSnapshot& lane) {
   m_asked = false;
   m_heads.clear();
-  m_answers.clear();
   const Snapshot& snapshot = m_workspace.snapshot();
   if (m_workspace.selection().lane == 0 || m_controller.viewOnly()) return;
+  m_answers.resize(static_cast<std::size_t>(snapshot.model.n_layers) * snapshot.model.n_kv_heads);
   std::vector<std::string> specs;
+  std::size_t head = 0;
   for (int l = 0; l < snapshot.model.n_layers; ++l)
-    for (int h = 0; h < snapshot.model.n_kv_heads; ++h) {
+    for (int h = 0; h < snapshot.model.n_kv_heads; ++h, ++head) {
+      if (!m_answers[head].steps.empty()) continue;
       specs.push_back(keepingAll(lane, l, h, static_cast<int>(snapshot.tokens.size())));
-      m_heads[specs.back()] = specs.size() - 1;
+      m_heads[specs.back()] = head;
     }
-  m_answers.resize(specs.size());
   m_queue.add(specs, QueuedRun::Purpose::head);
   if (!m_queue.runs().empty()) m_batch = m_queue.runs().back().batch;
 }
@@ -166,10 +176,11 @@ void CausalHeads::publish() {
   if (of_this && !m_answers.empty()) {
     out.kl_without = record->kl;
     out.n_heads = static_cast<int>(m_answers.size());
-    for (const QueuedRun& run : m_queue.runs()) out.running |= run.batch == m_batch && run.open();
-    double ms = 0;  // of those that are measured
+    out.running = measuring();
+    double ms = 0;  // of those that were measured now
+    int n_timed = 0;
     for (const QueuedRun& run : m_queue.runs())
-      if (run.batch == m_batch && run.state == QueuedRun::State::done) ms += run.ms;
+      if (run.batch == m_batch && run.state == QueuedRun::State::done) ms += run.ms, ++n_timed;
     out.n_steps = static_cast<int>(lane->steps.size()) - first_counted_step(m_workspace.snapshot(), *lane);
     const viz::StepRange word = viz::word_around(m_workspace.snapshot(), static_cast<int>(step));
     const bool longer = word.first < word.last;
@@ -185,7 +196,7 @@ void CausalHeads::publish() {
       const bool word_there = word.last < static_cast<int>(answers.size());
       if (longer) out.word_right.push_back(word_there && std::all_of(answers.begin() + word.first, answers.begin() + word.last + 1, right));
     }
-    const double each = out.n_measured > 0 ? ms / out.n_measured : expectedMs(*lane) / out.n_heads;
+    const double each = n_timed > 0 ? ms / n_timed : expectedMs(*lane) / out.n_heads;
     if (out.running) out.ms_left = each * (out.n_heads - out.n_measured);
     if (!out.running && m_stopped && !complete()) out.n_unasked = out.n_heads;
   } else if (m_wanted && one_text && m_workspace.selection().lane > 0 && !m_controller.viewOnly() && record != nullptr) {

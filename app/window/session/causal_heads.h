@@ -55,6 +55,7 @@ class CausalHeads : public QObject {
   Question question(const LaneSnapshot& lane) const;
   void refresh();
   bool complete() const;
+  bool measuring() const;
   /// Takes over what is known of another question; false: nothing is. What is asked now is remembered, where it is whole.
   bool recall(const Question& of);
   /// Of all heads; -1: unknown.

@@ -2,6 +2,7 @@
 // Runs beside the others, where the process that computes them is killed: the line starts another one by itself.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "app/window/session/causal_heads.h"
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
@@ -70,7 +72,35 @@ class KilledEngineTest : public ::testing::Test {
   Workspace workspace;
   SessionController controller{workspace};
   RunQueue queue{controller, workspace};
+  CausalHeads heads{workspace, controller, queue};
 };
+
+TEST_F(KilledEngineTest, TheHeadThatWasLostIsMeasuredWhenItIsAskedForAgain) {
+  workspace.setSelection({.lane = 1});
+  bool killed = false;
+  QObject::connect(&queue, &RunQueue::changed, &queue, [&] {
+    if (killed || nWith(RunState::done) < 4 || queue.running() == nullptr || !controller.hasExtra()) return;
+    killed = ::kill(processes().back(), SIGKILL) == 0;
+  });
+  heads.want(true);
+  heads.ask();
+  ASSERT_TRUE(waitIdle());
+  ASSERT_TRUE(killed);
+  EXPECT_EQ(processes().size(), 2u);
+  ASSERT_EQ(nWith(RunState::failed), 1);
+  const viz::HeadCauses before = workspace.causes();
+  ASSERT_EQ(before.n_measured, 23);
+  heads.ask();
+  EXPECT_TRUE(workspace.causes().running);
+  EXPECT_EQ(workspace.causes().n_measured, 23) << "what is known stays";
+  EXPECT_GT(workspace.causes().ms_left, 0);
+  ASSERT_TRUE(waitIdle());
+  EXPECT_EQ(workspace.causes().n_measured, 24);
+  EXPECT_EQ(queue.runs().size(), 25u) << "no other head is measured twice";
+  for (std::size_t h = 0; h < before.kl.size(); ++h) EXPECT_TRUE(std::isnan(before.kl[h]) || workspace.causes().kl[h] == before.kl[h]) << h;
+  heads.ask();
+  EXPECT_FALSE(queue.busy()) << "all is known";
+}
 
 /// A window that is busy meanwhile sees only the newest of what the line says: that the next engine opens the model, not that the one
 /// before has ended.
