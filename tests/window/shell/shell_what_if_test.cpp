@@ -437,6 +437,20 @@ TEST_F(WhatIfTest, WhatIsOnScreenOfATextBeforeIsNotEditedInTheOther) {
   EXPECT_EQ(controller.request().lanes[2].text, "h2o:slots=9") << "what is on screen is what is asked for";
 }
 
+TEST_F(WhatIfTest, ThatTheTextIsNotReadYetIsSaidUntilItIs) {
+  const int token = keptEverywhere(1);
+  select(token, token, 2);
+  QStringList told;
+  QObject::connect(&window->model().hand, &HandEdits::said, [&](const QString& words) { told << words; });
+  window->controller().setPrompt(QString::fromStdString(snapshot().prompt) + " 482. One two");
+  window->model().hand.edit(WhatIf::Kind::evict);
+  ASSERT_FALSE(told.isEmpty());
+  ASSERT_TRUE(told.back().contains("once the new text is read")) << told.back().toStdString();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(told.back(), "") << "it is read";
+  EXPECT_TRUE(window->model().hand.obstacle().isEmpty()) << window->model().hand.obstacle().toStdString();
+}
+
 TEST_F(WhatIfTest, WhatWasToldIsOfItsSeed) {
   evictInAFork();
   QStringList told;

@@ -15,6 +15,11 @@
 
 namespace kvscope {
 
+namespace {
+constexpr const char* kUnread =
+    "the pictures are those of the text before, and so are their tokens: an edit can be made once the new text is read";
+}
+
 HandEdits::HandEdits(Workspace& workspace, SessionController& controller, QObject* parent)
     : QObject(parent), m_workspace(workspace), m_controller(controller) {
   connect(&workspace, &Workspace::selectionChanged, this, &HandEdits::selectionChanged);
@@ -51,8 +56,7 @@ QString HandEdits::obstacle() const {
   if (!changeable()) return "these are stored results, and nothing is computed until a model is open (Ctrl+O)";
   if (!m_workspace.lane() || m_workspace.step() < 0) return "no run yet";
   const RunRequest& request = m_controller.request();
-  if (request.prompt_ids.empty() && m_workspace.snapshot().prompt != request.prompt)
-    return "the pictures are those of the text before, and so are their tokens: an edit can be made once the new text is read";
+  if (request.prompt_ids.empty() && m_workspace.snapshot().prompt != request.prompt) return kUnread;
   if (m_controller.showsAnother(s.lane)) return SessionController::kAnotherRun;
   if (!s.tokens) return "select tokens first: in the text, the atlas or the inspector";
   if (m_scope != Scope::all && !s.layer) return "no head is selected: select one, or choose all heads";
@@ -138,9 +142,9 @@ QString HandEdits::noRoom() const {
 }
 
 bool HandEdits::refused(const QString& why) {
-  m_refused = !why.isEmpty();
-  if (m_refused) Q_EMIT said(QString("Nothing was changed: %1.").arg(why));
-  return m_refused;
+  m_refused = why;
+  if (!why.isEmpty()) Q_EMIT said(QString("Nothing was changed: %1.").arg(why));
+  return !why.isEmpty();
 }
 
 bool HandEdits::pinsHere(const WhatIf& what_if) const {
@@ -245,7 +249,7 @@ void HandEdits::cancel() {
 
 /// What was refused is of the runs and the place before.
 void HandEdits::takeRefusalBack() {
-  if (std::exchange(m_refused, false)) Q_EMIT said({});
+  if (!std::exchange(m_refused, {}).isEmpty()) Q_EMIT said({});
 }
 
 void HandEdits::tell(const std::string& fork) {
@@ -354,6 +358,7 @@ bool HandEdits::keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left
 }
 
 void HandEdits::snapshotChanged() {
+  if (m_refused == kUnread && obstacle() != kUnread) takeRefusalBack();  // it can be made now, as was said
   followText();
   const Snapshot& snapshot = m_workspace.snapshot();
   for (int i = static_cast<int>(snapshot.lanes.size()) - 1; !m_wanted.empty() && i >= 0; --i) {  // the newest of those alike

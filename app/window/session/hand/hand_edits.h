@@ -132,7 +132,7 @@ class HandEdits : public QObject {
   bool m_following = false;
   bool m_lost_told = false;  // that edits went with their tokens
   bool m_lost_now = false;   // with the edit of the text that is being taken over
-  bool m_refused = false;    // why is said
+  QString m_refused;         // why, as it is said; empty: nothing was
 };
 
 }  // namespace kvscope
