@@ -2,9 +2,11 @@
 #include "app/window/files/report.h"
 
 #include <cmath>
+#include <numeric>
 
 #include <QAbstractTextDocumentLayout>
 #include <QBuffer>
+#include <QFontMetricsF>
 #include <QPageLayout>
 #include <QPdfWriter>
 #include <QTextBlock>
@@ -30,6 +32,8 @@ constexpr int kPromptShown = 6000;  // characters
 constexpr int kTextTokens = 40;
 constexpr std::size_t kShort = 20;      // characters of a cell in one line
 constexpr std::size_t kColumns = 12;    // of numbers beside each other on a page
+constexpr double kCellPadding = 8;      // left and right of what a cell says
+constexpr double kCellEdge = 4;         // what the layout adds to that: edges, and whole points
 constexpr std::size_t kAnswer = 2;      // column of the runs' answers, behind name and specification
 constexpr qsizetype kAnswerLine = 22;   // characters of one of its two lines
 constexpr int kPageWidth = 1000;        // points of the widest picture
@@ -60,17 +64,18 @@ QString cell(const QString& html, bool left, bool head = false, const QString& a
   return QString("<%1 align=\"%2\"%3%4>%5</%1>").arg(tag, left ? "left" : "right", left ? " class=\"left\"" : "", attributes, html);
 }
 
-/// A long specification in lines, each up to the end of a key or an edit: a word that the page would have to break anywhere pushes all
-/// columns.
+constexpr qsizetype kLine = 34;  // characters of a line of a specification
+
+/// A long specification in lines, each up to the end of a key, a word or an edit, or as much as a line holds: a word that the page would
+/// have to break anywhere pushes all columns.
 QStringList linesOf(const std::string& text) {
-  constexpr qsizetype kLine = 34;
   const QString whole = qs(text);
   if (whole.contains('\n')) return whole.split('\n');
-  if (whole.size() <= kLine || whole.contains(' ')) return {whole};
+  if (whole.size() <= kLine) return {whole};
   QStringList lines{QString()};
   for (qsizetype from = 0; from < whole.size();) {
     qsizetype to = from + 1;
-    while (to < whole.size() && whole[to - 1] != ',' && whole[to] != '@') ++to;
+    while (to < whole.size() && to - from < kLine && whole[to - 1] != ',' && whole[to - 1] != ' ' && whole[to] != '@') ++to;
     if (!lines.back().isEmpty() && lines.back().size() + to - from > kLine) lines << QString();
     lines.back() += whole.mid(from, to - from);
     from = to;
@@ -133,6 +138,25 @@ QString headingHtml(const std::string& column, bool left) {
   return QString("%1<div align=\"%2\" style=\"white-space: nowrap\">%3</div>").arg(whole.left(at), left ? "left" : "right", unit);
 }
 
+/// Of one cell of a part, from its text. Right of the leading columns numbers stand, and few texts.
+bool inOneLine(const std::string& text, bool left, std::size_t column) {
+  return (left && column == kAnswer) || text.size() <= kShort;  // a number stays with its unit, a letter with its name
+}
+
+/// What a column takes at least: the longest of what is not broken in it.
+double leastWidth(const viz::Table& table, std::size_t column, bool left) {
+  const QFontMetricsF names(uiFont(10)), cells(uiFont(12));
+  double least = 0;
+  for (const QString& word : qs(table.columns[column]).split(' ')) least = std::max(least, names.horizontalAdvance(word));
+  for (const auto& row : table.rows) {
+    const std::string text = left ? row[column] : printed(row[column]);
+    for (const QString& line : linesOf(text))
+      for (const QString& word : inOneLine(text, left, column) ? QStringList{line} : line.split(' '))
+        least = std::max(least, cells.horizontalAdvance(word));
+  }
+  return std::ceil(least) + 2 * kCellPadding + kCellEdge;
+}
+
 /// Columns [first, last) behind the leading ones, which every part of a wide table has.
 QString tablePart(const viz::Table& table, std::size_t n_left, std::size_t first, std::size_t last) {
   std::vector<std::size_t> shown;
@@ -146,19 +170,37 @@ QString tablePart(const viz::Table& table, std::size_t n_left, std::size_t first
     out += "<tr>";
     for (const std::size_t c : shown) {
       const bool left = c < n_left;
-      const QString text = esc(linesOf(left ? row[c] : printed(row[c])).join('\n')).replace('\n', "<br/>");
-      const bool whole = !left || c == kAnswer || row[c].size() <= kShort;  // a number stays with its unit, a letter with its name
-      out += cell(whole ? unbroken(text, left) : text, left);
+      const std::string shows = left ? row[c] : printed(row[c]);
+      const QString text = esc(linesOf(shows).join('\n')).replace('\n', "<br/>");
+      out += cell(inOneLine(shows, left, c) ? unbroken(text, left) : text, left);
     }
     out += "</tr>";
   }
   return out + "</table>";
 }
 
+/// How many of the columns behind the leading ones stand beside each other: all parts have the same number, and fit on a page.
+std::size_t columnsOfPart(const viz::Table& table, std::size_t n_left) {
+  const std::size_t n = table.columns.size();
+  std::vector<double> least;
+  for (std::size_t c = 0; c < n; ++c) least.push_back(leastWidth(table, c, c < n_left));
+  const auto of = [&](std::size_t first, std::size_t last) {
+    return std::accumulate(least.begin() + static_cast<std::ptrdiff_t>(first), least.begin() + static_cast<std::ptrdiff_t>(last), 0.0);
+  };
+  const auto fits = [&](std::size_t each) {
+    for (std::size_t first = n_left; first < n; first += each)
+      if (of(0, n_left) + of(first, std::min(n, first + each)) > kPageWidth) return false;
+    return true;
+  };
+  std::size_t parts = (n - n_left + kColumns - 1) / kColumns, each = (n - n_left + parts - 1) / parts;
+  while (each > 1 && !fits(each)) each = (n - n_left + parts) / (parts + 1), ++parts;
+  return each;
+}
+
 /// More columns than a page has room for go on in a table below, behind the same leading ones.
 QString tableHtml(const viz::Table& table, std::size_t n_left) {
-  const std::size_t n = table.columns.size(), parts = n <= n_left ? 1 : (n - n_left + kColumns - 1) / kColumns;
-  const std::size_t each = n <= n_left ? 0 : (n - n_left + parts - 1) / parts;
+  const std::size_t n = table.columns.size(), each = n <= n_left ? 0 : columnsOfPart(table, n_left);
+  const std::size_t parts = n <= n_left ? 1 : (n - n_left + each - 1) / each;
   QString out;
   for (std::size_t part = 0; part < parts; ++part) {
     if (part > 0) out += QString("<p class=\"note\">the same, %1 of %2</p>").arg(part + 1).arg(parts);

@@ -120,6 +120,40 @@ TEST_F(ReportOnPaperTest, ALongTableHasItsNamesOnEveryPageAndNoNumberInTwoLines)
   EXPECT_EQ(n_numbers, 40 * 12);
 }
 
+// A score by hand has spaces, or is one long word; long names, long runs and long numbers stand beside each other.
+TEST_F(ReportOnPaperTest, EveryColumnIsOnThePageHoweverLongTheRunsAre) {
+  for (const std::string& score : {std::string("max(ema, last) * vnorm"), std::string(60, 's'), std::string("mean")}) {
+    Report report = window->exports().report();
+    report.sweep.columns = {"policy", "run"};
+    for (int i = 0; i < 20; ++i) report.sweep.columns.push_back("KV bytes (used by the slots, less is better), mean");
+    for (const char* name : {"compared with", "better on", "worse on", "of items"}) report.sweep.columns.emplace_back(name);
+    const std::string spec = "custom:score=\"" + score + "\",name=mine,ratio=0.1";
+    std::vector<std::string> row(26, "1385472");
+    row[0] = score, row[1] = row[22] = spec;
+    report.sweep.rows.assign(3, row);
+    for (const auto& document : {reportOnOnePage(report), reportOnPaper(report, {kWidth, kHeight})}) {
+      const auto* layout = document->documentLayout();
+      EXPECT_LE(layout->documentSize().width(), document->pageSize().width() + 4) << score;  // edges, in whole points
+      int n_numbers = 0, n_items = 0;
+      for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {
+        if (!QTextCursor(block).currentTable()) continue;
+        const QRectF at = layout->blockBoundingRect(block);
+        EXPECT_LE(at.right(), document->pageSize().width()) << block.text().toStdString();
+        for (int i = 0; i < block.layout()->lineCount(); ++i) {
+          const QRectF line = block.layout()->lineAt(i).naturalTextRect();
+          EXPECT_LE(line.right(), at.width() + 2) << "runs out of its column: " << block.text().toStdString();
+        }
+        n_items += block.text() == "of items";
+        if (!block.text().startsWith("1") || !block.text().endsWith("472")) continue;
+        ++n_numbers;
+        EXPECT_EQ(block.layout()->lineCount(), 1) << block.text().toStdString();
+      }
+      EXPECT_EQ(n_numbers, 3 * 23) << score;
+      EXPECT_EQ(n_items, 1);
+    }
+  }
+}
+
 TEST_F(ReportOnPaperTest, NoRowIsSplitAndAnswersAreAsLongAsTheyTellRunsApart) {
   Report report = window->exports().report();
   const auto& rows = report.runs.rows;
