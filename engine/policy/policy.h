@@ -149,6 +149,8 @@ class Policy {
   /// NaN scores met so far; they rank as -inf.
   int nan_scores() const { return nan_scores_; }
   void count_nan_scores(int n);
+  /// Infinite ones met so far.
+  int infinite_scores() const { return infinite_scores_; }
 
   /// What the specification gives to single heads.
   const std::vector<HeadKey>& head_keys() const { return lane_.head_keys; }
@@ -246,7 +248,7 @@ class Policy {
   std::vector<Surveyed> surveyed_;                            // of every head, which its first plan takes; empty: there was no survey
   std::vector<HeadNotes> notes_;                              // the same, until after_survey()
   std::vector<std::shared_ptr<const QueryCenters>> centers_;  // of every head's prompt, where the ranking reads them
-  int nan_scores_ = 0;
+  int nan_scores_ = 0, infinite_scores_ = 0;
 };
 
 /// Makes the policy of a prompt, with the one of what follows behind it.

@@ -2,6 +2,7 @@
 // How its parts decide about the heads of a layer.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "core/not_available.h"
@@ -202,23 +203,27 @@ void Policy::share_scores(std::span<HeadDecision> heads) const {
   }
 }
 
+/// Layers may be decided by several threads. (A builtin of both compilers: libc++ has no std::atomic_ref.)
+static void count(int& all, int n) {
+  if (n > 0) __atomic_fetch_add(&all, n, __ATOMIC_RELAXED);
+}
+
 void Policy::show_scores(HeadDecision& d) {
   if (ranking_->by_position()) return;
   d.plan.score.resize(d.score.size());
-  bool any_nan = false;
+  bool all_finite = true;
   for (std::size_t i = 0; i < d.score.size(); ++i) {
     const double score = d.is_protected[i] ? 0 : d.score[i];
-    any_nan |= score != score;
+    all_finite &= std::abs(score) <= std::numeric_limits<double>::max();
     d.plan.score[i] = d.is_protected[i] ? kNotAvailable : score;
   }
+  if (all_finite) return;
   int n_nan = 0;
-  for (std::size_t i = 0; i < d.score.size() && any_nan; ++i) n_nan += !d.is_protected[i] && std::isnan(d.score[i]);
-  count_nan_scores(n_nan);
+  for (std::size_t i = 0; i < d.score.size(); ++i) n_nan += !d.is_protected[i] && std::isnan(d.score[i]);
+  count(nan_scores_, n_nan);
+  count(infinite_scores_, static_cast<int>(std::ranges::count_if(d.plan.score, [](double s) { return std::isinf(s); })));
 }
 
-/// Layers may be decided by several threads. (A builtin of both compilers: libc++ has no std::atomic_ref.)
-void Policy::count_nan_scores(int n) {
-  if (n > 0) __atomic_fetch_add(&nan_scores_, n, __ATOMIC_RELAXED);
-}
+void Policy::count_nan_scores(int n) { count(nan_scores_, n); }
 
 }  // namespace kvscope

@@ -85,9 +85,8 @@ void WarningWatch::add(const StepRecord& step) {
     for (const Event& e : record.events) {
       fallbacks_ += e.fallback;
       if (e.by_hand) by_hand_.emplace(step.step, e.pos);
-      not_finite_ += e.kind == Event::Kind::merge && !(std::isfinite(e.w_removed) && std::isfinite(e.w_target));
+      bad_weights_ += e.kind == Event::Kind::merge && !(std::isfinite(e.w_removed) && std::isfinite(e.w_target));
     }
-    for (const double s : record.score) not_finite_ += std::isinf(s);
     if (record.pos.empty()) continue;  // who stays is not known
     // Ranked removals that leave everything but the newest tokens as it was. Where position alone decides that is the plan, not a freeze.
     const auto n_old = static_cast<std::size_t>(std::max(0, head.slots - std::max(1, record.recent)));
@@ -145,7 +144,7 @@ std::vector<LaneWarning> WarningWatch::warnings(const WarningFacts& facts) const
   if (frozen > 0) add(Kind::frozen, frozen, 0, longest);
   if (fallbacks_ > 0) add(Kind::fallback, fallbacks_);
   if (facts.nan_scores > 0) add(Kind::nan_scores, facts.nan_scores);
-  if (not_finite_ > 0) add(Kind::not_finite, not_finite_);
+  if (const double n = bad_weights_ + facts.infinite_scores; n > 0) add(Kind::not_finite, n);
   if (!std::isnan(facts.bytes_as_if_stored)) add(Kind::as_if_stored, 0, facts.bytes_in_full, facts.bytes_as_if_stored);
   if (facts.edits_idle > 0) add(Kind::edits_idle, facts.edits_idle, facts.edits, step_);
   if (facts.layers_with_window > 0) add(Kind::window_decides, facts.layers_with_window, facts.layers_set);

@@ -45,7 +45,7 @@ bool parse_kind(const std::string& name, LaneWarning::Kind& kind);
 struct WarningFacts {
   int slots_requested = -1;  // before the budget was raised to its minimum; -1: none
   int slots_asked = -1;      // after it; -1: unlimited
-  int nan_scores = 0;
+  int nan_scores = 0, infinite_scores = 0;
   double bytes_as_if_stored = kNotAvailable;  // of the keys and values now, where they are stored otherwise
   double bytes_in_full = 0;                   // of the same, as they would be
   int edits = 0, edits_idle = 0;              // by hand: those that are on, and of them those that changed nothing
@@ -75,7 +75,7 @@ class WarningWatch {
   std::vector<Head> heads_;
   std::set<std::pair<int, int>> by_hand_;                            // (step, position) that lost or got a slot
   int n_steps_ = 0, step_ = -1, position_ = -1, last_removal_ = -1;  // the last two: positions
-  double removals_ = 0, fallbacks_ = 0, not_finite_ = 0;
+  double removals_ = 0, fallbacks_ = 0, bad_weights_ = 0;
 };
 
 }  // namespace kvscope

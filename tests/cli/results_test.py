@@ -57,6 +57,18 @@ class Said(CliTest):
         self.assertIn("h2o:ratio=30: nothing was removed: 12 tokens, 300 slots\n", text)
         self.assertIn("h2o:ratio=0.0003: budget raised from 0 to 2 slots", text)
 
+    def test_scores_that_are_not_finite_are_counted_alike_whatever_is_recorded(self):
+        spec = 'custom:score="1/(sum-sum)",ratio=0.2'
+        run = ["--prompt", "Once upon a time there was a king who had three sons", "--generate", "4", "--lane", spec]
+        said = [w for lane in json.loads(self.succeeds("run", *run, "--json"))["lanes"] for w in lane["warnings"] if "not finite" in w]
+        self.assertEqual(len(said), 1)
+        self.assertRegex(said[0], r"^\d+ scores or merge weights are not finite$")
+        self.assertIn(f"{spec}: {said[0]}\n", self.succeeds("run", *run))
+        for detail in ("summary", "events", "slots", "why"):
+            self.succeeds("trace", *run, "--detail", detail, "--out", self.path("t.json"))
+            self.assertIn(said[0], json.dumps(self.read_json("t.json")), detail)
+        self.assertIn("not finite", self.succeeds("ppl", "--tokens", "100", "--window", "64", "--stride", "32", "--lane", spec))
+
     def test_a_text_ends_where_the_model_ends_it(self):
         shutil.copytree(TINY, self.path("ending"))
         config = self.read_json("ending/config.json")

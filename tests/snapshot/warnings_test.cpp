@@ -90,9 +90,8 @@ TEST(Warnings, RequestedAndRealisedBudget) {
 
 TEST(Warnings, NumbersThatAreNone) {
   StepRecord step = step_of(9, {0, 1, 2, 9}, {3, 4});
-  step.heads[0].score[1] = std::numeric_limits<double>::infinity();
   step.heads[0].events[0] = {.kind = Event::Kind::merge, .pos = 3, .into = 2, .w_removed = kNotAvailable, .w_target = 1, .fallback = true};
-  const auto w = after({step}, {.slots_requested = 4, .slots_asked = 4, .nan_scores = 7});
+  const auto w = after({step}, {.slots_requested = 4, .slots_asked = 4, .nan_scores = 7, .infinite_scores = 1});
   ASSERT_EQ(w.size(), 3u);
   EXPECT_EQ(text_of(w[0]), "1 merge fell back to another form");
   EXPECT_EQ(text_of(w[1]), "7 scores were not a number and ranked last");

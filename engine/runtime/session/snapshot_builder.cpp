@@ -181,6 +181,7 @@ LaneSnapshot describe_lane(Lane& lane, const ModelConfig& model, int n_steps, bo
       watch.warnings({.slots_requested = policy.slots_requested(),
                       .slots_asked = out.slots_asked,
                       .nan_scores = policy.nan_scores(),
+                      .infinite_scores = policy.infinite_scores(),
                       .bytes_as_if_stored = policy.storage() ? sizes.kv_bytes : kNotAvailable,
                       .bytes_in_full = sizes.in_full,
                       .edits = static_cast<int>(edits.size()),
