@@ -260,7 +260,9 @@ void LectureMode::connectGuide() {
   connect(m_files, &LessonFiles::said, this, [this](const QString& words) { m_rows.say(words); });
   connect(m_files, &LessonFiles::failed, this, [this](const QString& why) { m_rows.notices().show(why, why); });
   for (auto signal : {&LectureGuide::captionChanged, &LectureGuide::sceneChanged})
-    connect(m_guide, signal, m_page, [this] { m_page->setHeadBefore(m_guide->headBefore()); });
+    connect(m_guide, signal, m_page, [this] {  // where this window happened to be is nothing for paper
+      m_page->setHeadBefore(m_writing != nullptr ? std::nullopt : m_guide->headBefore());
+    });
   connect(m_guide, &LectureGuide::sceneChanged, m_page, [this] {
     const Scene* scene = m_guide->current();
     const bool memory = scene != nullptr && scene->memory;
@@ -321,6 +323,7 @@ void LectureMode::followHandout() {
     m_row->setOnPaper(false);
     m_hand->setOnPaper(false);
     std::exchange(m_writing, nullptr)->deleteLater();
+    m_page->setHeadBefore(m_guide->headBefore());
   });
   connect(m_handout, &Handout::reached, this, [this](int scene) { m_writing->setValue(scene); });
   connect(m_handout, &Handout::failed, this, [this](const QString& why) { m_rows.notices().show(why, why); });

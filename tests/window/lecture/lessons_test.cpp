@@ -911,6 +911,32 @@ QByteArray titleInPdf(const QString& title) {
   return out;
 }
 
+TEST_F(LessonTest, AHandoutDoesNotSayWhereTheWindowStood) {
+  open(builtInLesson(1));
+  ASSERT_TRUE(arrived());
+  const auto facts = [this] { return mode().page().atlasPanel().facts(); };
+  QStringList on_paper;
+  bool ended = false;
+  QObject::connect(&mode().handout(), &Handout::ended, [&] { ended = true; });
+  QTemporaryDir folder;
+  int n_moved = 0;
+  for (int i = 0; i + 1 < guide().nScenes() && n_moved == 0; ++i) {
+    press(Qt::Key_PageDown);
+    ASSERT_TRUE(arrived());
+    n_moved += facts().contains("moved here");
+  }
+  ASSERT_EQ(n_moved, 1) << "else the test has not seen the case";
+  mode().handout().write(folder.filePath("h.pdf"));
+  ASSERT_TRUE(waitFor(
+      [&] {
+        if (!ended) on_paper << facts();
+        return ended;
+      },
+      60000));
+  EXPECT_GE(on_paper.size(), guide().nScenes());
+  for (const QString& said : on_paper) EXPECT_FALSE(said.contains("moved here")) << said.toStdString();
+}
+
 TEST_F(LessonTest, AHandoutHasEveryScene) {
   open(builtInLesson(8));
   QTemporaryDir folder;
