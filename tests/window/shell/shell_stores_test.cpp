@@ -7,11 +7,13 @@
 #include <QComboBox>
 #include <QDir>
 #include <QFile>
+#include <QHeaderView>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLabel>
 #include <QProcess>
+#include <QScrollBar>
 #include <QTableWidget>
 #include <QTemporaryDir>
 
@@ -116,6 +118,23 @@ TEST_F(StoresTest, ShowTheNumbersOfTheCommandLineAndGrow) {
   EXPECT_TRUE(in_table);
   EXPECT_EQ(page().table().rows.size(), 5u);
   EXPECT_EQ(page().table().rows[3][1], "h2o:ratio=0.2");
+}
+
+TEST_F(StoresTest, NoColumnOfTheNumbersIsCut) {
+  sweep({}, "h2o,snapkv", "0.1,0.2");
+  window->resize(1600, 1000);
+  window->openFile(store());
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 20, 10000);
+  const QTableWidget& table = panel().table();
+  const QAbstractItemView& cells = table;
+  for (std::size_t i = 0; i < storeMeasures().size(); ++i) {
+    panel().measureBox().setCurrentIndex(static_cast<int>(i));
+    ASSERT_TRUE(settle());
+    for (int c = 1; c < table.columnCount(); ++c)
+      EXPECT_GE(table.columnWidth(c), std::max(table.horizontalHeader()->sectionSizeHint(c), cells.sizeHintForColumn(c)))
+          << table.horizontalHeaderItem(c)->text().toStdString() << " by " << storeMeasures()[i].name;
+    EXPECT_EQ(table.horizontalScrollBar()->maximum(), 0) << storeMeasures()[i].name;
+  }
 }
 
 TEST_F(StoresTest, RunsThatHoldMoreSlotsThanTheOthersAreSaidToAndEveryRunShowsHowMany) {

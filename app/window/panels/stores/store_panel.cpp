@@ -11,6 +11,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QStackedWidget>
 #include <QTableWidget>
 #include <QVBoxLayout>
@@ -115,7 +116,7 @@ void StorePanel::layOut() {
   side->addLayout(buttons);
   auto* left = new QWidget(this);
   left->setLayout(side);
-  left->setFixedWidth(500);
+  m_side = left;
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(12, 10, 12, 10);
   row->setSpacing(14);
@@ -339,6 +340,13 @@ void StorePanel::fillTable() {
     for (const StoreMark& mark : curve.marks) add(curve.title, mark);
   for (int c = 0; c < kColumns; ++c) m_table->resizeColumnToContents(c);
   m_table->setColumnWidth(kRun, std::min(m_table->columnWidth(kRun), px(*m_table, 104)));
+  constexpr int kLeast = 500, kMost = 640;
+  const int last = kColumns - 1;  // takes what room there is
+  const QAbstractItemView& cells = *m_table;
+  int needed = std::max(cells.sizeHintForColumn(last), m_table->horizontalHeader()->sectionSizeHint(last)) +
+               m_table->verticalScrollBar()->sizeHint().width() + 2 * m_table->frameWidth();
+  for (int c = 0; c < last; ++c) needed += m_table->columnWidth(c);
+  m_side->setFixedWidth(std::clamp(needed, kLeast, kMost));
 }
 
 }  // namespace kvscope

@@ -91,6 +91,7 @@ class StorePanel : public QWidget {
   QLabel *m_title, *m_state, *m_progress, *m_pairs;
   QPushButton* m_cancel;
   QTableWidget* m_table;
+  QWidget* m_side = nullptr;  // the column that it stands in, as wide as it needs
   StoreChart* m_chart;
   StoreHeads* m_heads;
   QStackedWidget* m_views;
