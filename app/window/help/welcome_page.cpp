@@ -225,7 +225,8 @@ void WelcomePage::resizeEvent(QResizeEvent* event) {
 
 void WelcomePage::setRecovery(const QString& sentence) {
   m_recover->setEnabled(!sentence.isEmpty());
-  m_recover->setSentence(sentence.isEmpty() ? QString("Every session was saved or closed: there is nothing to recover.") : sentence);
+  m_recover->setSentence(sentence.isEmpty() ? QString("Nothing was left unsaved by an earlier window: there is nothing to recover.")
+                                            : sentence);
 }
 
 void WelcomePage::sayUnread(const QString& sentence) { m_recover->setSentence(sentence); }

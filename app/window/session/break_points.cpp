@@ -278,7 +278,7 @@ BreakPoint BreakPoints::pointOf(std::size_t lane) const {
   const auto found = m_known.find(key);
   if (!asked && found == m_known.end()) return {};
   const Known known = found == m_known.end() ? Known{} : found->second;
-  if (!known.failure.isEmpty()) return {State::failed, 0, 0, "not found", known.failure};
+  if (!known.failure.isEmpty()) return {State::failed, 0, 0, "the search failed", known.failure};
   if (s.lanes.empty()) return {};  // a model is being opened
   const BudgetBisection bisection = known.of({step, step});
   if (known.n_steps < 1 || bisection.next()) {
