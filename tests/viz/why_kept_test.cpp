@@ -95,6 +95,7 @@ TEST_F(CutOnce, AScoreThatIsNoFiniteNumberIsNotCalledNone) {
   EXPECT_EQ(why_steps(snapshot_, pick_, why_of(pick_, 4)).at(0).lines.at(0), "its score is not a finite number");
   EXPECT_EQ(verdict_text(pick_, 4), "evicted in step 0, its score is not a finite number");
   EXPECT_TRUE(why_kept_steps(snapshot_, pick_, 0).at(1).title.starts_with("It was protected"));
+  for (const int token : {3, 4}) EXPECT_THAT(why_sentence(snapshot_, pick_, token).answer, HasSubstr("its score is not a finite number"));
 }
 
 TEST_F(CutOnce, TheSelectionOfAnEarlierStepStillExplains) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/canvas/gl_device.h"
 
+#include <filesystem>
+
 #include <QOffscreenSurface>
 #include <QOpenGLContext>
 #include <QOpenGLExtraFunctions>
@@ -17,7 +19,8 @@ GlDevice::GlDevice() = default;
 
 GlDevice::~GlDevice() = default;
 
-bool hasRoom(const std::filesystem::path& folder, std::uintmax_t bytes) {
+/// Bytes can be written where `folder` is, or will be.
+static bool hasRoom(const std::filesystem::path& folder, std::uintmax_t bytes) {
   std::error_code error;
   std::filesystem::path there = folder;
   while (!std::filesystem::exists(there, error) && there.has_relative_path()) there = there.parent_path();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 
 #include <QString>
@@ -16,8 +15,6 @@ namespace kvscope {
 /// Before there is a window. A driver (Mesa) keeps its shaders in a file that it maps: where the disk is full, the first touch ends the
 /// program.
 void spareShaderCache();
-/// Bytes can be written where `folder` is, or will be.
-bool hasRoom(const std::filesystem::path& folder, std::uintmax_t bytes);
 
 /// The one OpenGL context of the window, on a surface that is never shown. Canvases draw into framebuffers of it and the result is read
 /// back: on software OpenGL that costs a tenth of composing a QOpenGLWidget into the window.

@@ -959,18 +959,18 @@ TEST_F(WindowTest, WhatIsWrittenOverIsWhatTheQuestionSpeaksOf) {
   ASSERT_TRUE(window->document().save(first));
   EXPECT_TRUE(window->notices().isHidden()) << "it is saved now: " << window->notices().text().toStdString();
 
-  byAnother(first, "Of another");
-  window->controller().setPrompt("Mine");
-  ASSERT_TRUE(settle());
-  window->document().saveNow();
+  const auto refused = [&](const QString& path, const char* mine) {
+    byAnother(path, "Of another");
+    window->controller().setPrompt(mine);
+    ASSERT_TRUE(settle());
+    window->document().saveNow();
+  };
+  refused(first, "Mine");
   ASSERT_NE(buttonOf(window->notices(), "Write over it"), nullptr);
   ASSERT_TRUE(window->document().save(second));
   EXPECT_TRUE(window->notices().isHidden()) << "elsewhere: " << window->notices().text().toStdString();
 
-  byAnother(second, "Of another");
-  window->controller().setPrompt("Mine and more");
-  ASSERT_TRUE(settle());
-  window->document().saveNow();
+  refused(second, "Mine and more");
   byAnother(second, "Of another, and longer");
   buttonOf(window->notices(), "Write over it")->click();
   EXPECT_EQ(written(second), "Of another, and longer") << "nobody was asked about this one";
@@ -1094,11 +1094,22 @@ TEST_F(WindowTest, WhatCouldNotBeBackedUpIsOnceThereIsRoom) {
     ASSERT_TRUE(settle());
   }
   ASSERT_TRUE(QFile::remove(journals));
+  const auto left = [&] {
+    std::vector<std::string> out;
+    for (const QString& path : SessionJournal::left(journals)) out.push_back(readSession(path).session.request.prompt);
+    return out;
+  };
+  window->controller().setPrompt("A third, that is written");
+  ASSERT_TRUE(settle());
+  QPushButton* back = buttonOf(window->notices(), "Back to the session before");
+  ASSERT_NE(back, nullptr) << window->notices().text().toStdString();
+  back->click();
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(window->controller().request().prompt, "Another left behind");
+  EXPECT_THAT(left(), testing::UnorderedElementsAre("One left behind", "A third, that is written")) << "not of what is on screen";
   window->close();
   EXPECT_FALSE(window->isVisible()) << "nothing to ask";
-  std::vector<std::string> left;
-  for (const QString& path : SessionJournal::left(journals)) left.push_back(readSession(path).session.request.prompt);
-  EXPECT_THAT(left, testing::UnorderedElementsAre("One left behind", "Another left behind"));
+  EXPECT_THAT(left(), testing::UnorderedElementsAre("One left behind", "Another left behind", "A third, that is written"));
 }
 
 /// The runs beside it come and go.

@@ -26,10 +26,11 @@ std::string gone_because(const Snapshot& snapshot, const HeadPick& pick, const W
     return fmt::format("it is one of {} neighbours that were joined by their keys, and {} got most attention of them", format_count(set.n),
                        quoted(token_text(snapshot, set.into)));
   if (why.rank >= 0) return place_of_score(why.rank, why.n_ranked, why.places, why.against_rank);
+  if (why.scored) return kNoFiniteScore;
   if (why.protected_sinks > 0 || why.protected_recent > 0)
     return fmt::format("it was none of the first {} and none of the newest {}", format_count(why.protected_sinks),
                        format_count(why.protected_recent));
-  return why.scored ? kNoFiniteScore : "the policy chose without a score";
+  return "the policy chose without a score";
 }
 
 std::string kept_because(const HeadPick& pick, int token) {

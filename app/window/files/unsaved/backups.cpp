@@ -92,8 +92,7 @@ void Backups::writeHeld() {
     journal.saySoNoMore();
     const QString path = journal.leave().value_or(QString());
     if (path.isEmpty()) return;
-    m_left->remove(held.path);
-    m_left->add(path);
+    m_left->written(held.path, path);
   }
   m_again.stop();
 }

@@ -123,9 +123,20 @@ bool LeftOffers::unwritten(const QString& path) const {
   return std::ranges::any_of(m_left, [&](const LeftSession& left) { return left.unwritten && left.path == path; });
 }
 
+void LeftOffers::written(const QString& held_as, const QString& path) {
+  for (LeftSession& left : m_left) {
+    if (left.path != held_as) continue;
+    left.path = path;
+    left.held_as = held_as;
+    left.unwritten = false;
+  }
+}
+
 void LeftOffers::remove(const QString& path) {
-  const auto held = std::erase_if(m_left, [&](const LeftSession& left) { return left.unwritten && left.path == path; });
-  if (held == 0) QFile::remove(path);
+  const auto meant = [&](const LeftSession& left) { return left.path == path || left.held_as == path; };
+  const auto place = std::ranges::find_if(m_left, meant);
+  if (place == m_left.end() || !place->unwritten) QFile::remove(place == m_left.end() ? path : place->path);
+  std::erase_if(m_left, meant);
   offer();
 }
 

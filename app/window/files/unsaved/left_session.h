@@ -27,6 +27,7 @@ struct LeftSession {
   bool dismissed = false;  // its offer was answered by its cross, now or at an earlier start
   bool left_here = false;  // by this window, which has said so
   bool unwritten = false;  // nothing else has it
+  QString held_as = {};    // what it was found by while that was so, and still is
   /// What the file holds that was not read of it, and so is not in the journal.
   QStringList notRead() const;
 };
@@ -50,6 +51,8 @@ class LeftOffers : public QObject {
   /// What would go with this window.
   std::vector<LeftSession> held() const;
   bool unwritten(const QString& path) const;
+  /// One that was held has a journal now.
+  void written(const QString& held_as, const QString& path);
   /// Why nothing can be backed up: the welcome says it where there is nothing to recover.
   void sayWhyNot(const QString& why);
   /// It lives on elsewhere: no file stays.
