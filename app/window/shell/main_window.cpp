@@ -83,11 +83,14 @@ void MainWindow::makeActions() {
   m_lecture->row().takeMenus(m_rows->menus());
   m_palette = new CommandPalette(*this);
   m_lecture->enlarge(m_palette);
-  m_run_actions->makeDialog();
   m_key_map = std::make_unique<KeyMap>(*this, m_model.settings.get());
   if (m_model.settings)
     connect(m_model.settings.get(), &KeptSettings::notKept, this, [this](const QString& why) { messages().show(why, why); });
-  m_help = new HelpDialog(m_model.workspace, m_model.controller, this, m_key_map.get());
+}
+
+HelpDialog& MainWindow::help() {
+  if (!m_help) m_help = new HelpDialog(m_model.workspace, m_model.controller, this, m_key_map.get());
+  return *m_help;
 }
 
 /// What the row offers as the answer to a wrong step.
@@ -230,7 +233,6 @@ MainWindow::~MainWindow() {
   m_document->forgetJournal();
   if (QWidget* const focus = QApplication::focusWidget()) focus->clearFocus();  // while all who hear of it are there
   delete m_help;
-  delete &m_run_actions->dialog();
   delete &m_library->dialog();
   delete centralWidget();  // taken out of the window first, every widget of it would be given its style anew
 }

@@ -67,7 +67,7 @@ class MainWindow : public QMainWindow {
   ExportActions& exports() { return *m_exports; }
   ThemeMode& theme() { return *m_theme; }
   CommandPalette& palette() { return *m_palette; }
-  HelpDialog& help() { return *m_help; }
+  HelpDialog& help();  // made when it is first wanted
 
   // What scripts and tests ask for most.
   Workspace& workspace() { return m_model.workspace; }

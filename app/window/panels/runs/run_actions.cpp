@@ -92,16 +92,21 @@ void RunActions::addSweep(Panels& panels) {
   connect(m_texts.get(), &SweepProcess::changed, this, &RunActions::sayEndOfTextSweep);
 }
 
-void RunActions::makeDialog() {
-  m_dialog = new AddRunsDialog(m_model.workspace, m_model.controller, m_model.runs, &m_window);
-  m_texts_dialog = std::make_unique<TextSweepDialog>(m_model, *m_texts, &m_window);
+AddRunsDialog& RunActions::dialog() {
+  if (!m_dialog) m_dialog = std::make_unique<AddRunsDialog>(m_model.workspace, m_model.controller, m_model.runs, &m_window);
+  return *m_dialog;
+}
+
+TextSweepDialog& RunActions::textSweepDialog() {
+  if (!m_texts_dialog) m_texts_dialog = std::make_unique<TextSweepDialog>(m_model, *m_texts, &m_window);
+  return *m_texts_dialog;
 }
 
 void RunActions::sweepTexts() {
-  m_texts_dialog->begin(m_sweep->swept());
-  m_texts_dialog->show();
-  m_texts_dialog->raise();
-  m_texts_dialog->activateWindow();
+  textSweepDialog().begin(m_sweep->swept());
+  textSweepDialog().show();
+  textSweepDialog().raise();
+  textSweepDialog().activateWindow();
 }
 
 void RunActions::openTextStore(const QString& folder) {
@@ -137,9 +142,9 @@ void RunActions::generateOneMore() {
 }
 
 void RunActions::add() {
-  m_dialog->show();
-  m_dialog->raise();
-  m_dialog->activateWindow();
+  dialog().show();
+  dialog().raise();
+  dialog().activateWindow();
 }
 
 void RunActions::addRun(const QString& spec) {

@@ -38,13 +38,13 @@ class RunActions : public QObject {
 
   /// Its panel is the last of all.
   void addSweep(Panels& panels);
-  void makeDialog();
-  AddRunsDialog& dialog() { return *m_dialog; }
+  /// Made when it is first wanted, as is that of sweeps.
+  AddRunsDialog& dialog();
   JobsPanel& jobs() { return *m_jobs; }
   SweepPanel& sweep() { return *m_sweep; }
   SweepPage& sweepPage() { return *m_sweep_page; }
   SweepProcess& textSweep() { return *m_texts; }
-  TextSweepDialog& textSweepDialog() { return *m_texts_dialog; }
+  TextSweepDialog& textSweepDialog();
   /// A run that was opened and has its result is looked at.
   void selectWanted();
   void lookAt(int run);
@@ -89,7 +89,7 @@ class RunActions : public QObject {
   JobsPanel* m_jobs;
   SweepPanel* m_sweep = nullptr;
   SweepPage* m_sweep_page = nullptr;
-  AddRunsDialog* m_dialog = nullptr;
+  std::unique_ptr<AddRunsDialog> m_dialog;
   std::unique_ptr<SweepProcess> m_texts;
   std::unique_ptr<TextSweepDialog> m_texts_dialog;
   int m_failure_said = 0;         // run of the queue whose refusal was said last
