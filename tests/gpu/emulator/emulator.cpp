@@ -118,6 +118,9 @@ void to_next() {
     if (!can_go_on(next)) continue;
     enter(t);
 #if defined(EMULATOR_FAST)
+    const int then = t + by < n ? t + by : t + by - n;  // most often the one after that: its stack is not at hand
+    const char* const top = static_cast<const char*>(block->fibers[static_cast<std::size_t>(then)].top);
+    for (const int line : {0, 64, 128}) __builtin_prefetch(top + line);
     return kvscope_emulator_switch(&me.top, next.top);
 #else
     swapcontext(&me.context, &next.context);
@@ -158,11 +161,12 @@ void fiber_main() {
   to_next();
 }
 
-void start(Fiber& fiber) {
+/// Stacks lie a power of two apart: they begin at different places, so that a processor's cache holds more than a few of them.
+void start(Fiber& fiber, std::size_t number) {
   fiber.done = false;
   fiber.waits_for = nullptr;
 #if defined(EMULATOR_FAST)
-  auto* top = reinterpret_cast<void**>(fiber.stack.get() + kStack - 64);
+  auto* top = reinterpret_cast<void**>(fiber.stack.get() + kStack - 64 - number % 128 * 576);
   top = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(top) / 16 * 16);
   *--top = nullptr;  // where fiber_main would return to; also the alignment that a call leaves behind
   *--top = reinterpret_cast<void*>(&fiber_main);
@@ -194,7 +198,7 @@ void run_block(int threads) {
   block->threads = block->alive = threads;
   block->waiting = 0;
   for (int t = 0; t < threads; ++t) {
-    start(block->fibers[static_cast<std::size_t>(t)]);
+    start(block->fibers[static_cast<std::size_t>(t)], static_cast<std::size_t>(t));
     ++block->warps[static_cast<std::size_t>(t / 32)].size;
   }
   begin_with(order == Order::ascending ? 0 : threads - 1);
