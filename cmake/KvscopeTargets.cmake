@@ -73,6 +73,19 @@ function(kvscope_layer name)
   kvscope_precompile(kvscope_${name} ${KVSCOPE_COMMON_HEADERS})
 endfunction()
 
+# kvscope_grouped(PROGRAM PREFIX LABEL OPTION SOURCES...): one test of ctest, PREFIX.x, for the tests of each source x_test.cpp: a process of its own
+# for each of thousands costs more than most of them. OPTION --screen: with a display of their own. 77 of the program: skipped, ctest then says so.
+function(kvscope_grouped program prefix label option)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(name ${source} NAME_WE)
+    string(REGEX REPLACE "_test$" "" name ${name})
+    add_test(NAME ${prefix}.${name} COMMAND ${KVSCOPE_GROUP} ${option} $<TARGET_FILE:${program}> ${source})
+    set_tests_properties(${prefix}.${name} PROPERTIES LABELS ${label} TIMEOUT ${KVSCOPE_FILE_SECONDS} SKIP_RETURN_CODE 77)
+  endforeach()
+  add_test(NAME ${prefix}.every_test_of_${program}_is_in_a_file COMMAND ${KVSCOPE_GROUP} --whole $<TARGET_FILE:${program}> ${ARGN})
+  set_tests_properties(${prefix}.every_test_of_${program}_is_in_a_file PROPERTIES LABELS ${label} TIMEOUT 60)
+endfunction()
+
 # kvscope_tests(NAME LABEL DEPS ...): one GoogleTest program from every *_test.cpp of this folder's subfolder NAME.
 function(kvscope_tests name label)
   cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
@@ -84,5 +97,5 @@ function(kvscope_tests name label)
   target_include_directories(${name}_tests PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name}_tests PRIVATE ${ARG_DEPS} kvscope_test_paths GTest::gtest GTest::gmock GTest::gtest_main kvscope_flags)
   kvscope_test_program(${name}_tests)
-  gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT ${KVSCOPE_TEST_SECONDS})
+  kvscope_grouped(${name}_tests ${name} ${label} "" ${sources})
 endfunction()

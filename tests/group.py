@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests of one source file in one process on a screen of their own, and says how many passed.
+"""Runs the tests of one source file in one process, and says how many passed.
 
     group.py [--screen] PROGRAM FILE_test.cpp      the tests of FILE that PROGRAM has
     group.py --whole PROGRAM FILE_test.cpp ...     fails when PROGRAM has a test that no FILE names
+    group.py --sum LOG                             how many of all files passed and were skipped, from ctest's log
 
 A test that ends the process, or does not end at all, does not hide the others: they are run by the next process. Settings and runtime folders are
 new ones. With --screen a virtual one is started (Xvfb); without Xvfb it is the one of $DISPLAY. $KVSCOPE_TEST_SCALE is the scale factor of the
@@ -20,6 +21,7 @@ import threading
 
 SECONDS_PER_TEST = 300
 MACRO = re.compile(r"^TEST(_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.M)
+RESULT = re.compile(r"^(\d+) of (\d+) tests passed, (\d+) failed, (\d+) skipped$")
 BEGIN, END = re.compile(r"^\[ RUN      \] (\S+)"), re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:,| \()")
 
 
@@ -121,10 +123,29 @@ def run_all(program, tests, env):
     return results
 
 
+def sum_up(log):
+    """A line about all groups of tests in a log of ctest (Testing/Temporary/LastTest.log), and where some were skipped."""
+    name, totals, skipped = "", [0, 0, 0, 0], []
+    with open(log, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if begin := re.match(r"^\d+/\d+ Test: (\S+)", line):
+                name = begin[1]
+            elif result := RESULT.match(line):
+                counts = [int(n) for n in result.groups()]
+                totals = [a + b for a, b in zip(totals, counts)]
+                if counts[3]:
+                    skipped.append(f"{name} {counts[3]} of {counts[1]}")
+    where = f" ({', '.join(skipped)})" if skipped else ""
+    print(f"Tests in the files of tests: {totals[1]:,}, {totals[0]:,} passed, {totals[2]:,} failed, {totals[3]:,} skipped{where}")
+
+
 def main():
     arguments = sys.argv[1:]
     option = arguments.pop(0) if arguments and arguments[0].startswith("--") else ""
     program, *files = arguments
+    if option == "--sum":
+        sum_up(program)
+        return
     tests, every = tests_of(program, files)
     if option == "--whole":
         strangers = sorted(set(every) - set(tests))

@@ -52,6 +52,14 @@ class Group(unittest.TestCase):
         self.assertEqual((r.returncode, r.stderr), (1, "error: in no file: A.Last\n"))
         self.assertEqual(self.run_group(SOURCE + "TEST(A, Last) {}\n", "--whole").returncode, 0)
 
+    def test_sums_up_what_ctest_logged(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".log") as log:
+            log.write("1/3 Test: a.one\nx\n2 of 3 tests passed, 0 failed, 1 skipped\n2/3 Test: a.other\nOK\n3/3 Test: b.two\n1,000 of 9\n"
+                      "1200 of 1201 tests passed, 1 failed, 0 skipped\n")
+            log.flush()
+            r = subprocess.run([sys.executable, "-B", GROUP, "--sum", log.name], capture_output=True, text=True, check=True)
+        self.assertEqual(r.stdout, "Tests in the files of tests: 1,204, 1,202 passed, 1 failed, 1 skipped (a.one 1 of 3)\n")
+
 
 if __name__ == "__main__":
     unittest.main()

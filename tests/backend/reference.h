@@ -195,7 +195,7 @@ struct Variant {
   std::string why_not = {};        // not empty: cannot run here
 };
 
-/// Those of this test program: every arithmetic of the CPU backend (cpu_variants_test.cpp), or CUDA's (gpu/variants_test.cpp).
+/// Those of this test program: every arithmetic of the CPU backend (cpu_variants.cpp), or CUDA's (gpu/variants.cpp).
 std::vector<Variant> variants();
 /// The same with activations and caches in half the bytes: of CUDA's alone.
 std::vector<Variant> narrow_variants();
