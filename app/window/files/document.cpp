@@ -169,7 +169,7 @@ void Document::openSession(const SavedSession& s, const SeenFile& file, const QS
   const bool computed = !shown.results && missing.isEmpty();
   const bool another = computed && QFileInfo(folder) != QFileInfo(m_model.controller.modelFolder());
   if (another) m_model.controller.loadModel(folder);
-  computed ? m_kept.follow(s, file.path, folder, another) : m_kept.forget();
+  computed ? m_kept.follow(s, file.path, folder, another, unread) : m_kept.forget();
   if (shown.results) {
     m_stored = s;
     m.undo.without([&] { m_model.controller.showStored(shown.results, s.request, shown.why); });

@@ -23,11 +23,12 @@ KeptResults::KeptResults(WindowModel& model, StoredResults& results, MessageBar&
   connect(&m_results, &StoredResults::unusable, this, &KeptResults::sayUnusable);
 }
 
-void KeptResults::follow(const SavedSession& session, const QString& path, const QString& folder, bool loads) {
+void KeptResults::follow(const SavedSession& session, const QString& path, const QString& folder, bool loads, const QStringList& left_out) {
   forget();
   if (session.results.zlib.isEmpty()) return;
   m_session = m_known = session;
   m_path = path;
+  m_left_out = left_out;
   m_loads = loads;
   m_results.examine(session, path);
   if (!m_model.controller.computesElsewhere()) m_results.compareModel(session, path, folder);
@@ -113,11 +114,15 @@ void KeptResults::keep(const QString& path, const SavedSession& written) {
                  controller.computesElsewhere() ? QString() : controller.modelFolder(), tables);
 }
 
+/// One message stands in the place of another.
+QString KeptResults::withLeftOut(QString text) const { return m_left_out.isEmpty() ? text : text + "; " + m_left_out.join("; "); }
+
 /// What is shown is not what was saved, and saving must not write it again.
 void KeptResults::sayUnusable(const QString& path, const QString& why) {
   if (!m_session || m_path != path || m_model.controller.viewOnly()) return;
   forget();
-  const QString text = QString("the results that %1 holds %2: what is shown is computed anew").arg(QFileInfo(path).fileName(), why);
+  const QString text =
+      withLeftOut(QString("the results that %1 holds %2: what is shown is computed anew").arg(QFileInfo(path).fileName(), why));
   m_notices.show(text, text);
 }
 
@@ -140,7 +145,8 @@ void KeptResults::say(const QString& path, const QString& text, const QString& w
   if (!m_session || m_path != path || m_model.controller.viewOnly()) return;
   m_known.reset();
   if (m_model.options.ofSession()) return Q_EMIT refused(text);
-  m_notices.show(text, text, "Show what was saved", [this, path, why] {
+  const QString words = withLeftOut(text);
+  m_notices.show(words, words, "Show what was saved", [this, path, why] {
     m_notices.dismiss();
     if (m_session && m_path == path) Q_EMIT wanted(*m_session, why);
   });

@@ -26,7 +26,8 @@ class KeptResults : public QObject {
   KeptResults(WindowModel& model, StoredResults& results, MessageBar& notices);
 
   /// Of the session that was opened from `path` just now with the model in `folder`; `loads`: which is being opened, too.
-  void follow(const SavedSession& session, const QString& path, const QString& folder, bool loads);
+  /// left_out: what of its file is not in it, and has been said, for what is said in its place.
+  void follow(const SavedSession& session, const QString& path, const QString& folder, bool loads, const QStringList& left_out);
   void forget();  // another session, or one without its model
   /// The results that a file has by now.
   void know(const SavedSession& written, const QString& path);
@@ -51,6 +52,7 @@ class KeptResults : public QObject {
   void say(const QString& path, const QString& text, const QString& why);
   void seeTables();
   void sayUnusable(const QString& path, const QString& why);
+  QString withLeftOut(QString text) const;
 
   WindowModel& m_model;
   StoredResults& m_results;
@@ -58,6 +60,7 @@ class KeptResults : public QObject {
   std::optional<SavedSession> m_session;
   std::optional<SavedSession> m_known;  // whose results are those of its request
   QString m_path;
+  QStringList m_left_out;
   std::vector<SeenTable> m_tables;  // that the results on screen were computed with
   std::uint64_t m_tables_of = 0;    // their generation
   bool m_loads = false;

@@ -248,14 +248,19 @@ constexpr FigureName kFigures[] = {{"mean_kl", &SweepFigures::mean_kl}, {"top1_s
                                    {"slots_held", &SweepFigures::held}, {"slots_at_end", &SweepFigures::slots}};
 
 QJsonObject sweepJson(const SavedSweep& sweep) {
-  QJsonArray runs;
+  QJsonArray runs, not_measured;
   for (const SweepPoint& p : sweep.points) {
+    if (!p.figures) {
+      not_measured.append(QString::fromStdString(p.spec));
+      continue;
+    }
     QJsonObject run{{"run", QString::fromStdString(p.spec)}};
     for (const FigureName& f : kFigures)
-      if (p.figures && std::isfinite((*p.figures).*f.figure)) run[f.name] = (*p.figures).*f.figure;  // what is missing is not available
+      if (std::isfinite((*p.figures).*f.figure)) run[f.name] = (*p.figures).*f.figure;  // what is missing is not available
     runs.append(run);
   }
-  return {{"text", sweep.text}, {"budgets", sweep.budgets}, {"seeds", sweep.seeds}, {"runs", runs}};
+  return {{"text", sweep.text}, {"budgets", sweep.budgets},    {"seeds", sweep.seeds}, {"figure", sweep.figure}, {"axis", sweep.axis},
+          {"runs", runs},       {"not_measured", not_measured}};
 }
 
 SavedSweep sweepOf(const JsonCursor& value, QStringList& notes) {
@@ -264,6 +269,8 @@ SavedSweep sweepOf(const JsonCursor& value, QStringList& notes) {
   out.text = f.text("text");
   out.budgets = f.text("budgets");
   out.seeds = f.text("seeds");
+  out.figure = f.text("figure");
+  out.axis = f.text("axis");
   const auto runs = f.list("runs", kMostPoints);
   for (std::size_t i = 0; runs && i < runs->size(); ++i) {
     Fields run(runs->at(i), QString("session.sweep.runs[%1]").arg(i));
@@ -273,6 +280,12 @@ SavedSweep sweepOf(const JsonCursor& value, QStringList& notes) {
     for (const FigureName& figure : kFigures) (*point.figures).*figure.figure = run.number(figure.name, kNotAvailable, 0, 1e18);
     run.noteOthers(notes);
     out.points.push_back(std::move(point));
+  }
+  const auto not_measured = f.list("not_measured", kMostPoints);
+  for (std::size_t i = 0; not_measured && i < not_measured->size(); ++i) {
+    const JsonCursor run = not_measured->at(i);
+    if (!run.is_string()) refuse(f.at(QString("not_measured[%1]").arg(i)), "a text", typeName(run));
+    out.points.push_back({.spec = textOf(run).toStdString(), .figures = {}, .failure = {}});
   }
   f.noteOthers(notes);
   return out;

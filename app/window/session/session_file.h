@@ -25,9 +25,10 @@ struct PackedTrace {
 
 /// What a budget sweep measured, and what was chosen for it.
 struct SavedSweep {
-  QString text;                    // textDigest() of the text that the figures hold for; empty: nothing was measured
+  QString text;                    // textDigest() of the text that the figures hold for; empty: nothing was measured or chosen
   QString budgets, seeds;          // as typed
-  std::vector<SweepPoint> points;  // measured ones
+  QString figure, axis;            // what the curves show and by what, in the words of the window; empty: the first there is
+  std::vector<SweepPoint> points;  // chosen ones; those without figures were not measured
 };
 
 /// What was chosen in the header of a view, by the words that stand there: "compare", "sort", "mean KL".

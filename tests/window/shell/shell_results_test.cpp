@@ -436,6 +436,13 @@ TEST_F(ResultsTest, ThatAreDamagedOrOfSomethingElseAreComputedAnewWithAWord) {
   EXPECT_NE(opened(changed).find("what is shown is computed anew"), std::string::npos);
   EXPECT_EQ(opened(other),
             "The results that s.kvscope holds are those of another request (prompt) than its own: what is shown is computed anew.");
+  QJsonArray runs = whole["lanes"].toArray();
+  runs.append("foo:slots=1");
+  const std::string both = opened(other, {{"lanes", runs}});
+  EXPECT_NE(both.find("what is shown is computed anew"), std::string::npos) << both;
+  EXPECT_NE(both.find("foo:slots=1"), std::string::npos) << both << ": what is left out is said, too";
+  EXPECT_EQ(opened(other),
+            "The results that s.kvscope holds are those of another request (prompt) than its own: what is shown is computed anew.");
   window->model().bookmarks.add({.selection = window->workspace().selection()});
   ASSERT_TRUE(save());
   EXPECT_NE(objectOf(path)["results"].toObject()["data"], other["data"]) << "saving anew does not write them again";
@@ -614,6 +621,8 @@ TEST_F(LeftForResultsTest, TheWelcomeHasWhatThisWindowLeftBehind) {
   window->openFile(trace);
   ASSERT_TRUE(shown());
   window->showPage(MainWindow::Page::welcome);
+  auto& welcome = *window->findChild<WelcomePage*>();
+  EXPECT_NE(buttonOf(welcome, "Go on with what is open (Esc)"), nullptr) << "it is no sample text";
   WelcomeCard& card = window->findChild<WelcomePage*>()->recoverCard();
   EXPECT_TRUE(card.isEnabled());
   EXPECT_TRUE(card.sentence().contains("Work of hours.")) << card.sentence().toStdString();

@@ -187,6 +187,11 @@ void SweepPanel::suggest() {
   if (s.lanes.size() < 2) return;
   m_suggested = true;
   for (std::size_t i = 1; i < s.lanes.size(); ++i) m_grid->model().choose(methodOf(s.lanes[i].spec), true);
+  m_offered = m_grid->model().chosen();
+}
+
+bool SweepPanel::chosenHere() const {
+  return m_data.nMeasured() > 0 || m_grid->budgets().isModified() || m_grid->seeds().isModified() || m_grid->model().chosen() != m_offered;
 }
 
 bool SweepPanel::open() const {
@@ -241,11 +246,13 @@ std::optional<TextSweepDialog::Swept> SweepPanel::swept() const {
 }
 
 SavedSweep SweepPanel::saved() const {
-  if (m_data.nMeasured() == 0) return m_saved;
-  SavedSweep out{textDigest(m_workspace.snapshot(), m_controller.request().seed), m_grid->budgets().text(), m_grid->seeds().text(), {}};
-  for (const SweepPoint& p : m_data.points())
-    if (p.figures) out.points.push_back(p);
-  return out;
+  if (m_data.points().empty() || !chosenHere()) return m_saved;
+  return {.text = textDigest(m_workspace.snapshot(), m_controller.request().seed),
+          .budgets = m_grid->budgets().text(),
+          .seeds = m_grid->seeds().text(),
+          .figure = m_metric->currentText(),
+          .axis = m_axis->currentText(),
+          .points = m_data.points()};
 }
 
 void SweepPanel::restore(const SavedSweep& sweep) {
@@ -254,7 +261,9 @@ void SweepPanel::restore(const SavedSweep& sweep) {
 }
 
 void SweepPanel::takeSaved() {
-  if (m_saved.points.empty() || m_saved.text != textDigest(m_workspace.snapshot(), m_controller.request().seed)) return;
+  if (m_saved.points.empty()) return;
+  const bool measured = std::ranges::any_of(m_saved.points, [](const SweepPoint& p) { return p.figures.has_value(); });
+  if (measured && m_saved.text != textDigest(m_workspace.snapshot(), m_controller.request().seed)) return;
   const SavedSweep sweep = std::exchange(m_saved, {});
   m_suggested = true;
   m_lost->hide();
@@ -264,7 +273,10 @@ void SweepPanel::takeSaved() {
   std::vector<std::string> specs;
   for (const SweepPoint& p : sweep.points) specs.push_back(p.spec);
   m_grid->model().chooseRuns(specs);
-  for (const SweepPoint& p : sweep.points) m_data.set(p.spec, *p.figures);
+  for (const SweepPoint& p : sweep.points)
+    if (p.figures) m_data.set(p.spec, *p.figures);
+  for (const auto& [box, choice] : {std::pair(m_metric, sweep.figure), std::pair(m_axis, sweep.axis)})
+    if (const int known = box->findText(choice); known >= 0) box->setCurrentIndex(known);
 }
 
 void SweepPanel::refresh() {

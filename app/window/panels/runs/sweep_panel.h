@@ -42,7 +42,7 @@ class SweepPanel : public QWidget {
   void suggest();
   /// Policies, budgets in percent and seeds, once somebody measured or typed something here; nullopt: nobody did.
   std::optional<TextSweepDialog::Swept> swept() const;
-  /// What was measured and how it was chosen, for a session's file.
+  /// What was measured or chosen, for a session's file.
   SavedSweep saved() const;
   /// Of a session: comes back as soon as its text is computed.
   void restore(const SavedSweep& sweep);
@@ -65,6 +65,7 @@ class SweepPanel : public QWidget {
   void showBytes();
   void takeText();
   void takeSaved();
+  bool chosenHere() const;
   void refresh();
   bool open() const;  // runs of it wait or run
 
@@ -80,8 +81,9 @@ class SweepPanel : public QWidget {
   QComboBox *m_metric, *m_axis;
   QToolButton *m_log_x, *m_log_y;
   bool m_suggested = false;
-  bool m_of_bytes = false;  // a budget of the grid is
-  SavedSweep m_saved;       // waits for its text
+  std::vector<std::string> m_offered;  // runs that were chosen by suggest()
+  bool m_of_bytes = false;             // a budget of the grid is
+  SavedSweep m_saved;                  // waits for its text
 };
 
 }  // namespace kvscope
