@@ -14,11 +14,13 @@ struct SeenFile {
   QString path;  // absolute: it goes into the journal, whose next reader may stand in another folder; empty: none
   qint64 bytes = -1;
   QDateTime modified;
+  QDateTime touched;  // contents or attributes; unlike `modified` no program can set it back
 
   static SeenFile now(const QString& path) {
     if (path.isEmpty()) return {};
     const QFileInfo info(path);
-    return info.exists() ? SeenFile{info.absoluteFilePath(), info.size(), info.lastModified()} : SeenFile{info.absoluteFilePath()};
+    return info.exists() ? SeenFile{info.absoluteFilePath(), info.size(), info.lastModified(), info.metadataChangeTime()}
+                         : SeenFile{info.absoluteFilePath()};
   }
   /// As it is now if it was not written after `moment`; else as nobody has seen it.
   static SeenFile notAfter(const QString& path, const QDateTime& moment) {

@@ -26,6 +26,7 @@
 #include "app/window/session/session_file.h"
 #include "app/window/session/session_journal.h"
 #include "app/window/shell/application.h"
+#include "app/window/shell/end_from_outside.h"
 #include "app/window/shell/main_window.h"
 #include "core/assets.h"
 #include "core/byte_size.h"
@@ -485,6 +486,11 @@ int runProgram(int argc, char** argv) {
   QObject::connect(&app, &Application::eventDone, &window.timing().latency(), &Latency::eventDone);
   if (!options.bench_ui.empty()) return printed({}, runBenchUi(window, bench));
   if (options.scripted()) return printed({}, runScript(window, options));
+  const EndFromOutside end;
+  QObject::connect(&end, &EndFromOutside::asked, &window, [&window](int signal) {
+    for (const QString& lost : window.document().leave()) std::cerr << "kvscope: " << for_terminal(lost.toStdString()) << "\n";
+    QApplication::exit(128 + signal);  // as a shell tells it
+  });
   window.show();
   return QApplication::exec();
 }

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #include <gmock/gmock.h>
+#include <QComboBox>
 #include <QDir>
 #include <QDropEvent>
 #include <QFile>
@@ -34,6 +35,7 @@
 #include "app/window/rows/passing_words.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_journal.h"
+#include "app/window/shell/end_from_outside.h"
 #include "core/error.h"
 #include "core/most_runs.h"
 #include "io/files.h"
@@ -96,7 +98,7 @@ TEST(SessionFileTest, WhatIsWrittenIsReadBack) {
   s.request.measures.hidden = true;
   SweepFigures figures;
   figures.mean_kl = 0.12345678901234567;
-  s.sweep = {"abc", "8 %, 13", "0", {{"h2o:slots=13", 0, figures, {}}}};
+  s.sweep = {"abc", "8 %, 13", "0", "KV bytes", "slots held", {{"h2o:slots=13", 0, figures, {}}, {"h2o:slots=14", 0, {}, {}}}};
   s.views = {{"compare", "sort", "mean KL"}, {"atlas", "colour", "score, max"}};
   s.store = "/tmp/some store";
   const QByteArray once = sessionJson(s);
@@ -106,7 +108,9 @@ TEST(SessionFileTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(back.session.request.prompt, s.request.prompt);
   EXPECT_EQ(back.session.bookmarks, s.bookmarks);
   EXPECT_EQ(back.session.request.measures, s.request.measures);
-  ASSERT_EQ(back.session.sweep.points.size(), 1u);
+  ASSERT_EQ(back.session.sweep.points.size(), 2u);
+  EXPECT_EQ(back.session.sweep.points[1].spec, "h2o:slots=14");
+  EXPECT_FALSE(back.session.sweep.points[1].figures) << "chosen, not measured";
   EXPECT_EQ(back.session.sweep.points[0].figures->mean_kl, figures.mean_kl) << "every digit";
   EXPECT_TRUE(std::isnan(back.session.sweep.points[0].figures->top1)) << "not available is no zero";
   EXPECT_EQ(back.session.views, s.views);
@@ -141,6 +145,8 @@ TEST(SessionFileTest, WhatIsNoSessionIsRefusedWithThePlaceAndTheReason) {
       {R"({"kvscope": "song"})", "session.kvscope: expected \"session\", got \"song\""},
       {R"({"kvscope": "session"})", "session.version: expected a number from 1, got nothing"},
       {with("\"version\": 1", "\"version\": 0"), "session.version"},
+      {with("\"version\": 1", "\"version\": 1, \"sweep\": {\"not_measured\": [7]}"),
+       "session.sweep.not_measured[0]: expected a text, got a number"},
       {with("\"version\": 1", "\"version\": \"1\""), "session.version: expected a number, got a text"},
       {with("\"generate\": 3", "\"generate\": 1e300"), "session: generate: expected a whole number in -1..1048576"},
       {with("\"generate\": 3", "\"generate\": 2.5"), "session: generate: expected a whole number"},
@@ -265,7 +271,7 @@ TEST(SessionJournalTest, SavedSessionsInItsFolderAndTheFolderItselfStayAsTheyAre
   EXPECT_FALSE(QFileInfo(home.filePath("made/here")).permissions() & (QFile::ReadGroup | QFile::ReadOther | QFile::ExeOther));
 }
 
-TEST(SessionJournalTest, AKilledProgramLeavesItsPrompt) {
+TEST(SessionJournalTest, AProgramThatIsKilledOrAskedToEndLeavesItsPrompt) {
   QTemporaryDir home;
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
   for (const char* name : {"HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"}) environment.insert(name, home.path());
@@ -273,19 +279,27 @@ TEST(SessionJournalTest, AKilledProgramLeavesItsPrompt) {
   ASSERT_EQ(QProcess::execute(KVSCOPE_CLI, {"trace", "--prompt", "Once upon a killed time", "--lane", "full", "--lane", "streaming:slots=4",
                                             "--generate", "1", "--out", home.filePath("t.json"), "--out-kept", kept, "--quiet"}),
             0);
-  QProcess program;
-  program.setProcessEnvironment(environment);
-  // A start is nothing that could be lost, and an opened session is not either: what another program kept has no file of its own here.
-  program.start(KVSCOPE_PROGRAM, {"--session", kept, "--journal", home.filePath("journal")});
-  ASSERT_TRUE(program.waitForStarted(20000));
-  const auto files = [&] { return QDir(home.filePath("journal")).entryList({"*.kvscope"}); };
-  ASSERT_TRUE(waitFor([&] { return !files().isEmpty(); }, 60000));
-  EXPECT_TRUE(SessionJournal::left(home.filePath("journal")).isEmpty());
-  program.kill();
-  ASSERT_TRUE(program.waitForFinished(20000));
-  const QStringList left = SessionJournal::left(home.filePath("journal"));
-  ASSERT_EQ(left.size(), 1);
-  EXPECT_EQ(readSession(left.front()).session.request.prompt, "Once upon a killed time");
+  for (const int signal : {SIGKILL, SIGTERM}) {
+    QProcess program;
+    program.setProcessEnvironment(environment);
+    // A start is nothing that could be lost, and an opened session is not either: what another program kept has no file of its own here.
+    program.start(KVSCOPE_PROGRAM, {"--session", kept, "--journal", home.filePath("journal")});
+    ASSERT_TRUE(program.waitForStarted(20000));
+    const auto files = [&] { return QDir(home.filePath("journal")).entryList({"*.kvscope"}); };
+    ASSERT_TRUE(waitFor([&] { return !files().isEmpty(); }, 60000));
+    EXPECT_TRUE(SessionJournal::left(home.filePath("journal")).isEmpty());
+    ::kill(static_cast<pid_t>(program.processId()), signal);
+    ASSERT_TRUE(program.waitForFinished(20000));
+    if (signal != SIGKILL) {
+      EXPECT_EQ(program.exitStatus(), QProcess::NormalExit);
+      EXPECT_EQ(program.exitCode(), 128 + signal);
+      EXPECT_EQ(QDir(home.filePath("journal")).entryList(QDir::Files | QDir::Hidden).size(), 1) << "and no lock";
+    }
+    const QStringList left = SessionJournal::left(home.filePath("journal"));
+    ASSERT_EQ(left.size(), 1);
+    EXPECT_EQ(readSession(left.front()).session.request.prompt, "Once upon a killed time");
+    ASSERT_TRUE(QDir(home.filePath("journal")).removeRecursively());
+  }
 }
 
 TEST(RecentFilesTest, NewestFirstEachOnceAndMissingOnesAreGrey) {
@@ -383,6 +397,10 @@ TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndHowTheComparisonStood) {
   SweepFigures figures;
   figures.mean_kl = 0.25;
   ASSERT_TRUE(sweep.data().set("h2o:slots=12", figures));
+  const std::vector<QWidget*> boxes = sweep.controls();
+  auto *figure = qobject_cast<QComboBox*>(boxes[0]), *axis = qobject_cast<QComboBox*>(boxes[1]);
+  figure->setCurrentIndex(1);
+  axis->setCurrentIndex(2);
   window->model().hand.setScope(HandEdits::Scope::head);
   ASSERT_TRUE(window->document().save(path));
   window->model().hand.setScope(HandEdits::Scope::all);
@@ -396,9 +414,15 @@ TEST_F(WindowTest, ASessionKeepsWhatTheSweepMeasuredAndHowTheComparisonStood) {
   lookAt(3);
   lookAt(2);
   window->canvas("atlas")->view().choose(0, 2);
+  figure->setCurrentIndex(0);
+  axis->setCurrentIndex(0);
   window->openFile(path);
   ASSERT_TRUE(settle());
   EXPECT_EQ(sweep.data().nMeasured(), 1);
+  EXPECT_EQ(sweep.data().missing(), std::vector<std::string>{"h2o:ratio=0.25"}) << "the run that was chosen and not measured";
+  EXPECT_EQ(sweep.facts(), "one prompt · 1 of 2 runs measured · hollow: not yet");
+  EXPECT_EQ(figure->currentIndex(), 1);
+  EXPECT_EQ(axis->currentIndex(), 2);
   EXPECT_EQ(sweep.grid().budgets().text(), "12, 25 %");
   EXPECT_EQ(window->canvas("compare")->view().options()[0].current, 2);
   EXPECT_EQ(window->canvas("compare")->view().options()[1].current, 2);
@@ -552,6 +576,28 @@ TEST_F(BackupTest, AnOfferToRecoverThatWasDismissedIsNotMadeAgain) {
   ASSERT_TRUE(beginOn(folder));
   EXPECT_TRUE(window->notices().isHidden()) << window->notices().text().toStdString();
   EXPECT_TRUE(QFile::exists(folder.filePath("unsaved-1700000000000-1.kvscope"))) << "the welcome page still has it";
+}
+
+TEST_F(BackupTest, WhatWasTypedJustBeforeTheProgramIsAskedToEndIsBackedUp) {
+  const QTemporaryDir folder;
+  ASSERT_TRUE(beginOn(folder));
+  int asked = 0;
+  const EndFromOutside end;  // of three signals
+  QObject::connect(&end, &EndFromOutside::asked, window.get(), [&](int signal) {
+    asked = signal;
+    EXPECT_EQ(window->document().leave(), QStringList());
+  });
+  PromptEditor& editor = window->work().prompt().editor();
+  editor.setFocus();
+  press(Qt::Key_End, Qt::ControlModifier);
+  QTest::keyClicks(&editor, " MARK");
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    ::raise(signal);
+    ASSERT_TRUE(waitFor([&] { return asked == signal; }, 5000));
+  }
+  const QStringList left = QDir(folder.path()).entryList({"unsaved-*.kvscope"});
+  ASSERT_EQ(left.size(), 1);
+  EXPECT_THAT(readSession(folder.filePath(left.front())).session.request.prompt, testing::EndsWith(" MARK"));
 }
 
 /// Backups of two killed programs, the older one with a text of its own.
@@ -939,6 +985,18 @@ TEST_F(WindowTest, WhatAnotherWindowSavedIsNotWrittenOverUnasked) {
   EXPECT_TRUE(window->notices().isHidden());
 
   ASSERT_TRUE(settledFile());
+  {
+    const QDateTime before = QFileInfo(path).lastModified();
+    const QByteArray swapped = bytesOf(path).replace("Of this window", "By other means");
+    QTest::qWait(20);
+    write(path, swapped);
+    QFile file(path);
+    ASSERT_TRUE(file.open(QIODevice::ReadWrite));
+    ASSERT_TRUE(file.setFileTime(before, QFileDevice::FileModificationTime));
+  }
+  window->document().saveNow();
+  EXPECT_EQ(readSession(path).session.request.prompt, "By other means") << "of the same size and time";
+
   ASSERT_TRUE(QFile::remove(path));
   window->document().saveNow();
   EXPECT_EQ(readSession(path).session.request.prompt, "Of this window") << "a file that is gone is written anew";
