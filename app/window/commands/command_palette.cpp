@@ -20,13 +20,18 @@ namespace {
 constexpr int kBesideText = 26, kBesideList = 50;  // px: inside of a cell; margins and the bar that scrolls
 constexpr int kLiteral = 1000;                     // more than any score of letters
 
+/// What choosing a panel does, before its name.
+QString verbOf(const QAction& action) {
+  const QString area = commandArea(action);
+  if (area == "Panels" && action.isCheckable()) return action.isChecked() ? "Hide " : "Show ";
+  return area == "Go to panel" && action.shortcut().isEmpty() ? "Go to " : "";
+}
+
 /// As the menu has it; of a panel what choosing it does.
 QString wordsOf(const QAction& action) {
-  const QString text = commandText(action.text());
-  const QString area = commandArea(action);
-  if (area == "Panels" && action.isCheckable()) return (action.isChecked() ? "Hide " : "Show ") + text;
-  if (area == "Go to panel" && action.shortcut().isEmpty()) return "Go to " + text;
-  if (area == "Sample prompts") return "In place of the text: " + text;
+  const QString text = commandText(action.text()), verb = verbOf(action);
+  if (!verb.isEmpty()) return verb + text;
+  if (commandArea(action) == "Sample prompts") return "In place of the text: " + text;
   return (action.isChecked() ? "✓ " : "") + text;
 }
 
@@ -120,7 +125,7 @@ void CommandPalette::place() {
 std::optional<CommandPalette::Found> CommandPalette::found(std::size_t number, const QString& typed) const {
   QAction* const action = m_commands[number];
   if (!action) return std::nullopt;
-  const QString text = commandText(action->text()), whole = commandArea(*action) + ' ' + text;
+  const QString text = commandText(action->text()), whole = commandArea(*action) + ' ' + verbOf(*action) + text;
   // Letters in the text count more than letters that need the menu's name.
   const std::optional<int> own = fuzzyScore(typed, text), with_area = fuzzyScore(typed, whole);
   Found out{

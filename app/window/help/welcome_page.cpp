@@ -12,6 +12,7 @@
 #include <QScrollArea>
 
 #include "app/lessons/lesson.h"
+#include "app/window/panels/prompt/sample_prompts.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
 
@@ -138,7 +139,7 @@ void WelcomeCard::paintSample(QPainter& painter, const QRectF& area) const {
     }
 }
 
-WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent) {
+WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
   setObjectName("inspectArea");
   setAttribute(Qt::WA_StyledBackground);
   setAccessibleName("Welcome");
@@ -165,13 +166,15 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   m_cards->setContentsMargins(0, 0, 0, 0);
   m_cards->setSpacing(kCardSpacing);
   placeCards(kCards);
-  auto* inspect = link("Go on with the sample text (Esc)", this);
+  m_way_on = link({}, this);
+  nameWayOn();
+  connect(&workspace, &Workspace::snapshotChanged, this, &WelcomePage::nameWayOn);
   auto* tour = link("A tour in six steps", this);
   m_at_start = new QCheckBox("Show this at every start", this);
   auto* links = new QHBoxLayout;
   links->setSpacing(16);
   links->addStretch(1);
-  links->addWidget(inspect);
+  links->addWidget(m_way_on);
   links->addWidget(tour);
   links->addWidget(m_at_start);
   links->addStretch(1);
@@ -199,12 +202,20 @@ WelcomePage::WelcomePage(Workspace& workspace, QWidget* parent) : QWidget(parent
   connect(m_lecture, &QPushButton::clicked, this, &WelcomePage::lectureRequested);
   connect(m_model, &QPushButton::clicked, this, &WelcomePage::modelRequested);
   connect(m_recover, &QPushButton::clicked, this, &WelcomePage::recoveryRequested);
-  connect(inspect, &QPushButton::clicked, this, &WelcomePage::inspectRequested);
+  connect(m_way_on, &QPushButton::clicked, this, &WelcomePage::inspectRequested);
   connect(tour, &QPushButton::clicked, this, &WelcomePage::tourRequested);
   connect(m_at_start, &QCheckBox::toggled, this, &WelcomePage::shownAtStartChanged);
-  QWidget* const order[] = {m_sample, m_lecture, m_model, m_recover, inspect, tour, m_at_start};
+  QWidget* const order[] = {m_sample, m_lecture, m_model, m_recover, m_way_on, tour, m_at_start};
   for (std::size_t i = 1; i < std::size(order); ++i) setTabOrder(order[i - 1], order[i]);
   setFocusProxy(m_sample);
+}
+
+/// The page can be had again while something else is open.
+void WelcomePage::nameWayOn() {
+  const QString open = QString::fromStdString(m_workspace.snapshot().prompt);
+  const bool sample = open.isEmpty() || samplePromptOf(open);
+  m_way_on->setText(sample ? "Go on with the sample text (Esc)" : "Go on with what is open (Esc)");
+  m_way_on->setAccessibleName(m_way_on->text());
 }
 
 void WelcomePage::placeCards(int columns) {

@@ -70,7 +70,10 @@ class WelcomePage : public QWidget {
 
  private:
   void placeCards(int columns);
+  void nameWayOn();
 
+  Workspace& m_workspace;
+  QPushButton* m_way_on;
   WelcomeCard *m_sample, *m_lecture, *m_model, *m_recover;
   QCheckBox* m_at_start;
   QGridLayout* m_cards;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <QEvent>
+
 #include "app/window/look/spoken.h"
 
 namespace kvscope {
@@ -23,17 +25,29 @@ PassingWords::PassingWords(QWidget* parent) : QLabel(parent) {
 }
 
 void PassingWords::say(const QString& words, const QWidget& over) {
+  m_words = words;
+  m_over = &over;
   ensurePolished();
   setAccessibleName(words);
-  const int room = over.width() - 2 * kMargin - 2 * kMargin;
-  setText(fontMetrics().elidedText(words, Qt::ElideMiddle, room));
-  resize(sizeHint());
-  const int below = over.height() > 2 * height() ? kMargin : 0;  // a row is covered whole
-  move(over.mapTo(parentWidget(), QPoint(kMargin, over.height() - height() - below)));
+  place();
   speak(*this);
   show();
   raise();
   m_end.start();
+}
+
+void PassingWords::place() {
+  const QWidget& over = m_over && m_over->isVisible() ? *m_over : *parentWidget();
+  setText(fontMetrics().elidedText(m_words, Qt::ElideMiddle, over.width() - 2 * kMargin - 2 * kMargin));
+  resize(sizeHint());
+  const int below = over.height() > 2 * height() ? kMargin : 0;  // a row is covered whole
+  move(over.mapTo(parentWidget(), QPoint(kMargin, over.height() - height() - below)));
+}
+
+/// A lecture has larger type, and begins while something is still said.
+void PassingWords::changeEvent(QEvent* event) {
+  QLabel::changeEvent(event);
+  if ((event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) && isVisible()) place();
 }
 
 }  // namespace kvscope

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QLabel>
+#include <QPointer>
 #include <QTimer>
 
 namespace kvscope {
@@ -15,7 +16,14 @@ class PassingWords : public QLabel {
   /// In the lower left corner of `over`, a widget inside the parent.
   void say(const QString& words, const QWidget& over);
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
+  void place();
+
+  QString m_words;
+  QPointer<const QWidget> m_over;
   QTimer m_end;
 };
 

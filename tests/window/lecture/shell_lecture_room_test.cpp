@@ -15,6 +15,7 @@
 #include "app/window/lecture/lecture_answer.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/rows/passing_words.h"
 #include "window/lecture/lecture_fixture.h"
 #include "window/support/patience.h"
 
@@ -41,6 +42,21 @@ TEST_F(LectureTest, ASmallWindowKeepsTypeThatCanBeRead) {
             << size.width() << " " << a->accessibleName().toStdString() << " " << b->accessibleName().toStdString();
       }
   }
+}
+
+TEST_F(LectureTest, WhatIsSaidInPassingWhenItBeginsIsReadWhole) {
+  openSample();
+  ASSERT_TRUE(settle());
+  window->showPage(MainWindow::Page::inspect);
+  const PassingWords& said = window->rows().passing();
+  window->rows().say("Saved to /somewhere/in/a/folder/mine.kvscope");
+  const int before = said.height();
+  window->showPage(MainWindow::Page::lecture);
+  ASSERT_TRUE(settle());
+  EXPECT_GT(said.height(), before) << "larger type";
+  EXPECT_GE(said.width(), said.sizeHint().width());
+  EXPECT_GE(said.height(), said.sizeHint().height());
+  EXPECT_TRUE(said.parentWidget()->rect().contains(said.geometry()));
 }
 
 TEST_F(LectureTest, TheSlideIsTheFirstThatAnExportOffers) {

@@ -29,6 +29,12 @@ TEST(RunGridWords, BudgetsAreSharesOrSlots) {
   EXPECT_EQ(budgets[1].key, "slots");
   EXPECT_EQ(budgets[2].text, "25 %");
   EXPECT_EQ(wrong, "x") << "the first that is none";
+  EXPECT_EQ(whyNotTaken(wrong, "budget"), "“x” is not a budget");
+  QStringList many;
+  for (int slots = 11; slots <= 35; ++slots) many << QString::number(slots);
+  wrong.clear();
+  EXPECT_EQ(parseBudgets(many.join(','), &wrong).size(), 24u);
+  EXPECT_EQ(whyNotTaken(wrong, "budget"), "“35” is one budget too many");
 }
 
 TEST(RunGridWords, SeedsAreNumbersAndRanges) {

@@ -273,6 +273,15 @@ TEST_F(WindowTest, ThePaletteKnowsWhatIsMeasuredAndWhatReplacesTheText) {
   EXPECT_THAT(words, ::testing::Contains(QString("Which head breaks the answer? (Measure every head)")));
   EXPECT_THAT(words, ::testing::Contains(QString("What would have saved the answer? (Measure the lowest budgets)")));
   palette.line().clear();
+  for (const char* typed : {"bookm", "show bookm", "Show Bookmarks"}) {
+    palette.line().clear();
+    QTest::keyClicks(&palette.line(), typed);
+    ASSERT_GT(palette.list().topLevelItemCount(), 0);
+    QStringList found;
+    for (int row = 0; row < palette.list().topLevelItemCount(); ++row) found << palette.list().topLevelItem(row)->text(1);
+    EXPECT_THAT(found, ::testing::Contains(QString("Show Bookmarks"))) << typed;
+  }
+  palette.line().clear();
   const QString sample = samplePrompts().front().title;
   QTest::keyClicks(&palette.line(), sample);
   ASSERT_GT(palette.list().topLevelItemCount(), 0);

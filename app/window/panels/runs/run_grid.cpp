@@ -325,10 +325,8 @@ void RunGrid::readSeeds() {
 void RunGrid::say() {
   QString words = QString("Per head, of %1 prompt tokens, or as slots. A click on a name takes its row or column.")
                       .arg(qs(viz::format_count(m_workspace.snapshot().n_prompt)));
-  if (!m_wrong_budget.isEmpty())
-    words = QString("“%1” is not a budget. Use 25 % or a number of slots, at most 24 budgets.").arg(m_wrong_budget);
-  if (!m_wrong_seed.isEmpty())
-    words = QString("“%1” is not a seed. Use numbers such as 0, 1, 2 or 0-4, at most 16 seeds.").arg(m_wrong_seed);
+  if (!m_wrong_budget.isEmpty()) words = whyNotTaken(m_wrong_budget, "budget") + ". Use 25 % or a number of slots, at most 24 budgets.";
+  if (!m_wrong_seed.isEmpty()) words = whyNotTaken(m_wrong_seed, "seed") + ". Use numbers such as 0, 1, 2 or 0-4, at most 16 seeds.";
   const bool wrong = !m_wrong_budget.isEmpty() || !m_wrong_seed.isEmpty();
   m_words->setStyleSheet(QString("color: %1").arg(toColor(wrong ? m_workspace.theme().changed : m_workspace.theme().secondary).name()));
   m_words->setText(words);

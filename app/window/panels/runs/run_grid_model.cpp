@@ -59,6 +59,11 @@ std::vector<GridBudget> parseBudgets(const QString& text, QString* wrong) {
   return out;
 }
 
+QString whyNotTaken(const QString& word, const QString& what) {
+  const bool is_one = what == "budget" ? !parseBudgets(word, nullptr).empty() : !parseSeeds(word, nullptr).empty();
+  return QString(is_one ? "“%1” is one %2 too many" : "“%1” is not a %2").arg(word, what);
+}
+
 std::vector<int> parseSeeds(const QString& text, QString* wrong) {
   std::vector<int> out;
   for (const QString& word : wordsIn(text)) {

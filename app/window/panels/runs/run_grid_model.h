@@ -23,10 +23,12 @@ struct GridBudget {
 };
 
 /// Budgets from words like "12.5 %, 25 % bytes, 64": with a percent sign of the prompt's tokens, or of the bytes of their keys and values;
-/// else slots per head. `wrong`: the first word that is no budget.
+/// else slots per head. `wrong`: the first word that is not taken.
 std::vector<GridBudget> parseBudgets(const QString& text, QString* wrong);
 /// Seeds from words like "0, 1, 7" or "0-4".
 std::vector<int> parseSeeds(const QString& text, QString* wrong);
+/// "“x” is not a budget", or one too many of those that are taken; what: "budget", "seed".
+QString whyNotTaken(const QString& word, const QString& what);
 
 /// Runs that could be added: a row per policy, under the title of its kind, and a column per budget; before them a row for every run on
 /// screen whose parameters are other than its policy's. A cell is chosen or not; one that is

@@ -259,15 +259,16 @@ std::optional<TextSweep> TextSweepDialog::wanted(QString* why) const {
   out.policies = parsePolicies(m_policies->text(), &wrong);
   if (!wrong.isEmpty() || out.policies.empty()) refuse(wrong.isEmpty() ? QString("Name one policy at least.") : wrong);
   const std::vector<GridBudget> budgets = parseBudgets(m_budgets->text(), &wrong);
+  QString because = wrong.isEmpty() ? QString() : whyNotTaken(wrong, "budget");
   for (const GridBudget& budget : budgets) {
-    if (budget.key == "slots" || budget.key != budgets.front().key) wrong = budget.text;
+    if (because.isEmpty() && (budget.key == "slots" || budget.key != budgets.front().key))
+      because = QString("“%1” is not a budget of this sweep").arg(budget.text);
     out.of_bytes = budget.key == "bytes";
     out.budgets << qs(budget.value);
   }
-  if (!wrong.isEmpty())
-    refuse(QString("“%1” is not a budget of this sweep. Texts differ in length: use percents such as 20 %, at most 24 of them, or all of "
-                   "them of bytes, such as 20 % bytes.")
-               .arg(wrong));
+  if (!because.isEmpty())
+    refuse(because +
+           ". Texts differ in length: use percents such as 20 %, at most 24 of them, or all of them of bytes, such as 20 % bytes.");
   if (out.budgets.isEmpty()) refuse("Name one budget at least.");
   for (const std::string& policy : out.policies)
     if (const PolicyInfo& info = find_policy(policyOf(policy)); !out.of_bytes && !info.takes_budget)
