@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include <QAbstractTextDocumentLayout>
 #include <QBuffer>
@@ -327,15 +328,39 @@ double endOfBeginning(const QTextBlock& first) {
 /// After a change here and there the layout loses blocks and heights of pictures: all is laid out anew.
 void layOutAnew(QTextDocument& document) { document.markContentsDirty(0, document.characterCount()); }
 
-/// A heading stands on the page of what it heads.
+bool inTable(const QTextBlock& block) { return QTextCursor(block).currentTable() != nullptr; }
+bool isHeading(const QTextBlock& block) { return block.blockFormat().headingLevel() > 0; }
+
+/// A line that says of what is above it what it is: no heading, nor what names the part of a table that follows.
+bool isCaption(const QTextBlock& block) {
+  return block.isValid() && !block.text().isEmpty() && !inTable(block) && !isHeading(block) &&
+         !(block.next().isValid() && inTable(block.next()));
+}
+
+/// A heading, and what names the next part of a table, stand on the page of what they head; of a picture, with its caption.
 void keepHeading(QTextDocument& document, const QTextBlock& block) {
-  if (block.blockFormat().headingLevel() == 0 || !block.next().isValid()) return;
+  const QTextBlock next = block.next();
+  if (!next.isValid() || inTable(block) || !(isHeading(block) || (inTable(next) && !block.text().isEmpty()))) return;
   const double height = document.pageSize().height();
-  const double top = document.documentLayout()->blockBoundingRect(block).top(), end = endOfBeginning(block.next());
+  const bool picture = next.text().contains(QChar::ObjectReplacementCharacter);
+  const double top = document.documentLayout()->blockBoundingRect(block).top();
+  const double end = endOfBeginning(picture && isCaption(next.next()) ? next.next() : next);
   if (std::floor((end - 1) / height) <= std::floor(top / height)) return;
   QTextBlockFormat format = block.blockFormat();
   format.setPageBreakPolicy(QTextFormat::PageBreak_AlwaysBefore);
   QTextCursor(block).setBlockFormat(format);
+  layOutAnew(document);
+}
+
+/// The row reaches down to `foot`, that of its page.
+void reachDown(QTextDocument& document, const QTextTable& table, int row, double foot) {
+  const double room = foot - extentOf(table, row).second - 1;
+  for (int c = 0; c < table.columns(); ++c) {
+    QTextTableCell cell = table.cellAt(row, c);
+    QTextTableCellFormat format = cell.format().toTableCellFormat();
+    format.setBottomPadding(std::max(format.bottomPadding(), room));
+    cell.setFormat(format);
+  }
   layOutAnew(document);
 }
 
@@ -346,15 +371,18 @@ void keepRows(QTextDocument& document, const QTextTable& table) {
     const auto [top, bottom] = extentOf(table, row);
     const double foot = (std::floor(top / height) + 1) * height;
     if (bottom <= foot || bottom - top > height / 2) continue;
-    const double room = foot - extentOf(table, row - 1).second - 1;
-    for (int c = 0; c < table.columns(); ++c) {
-      QTextTableCell cell = table.cellAt(row - 1, c);
-      QTextTableCellFormat format = cell.format().toTableCellFormat();
-      format.setBottomPadding(std::max(format.bottomPadding(), room));
-      cell.setFormat(format);
-    }
-    layOutAnew(document);
+    reachDown(document, table, row - 1, foot);
   }
+}
+
+/// What is said of a table stands on the page of its last row, which goes to the next page with it.
+void keepCaption(QTextDocument& document, const QTextTable& table, const QTextBlock& caption) {
+  const int last = table.rows() - 1;
+  if (!isCaption(caption) || last < 1) return;
+  const double height = document.pageSize().height();
+  const double foot = (std::floor(extentOf(table, last).first / height) + 1) * height;
+  if (endOfBeginning(caption) <= foot) return;
+  reachDown(document, table, last - 1, foot);
 }
 
 /// From the first block on: what goes to the next page moves all that follows.
@@ -364,6 +392,7 @@ void keepTogether(QTextDocument& document) {
     keepHeading(document, block);
     const QTextTable* table = QTextCursor(block).currentTable();
     if (table && table != last) keepRows(document, *table);
+    if (!table && last && !block.text().isEmpty()) keepCaption(document, *std::exchange(last, nullptr), block);
     if (table) last = table;
   }
 }

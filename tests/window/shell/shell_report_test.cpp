@@ -93,6 +93,43 @@ TEST_F(ReportOnPaperTest, NoHeadingStandsAloneAtTheFootOfAPage) {
   EXPECT_LT(n_moved, 15) << "and it is moved only where it has to be";
 }
 
+// What is said of a table or of a picture stands below it, what names the next part of a table above that.
+TEST_F(ReportOnPaperTest, ACaptionStandsOnThePageOfWhatItIsSaidOf) {
+  int n_captions = 0, n_parts = 0, n_moved = 0;
+  for (int n = 1; n < 40; n += 2) {
+    Report report = withLines(n);
+    report.sweep.columns = {"policy", "run"};
+    for (int i = 0; i < 30; ++i) report.sweep.columns.push_back("NLL");
+    report.sweep.rows.assign(5, std::vector<std::string>(32, "1.5"));
+    QImage low(800, 60, QImage::Format_RGB32);
+    low.fill(Qt::gray);
+    report.pictures = {{"Low", "Said of the picture", low}};
+    const auto document = reportOnPaper(report, {kWidth, kHeight});
+    const auto page_of = [&](const QTextBlock& block) {
+      const double line = block.layout()->lineAt(0).rect().bottom();
+      return static_cast<int>((document->documentLayout()->blockBoundingRect(block).top() + line - 1) / kHeight);
+    };
+    for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {
+      const bool part = block.text().startsWith("the same, ");
+      if (part) {
+        const QTextTable* table = QTextCursor(block.next()).currentTable();
+        ASSERT_NE(table, nullptr);
+        EXPECT_EQ(page_of(block), page_of(table->cellAt(1, 0).firstCursorPosition().block())) << n << " lines";
+        n_moved += block.blockFormat().pageBreakPolicy() == QTextFormat::PageBreak_AlwaysBefore;
+      }
+      const bool caption = block.text().startsWith("Each run's most likely token") || block.text() == "Said of the picture";
+      if (caption) {
+        EXPECT_EQ(page_of(block), page_of(block.previous())) << block.text().toStdString() << " after " << n << " lines";
+      }
+      n_parts += part;
+      n_captions += caption;
+    }
+  }
+  EXPECT_EQ(n_captions, 40);
+  EXPECT_EQ(n_parts, 40);
+  EXPECT_GT(n_moved, 0) << "else the test has not seen the case";
+}
+
 TEST_F(ReportOnPaperTest, ALongTableHasItsNamesOnEveryPageAndNoNumberInTwoLines) {
   Report report = withLines(40);
   report.sweep.columns = {"policy", "run"};
