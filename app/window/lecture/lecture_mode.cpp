@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <map>
 #include <utility>
 
 #include <QAction>
@@ -445,10 +446,17 @@ void LectureMode::applyScale(bool anew) {
   const auto type_of = [&](const QWidget* w) { return w == m_page ? stage : w == m_row || w == m_caption ? scale : scale * kPassingType; };
   const int tip = std::max(kLeastTip, px(16));
   const QString tips = QString("QToolTip { font-size: %1px; }").arg(tip);
-  for (QWidget* w : m_enlarged) w->setStyleSheet(m_on ? kvscope::styleSheet(m_model.workspace.theme(), type_of(w)) + tips : sheet);
+  std::map<double, QString> sheets;  // few sizes for many widgets
+  for (QWidget* w : m_enlarged) {
+    QString& own = sheets[m_on ? type_of(w) : 0];
+    if (m_on && own.isEmpty()) own = kvscope::styleSheet(m_model.workspace.theme(), type_of(w)) + tips;
+    if (w->styleSheet() != own) w->setStyleSheet(own);
+  }
   m_dialogs->setSheet(sheet, scale);
-  QApplication::setFont(uiFont(px(13)), "QMenu");  // of those to come
-  for (QMenu* menu : m_rows.central()->window()->findChildren<QMenu*>()) menu->setFont(uiFont(px(13)));
+  const QFont of_menus = uiFont(px(13));
+  QApplication::setFont(of_menus, "QMenu");  // of those to come
+  for (QMenu* menu : m_rows.central()->window()->findChildren<QMenu*>())
+    if (menu->font() != of_menus) menu->setFont(of_menus);
   QToolTip::setFont(uiFont(m_on ? tip : 12));
   m_atlas->setLook(stage * kCanvasType, true);
   for (const viz::ViewEntry& view : viz::view_entries()) {

@@ -296,13 +296,11 @@ QString styleSheet(const viz::Theme& theme, double scale) {
   return scaled.replace("/chevron-", "/large-chevron-").replace("/check-", "/large-check-");  // a picture is made smaller only
 }
 
-void applyTheme(QApplication& app, const viz::Theme& theme) {
+static void setPaletteAndFont(QApplication& app, const viz::Theme& theme) {
   if (!app.property("kvscopeStyle").toBool()) {
     app.setStyle(new WindowStyle);  // the application owns it
     app.setProperty("kvscopeStyle", true);
   }
-  const QString sheet = styleSheet(theme);
-  if (app.styleSheet() == sheet) return;  // Qt would give every widget its style anew
   QPalette palette;
   const auto set = [&palette](QPalette::ColorRole role, viz::Rgb c) { palette.setColor(role, toColor(c)); };
   set(QPalette::Window, theme.window);
@@ -326,6 +324,17 @@ void applyTheme(QApplication& app, const viz::Theme& theme) {
     palette.setColor(QPalette::Disabled, role, toColor(theme.disabled));
   app.setPalette(palette);
   app.setFont(uiFont(kBodyType));
+}
+
+void beginTheme(QApplication& app, const viz::Theme& theme) {
+  app.setStyleSheet({});
+  setPaletteAndFont(app, theme);
+}
+
+void applyTheme(QApplication& app, const viz::Theme& theme) {
+  const QString sheet = styleSheet(theme);
+  if (app.styleSheet() == sheet) return;  // Qt would give every widget its style anew
+  setPaletteAndFont(app, theme);
   app.setStyleSheet(sheet);
 }
 

@@ -31,7 +31,10 @@ QString findFontFile(const QString& file);
 
 /// The one style sheet, made from the colours of the theme; `scale`: of all sizes but thin lines.
 QString styleSheet(const viz::Theme& theme, double scale = 1);
-/// Palette, fonts and style sheet of the whole program.
+/// Palette and fonts of the whole program, and no style sheet: with one, every widget that is put into another is given its style anew with
+/// all that it has in it.
+void beginTheme(QApplication& app, const viz::Theme& theme);
+/// Palette, fonts and style sheet.
 void applyTheme(QApplication& app, const viz::Theme& theme);
 
 enum class Icon {

@@ -15,12 +15,18 @@
 
 namespace kvscope {
 
-ThemeMode::ThemeMode(WindowModel& model) : m_model(model) {
+ThemeMode::ThemeMode(WindowModel& model, QWidget& window) : m_model(model) {
   const std::optional<std::string>& asked = model.options.theme;
   set(model.settings && !asked ? model.settings->value("theme", "dark").toString() : QString::fromStdString(asked.value_or("dark")));
+  window.setFont({});  // made before, it still has the desktop's
 }
 
 ThemeMode::~ThemeMode() = default;
+
+void ThemeMode::dress() {
+  m_dressed = true;
+  applyTheme(*qApp, m_model.workspace.theme());
+}
 
 void ThemeMode::set(const QString& mode) {
   m_mode = mode;
@@ -35,7 +41,7 @@ void ThemeMode::set(const QString& mode) {
     dark = m_desktop->dark();
   }
   const viz::Theme& theme = dark ? viz::dark_theme() : viz::light_theme();
-  applyTheme(*qApp, theme);
+  m_dressed ? applyTheme(*qApp, theme) : beginTheme(*qApp, theme);
   m_model.workspace.setTheme(theme);
   if (m_model.settings) m_model.settings->setValue("theme", mode);
 }

@@ -19,8 +19,11 @@ class ThemeMode : public QObject {
   Q_OBJECT
 
  public:
-  explicit ThemeMode(WindowModel& model);
+  /// Palette and fonts alone: for while the window is put together.
+  ThemeMode(WindowModel& model, QWidget& window);
   ~ThemeMode() override;
+  /// All of the theme, from now on.
+  void dress();
   void fillMenu(Commands& commands, QMenu* menu);
   void lookAtDesktop();  // its theme may have changed
 
@@ -30,6 +33,7 @@ class ThemeMode : public QObject {
  private:
   WindowModel& m_model;
   QString m_mode;
+  bool m_dressed = false;
   std::unique_ptr<DesktopScheme> m_desktop;  // once it was followed
 };
 

@@ -43,7 +43,7 @@ namespace kvscope {
 MainWindow::MainWindow(const Options& options, const StartState& start) : m_model(options, start) {
   nameLists();
   setMinimumSize(kLeastWindow.boundedTo(screen()->availableSize()));  // on a lower screen the rest would lie outside
-  m_theme = std::make_unique<ThemeMode>(m_model);
+  m_theme = std::make_unique<ThemeMode>(m_model, *this);
   new FileDialogs(this);
   m_rows = std::make_unique<WindowRows>(*this, m_model, m_canvases.zoom());
   m_pages = std::make_unique<Pages>(*m_rows);
@@ -52,6 +52,7 @@ MainWindow::MainWindow(const Options& options, const StartState& start) : m_mode
   m_first_steps = std::make_unique<FirstSteps>(m_model, *m_rows, *m_pages, m_panels);
   m_latency = std::make_unique<WindowLatency>(m_model, *m_rows, m_canvases);
   makeActions();
+  m_theme->dress();
   m_panels.applyTheme();
   connectParts();
   begin();
@@ -89,7 +90,7 @@ void MainWindow::makeActions() {
 }
 
 HelpDialog& MainWindow::help() {
-  if (!m_help) m_help = new HelpDialog(m_model.workspace, m_model.controller, this, m_key_map.get());
+  if (!m_help) m_help = std::make_unique<HelpDialog>(m_model.workspace, m_model.controller, this, m_key_map.get());
   return *m_help;
 }
 
@@ -232,7 +233,6 @@ MainWindow::~MainWindow() {
     controller().disconnect(hearer);
   m_document->forgetJournal();
   if (QWidget* const focus = QApplication::focusWidget()) focus->clearFocus();  // while all who hear of it are there
-  delete m_help;
   delete &m_library->dialog();
   delete centralWidget();  // taken out of the window first, every widget of it would be given its style anew
 }

@@ -121,7 +121,7 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<RunMessages> m_run_messages;
   std::unique_ptr<KeyMap> m_key_map;
   CommandPalette* m_palette = nullptr;
-  HelpDialog* m_help = nullptr;
+  std::unique_ptr<HelpDialog> m_help;
   bool m_arranged = false;
 };
 

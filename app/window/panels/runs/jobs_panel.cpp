@@ -94,11 +94,7 @@ JobsPanel::JobsPanel(Workspace& workspace, SessionController& controller, RunQue
   m_table->setFrameShape(QFrame::NoFrame);
   m_table->setFont(uiFont(12));
   m_table->setAccessibleName("Jobs");
-  // Two rows at least, however low the panel is: the log gives way.
-  constexpr int kRows = 2, kLogLine = 24;
-  m_table->setMinimumHeight(m_table->horizontalHeader()->sizeHint().height() + kRows * m_table->verticalHeader()->defaultSectionSize() +
-                            m_table->horizontalScrollBar()->sizeHint().height());
-  m_log->setMinimumHeight(kLogLine);
+  keepRowsInSight();
   column->addWidget(m_table, 3);
   m_log->setReadOnly(true);
   m_log->setMaximumBlockCount(kLogLines);
@@ -123,6 +119,20 @@ JobsPanel::JobsPanel(Workspace& workspace, SessionController& controller, RunQue
   connect(&workspace, &Workspace::themeChanged, this, [this] { refresh(); });
   setFocusProxy(m_table);
   refresh();
+}
+
+/// Two rows at least, however low the panel is: the log gives way.
+void JobsPanel::keepRowsInSight() {
+  constexpr int kRows = 2, kLogLine = 24;
+  m_table->setMinimumHeight(m_table->horizontalHeader()->sizeHint().height() + kRows * m_table->verticalHeader()->defaultSectionSize() +
+                            m_table->horizontalScrollBar()->sizeHint().height());
+  m_log->setMinimumHeight(kLogLine);
+}
+
+void JobsPanel::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::StyleChange)  // the table has it after the panel
+    QMetaObject::invokeMethod(this, &JobsPanel::keepRowsInSight, Qt::QueuedConnection);
 }
 
 QString JobsPanel::memoryText() const { return m_memory->text(); }

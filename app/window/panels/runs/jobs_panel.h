@@ -34,7 +34,11 @@ class JobsPanel : public QWidget {
  Q_SIGNALS:
   void factsChanged();
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
+  void keepRowsInSight();
   void refresh();
   void readSnapshot();
   void cancelSelected();
