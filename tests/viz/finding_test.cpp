@@ -43,6 +43,24 @@ TEST(FindingTest, DoesNotCountStepsThatPredictThePrompt) {
   step->top1 = 7, step->top1_reference = 5;
   s.lanes[3].steps[4] = step;
   EXPECT_NE(next_changed_step(s, s.lanes[3], -1), 4);
+  EXPECT_EQ(differing_step_from(s, s.lanes[3], 3, true), 4) << "they are seen in the timeline, and gone to";
+  EXPECT_EQ(differing_step_from(s, s.lanes[3], 5, false), 4);
+}
+
+TEST(FindingTest, GoesRoundAtTheEnds) {
+  const Snapshot s = with_changed({2, 7});
+  const LaneSnapshot& lane = s.lanes[3];
+  for (const auto from : {changed_step_from, differing_step_from}) {
+    EXPECT_EQ(from(s, lane, 2, true), 7);
+    EXPECT_EQ(from(s, lane, 7, true), 2);
+    EXPECT_EQ(from(s, lane, 1000, true), 2);
+    EXPECT_EQ(from(s, lane, -1, true), 2);
+    EXPECT_EQ(from(s, lane, 7, false), 2);
+    EXPECT_EQ(from(s, lane, 2, false), 7);
+    EXPECT_EQ(from(s, lane, 1000, false), 7);
+  }
+  const Snapshot one = with_changed({4});
+  EXPECT_EQ(changed_step_from(one, one.lanes[3], 4, true), 4) << "the only one";
 }
 
 TEST(FindingTest, FindsNothingWhereTheChoiceIsTheSame) {

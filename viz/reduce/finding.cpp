@@ -20,9 +20,8 @@ namespace {
 
 constexpr double kMuch = 0.1;  // share of a head's attention that is worth a word
 
-bool changed(const Snapshot& snapshot, const StepRecord& step) {
-  return step.position >= snapshot.n_prompt - 1 && !step.top1_same && step.top1 >= 0 && step.top1_reference >= 0;
-}
+bool differs(const StepRecord& step) { return !step.top1_same && step.top1 >= 0 && step.top1_reference >= 0; }
+bool changed(const Snapshot& snapshot, const StepRecord& step) { return step.position >= snapshot.n_prompt - 1 && differs(step); }
 
 int head_of(const Snapshot& snapshot, const Loss& loss) { return loss.layer * snapshot.model.n_kv_heads + loss.kv_head; }
 
@@ -111,17 +110,22 @@ int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int af
   return -1;
 }
 
+/// The nearest step on one side of `step`, round at the ends and `step` itself last, of which `is_one` holds; -1: of none.
+static int step_from(const Snapshot& snapshot, const LaneSnapshot& lane, int step, bool forward, const std::function<bool(int)>& is_one) {
+  const int n = steps_of_one_text(snapshot, lane);
+  const int from = forward ? std::clamp(step, -1, n - 1) : std::clamp(step, 0, n);
+  for (int i = 1; i <= n; ++i)
+    if (const int s = (from + (forward ? i : n - i)) % n; is_one(s)) return s;
+  return -1;
+}
+
 int changed_step_from(const Snapshot& snapshot, const LaneSnapshot& lane, int step, bool forward) {
-  if (forward) {
-    const int next = next_changed_step(snapshot, lane, step);
-    return next >= 0 ? next : next_changed_step(snapshot, lane, -1);
-  }
-  int before = -1, last = -1;
-  for (int s = next_changed_step(snapshot, lane, -1); s >= 0; s = next_changed_step(snapshot, lane, s)) {
-    if (s < step) before = s;
-    last = s;
-  }
-  return before >= 0 ? before : last;
+  return step_from(snapshot, lane, step, forward, [&](int s) { return changed(snapshot, *lane.steps[static_cast<std::size_t>(s)]); });
+}
+
+int differing_step_from(const Snapshot& snapshot, const LaneSnapshot& lane, int step, bool forward) {
+  const int first = first_counted_step(snapshot, lane);
+  return step_from(snapshot, lane, step, forward, [&](int s) { return s >= first && differs(*lane.steps[static_cast<std::size_t>(s)]); });
 }
 
 Finding finding_of(const Snapshot& snapshot, const LaneSnapshot& lane, int step, const CauseWords& causes) {

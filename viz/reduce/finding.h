@@ -18,6 +18,8 @@ struct HeadCauses;
 int next_changed_step(const Snapshot& snapshot, const LaneSnapshot& lane, int after);
 /// The next one from this step on or back, round at the ends; -1: there is none.
 int changed_step_from(const Snapshot& snapshot, const LaneSnapshot& lane, int step, bool forward);
+/// The same of all steps that count: of a streamed text those of the prompt, too.
+int differing_step_from(const Snapshot& snapshot, const LaneSnapshot& lane, int step, bool forward);
 
 /// What the question "which head?" came to, once every head is measured: in a few words, and the whole of it. Several heads may each be
 /// enough, and none of them has to be the one that misses most.

@@ -103,14 +103,18 @@ void FirstDifference::show(int step, bool with_head) {
   m_placing = false;
 }
 
-void FirstDifference::go(bool forward) {
+void FirstDifference::go(const Search& search, bool forward) {
   const LaneSnapshot* lane = m_workspace.lane();
   if (lane == nullptr) return;
-  const int found = viz::changed_step_from(m_workspace.snapshot(), *lane, m_workspace.step(), forward);
+  const int found = search(m_workspace.snapshot(), *lane, m_workspace.step(), forward);
   if (found < 0) return;
   viz::Selection selection = m_workspace.selection();
   selection.step = found;
   m_workspace.setSelection(selection);
 }
+
+void FirstDifference::next() { go(viz::differing_step_from, true); }
+void FirstDifference::previous() { go(viz::differing_step_from, false); }
+void FirstDifference::nextInAnswer() { go(viz::changed_step_from, true); }
 
 }  // namespace kvscope

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,8 +36,9 @@ class FirstDifference : public QObject {
 
  public Q_SLOTS:
   /// To the next step of the selected run whose top choice differs, round at the end; nothing where there is none.
-  void next() { go(true); }
-  void previous() { go(false); }
+  void next();
+  void previous();
+  void nextInAnswer();  // of a streamed text not to those of its prompt
 
  Q_SIGNALS:
   /// The first result is shown where it goes wrong, which has no history.
@@ -50,7 +52,8 @@ class FirstDifference : public QObject {
   };
 
   Asked asked() const;
-  void go(bool forward);
+  using Search = std::function<int(const Snapshot&, const LaneSnapshot&, int step, bool forward)>;
+  void go(const Search& search, bool forward);
   void show(int step, bool with_head);
   bool isNamed(std::pair<int, int> head);
 

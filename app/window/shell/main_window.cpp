@@ -151,7 +151,7 @@ void MainWindow::connectParts() {
     notices().showAfter(words, words);
   });
   connect(&m_model.difference, &FirstDifference::begun, &m_rows->crumbs(), &CrumbRow::beginHere);
-  connect(&m_rows->crumbs(), &CrumbRow::differenceRequested, &m_model.difference, &FirstDifference::next);
+  connect(&m_rows->crumbs(), &CrumbRow::differenceRequested, &m_model.difference, &FirstDifference::nextInAnswer);
   connect(&m_rows->crumbs(), &CrumbRow::whichRequested, this, [this] {
     showPage(Page::inspect);
     if (Panel* const maximised = m_inspect->maximised(); maximised && maximised->id() != "head_grid") m_inspect->toggleMaximised(maximised);

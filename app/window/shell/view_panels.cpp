@@ -111,7 +111,7 @@ void ViewPanels::addPlayback(Panel& panel) {
     const bool alone = qobject_cast<const QDockWidget*>(window) != nullptr;
     const bool room = window->width() >= (alone ? kAloneWithNext : kWindowWithNext);
     transport->offerSpeed(alone || window->width() >= kWindowWithSpeed);
-    next->setVisible(room && lane != nullptr && viz::next_changed_step(m_model.workspace.snapshot(), *lane, -1) >= 0);
+    next->setVisible(room && lane != nullptr && viz::differing_step_from(m_model.workspace.snapshot(), *lane, 0, true) >= 0);
   };
   for (auto signal : {&Workspace::snapshotChanged, &Workspace::selectionChanged}) connect(&m_model.workspace, signal, next, offer);
   connect(this, &ViewPanels::sizeTaken, next, offer);
