@@ -192,8 +192,6 @@ void MainWindow::begin() {
   m_document->refreshTitle();
   resize(options.size);
   if (m_model.settings && !options.size_given) restoreGeometryOf(*this, *m_model.settings);
-  showPage(m_first_steps->welcomes() ? Page::welcome : m_pages->of(QString::fromStdString(options.view)));
-  if (options.ghosts > 0) m_lecture->setGhostSteps(options.ghosts);
   if (options.synthetic_size) {
     m_latency->startSynthetic();
   } else {
@@ -205,6 +203,8 @@ void MainWindow::begin() {
     controller().openRequest(m_model.start.request);
     controller().loadModel(QString::fromStdString(m_model.start.model_folder));
   }
+  showPage(m_first_steps->welcomes() ? Page::welcome : m_pages->of(QString::fromStdString(options.view)));
+  if (options.ghosts > 0) m_lecture->setGhostSteps(options.ghosts);
   m_document->keepJournal();
   if (!options.session.empty())
     m_document->openGivenSession(QString::fromStdString(options.session));

@@ -43,6 +43,7 @@
 #include "app/window/shell/panel.h"
 #include "app/window/shell/panel_paint.h"
 #include "core/error.h"
+#include "paths.h"
 #include "viz/draw/draw.h"
 #include "window/lecture/lesson_fixture.h"
 #include "window/support/file_dialog.h"
@@ -522,6 +523,27 @@ TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {
 }
 
 /// What is set while its steps are computed is set for the run that was looked at, not for the lesson's place among the runs.
+class LessonFirstTest : public LectureTest {
+ protected:
+  void SetUp() override {
+    options.scenes = in_checkout("assets/lessons/1-small-cache.json");
+    options.view = "lecture";
+    options.picture = "unused.png";
+    window = std::make_unique<MainWindow>(options, startState(options));
+    window->show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
+    ASSERT_TRUE(settle());
+  }
+};
+
+TEST_F(LessonFirstTest, LeavesAsManyTokensToGenerateAsAStartWithoutOne) {
+  window->lectureMode().leave();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->rows().tools().generateCount(), options.generate);
+  EXPECT_EQ(window->controller().request().n_generate, options.generate);
+  EXPECT_EQ(window->controller().request().prompt, startState(options).request.prompt) << "the text of a start";
+}
+
 TEST_F(LessonTest, TheRunThatWasLookedAtIsBackBeforeItsSteps) {
   window->controller().setPrompt("Alice lives in Paris. Tom lives in Oslo. Alice lives in");
   window->controller().generate(100);
