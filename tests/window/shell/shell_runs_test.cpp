@@ -128,6 +128,9 @@ TEST_F(SweepTest, WhatWasMeasuredHeldForItsSeed) {
   EXPECT_EQ(std::ranges::count(sweep().data().points(), "random:ratio=0.25,seed=0", &SweepPoint::spec), 1) << "not the session's";
   sweep().restore(kept);
   EXPECT_EQ(sweep().data().nMeasured(), 0) << "nor does what a file has of it";
+  const SavedSweep again = sweep().saved();
+  ASSERT_EQ(again.points.size(), kept.points.size());
+  EXPECT_TRUE(std::ranges::all_of(again.points, [](const SweepPoint& p) { return p.figures.has_value(); })) << "and it stays in the file";
   window->controller().setSeed(0);
   ASSERT_TRUE(settle());
   EXPECT_EQ(sweep().data().nMeasured(), 2) << "of the old one it does";

@@ -246,7 +246,8 @@ std::optional<TextSweepDialog::Swept> SweepPanel::swept() const {
 }
 
 SavedSweep SweepPanel::saved() const {
-  if (m_data.points().empty() || !chosenHere()) return m_saved;
+  const bool waits = !m_saved.points.empty() && m_data.nMeasured() == 0;  // a choice must not take the place of what was measured
+  if (waits || m_data.points().empty() || !chosenHere()) return m_saved;
   return {.text = textDigest(m_workspace.snapshot(), m_controller.request().seed),
           .budgets = m_grid->budgets().text(),
           .seeds = m_grid->seeds().text(),
