@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 
-SECONDS_PER_TEST = 300
+SECONDS_PER_TEST = int(os.environ.get("KVSCOPE_TEST_SECONDS", 300))  # sanitizers have more
 MACRO = re.compile(r"^TEST(_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.M)
 RESULT = re.compile(r"^(\d+) of (\d+) tests passed, (\d+) failed, (\d+) skipped$")
 BEGIN, END = re.compile(r"^\[ RUN      \] (\S+)"), re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:,| \()")

@@ -103,10 +103,11 @@ TextSweepDialog& RunActions::textSweepDialog() {
 }
 
 void RunActions::sweepTexts() {
-  textSweepDialog().begin(m_sweep->swept());
-  textSweepDialog().show();
-  textSweepDialog().raise();
-  textSweepDialog().activateWindow();
+  TextSweepDialog& dialog = textSweepDialog();
+  dialog.begin(m_sweep->swept());
+  dialog.show();
+  dialog.raise();
+  dialog.activateWindow();
 }
 
 void RunActions::openTextStore(const QString& folder) {
