@@ -167,8 +167,8 @@ void Workspace::setFound(const std::vector<viz::TokenRange>& places) {
 }
 
 void Workspace::setCauses(const viz::HeadCauses& causes) {
-  // n/a differs from itself: without it in between, a change is a change
-  if (causes.n_heads == 0 && m_causes.n_heads == 0) return;
+  // n/a differs from itself: without it in between, a change is a change. Of no head there is none.
+  if (causes.n_heads == 0 && causes == m_causes) return;
   m_causes = causes;
   Q_EMIT causesChanged();
 }

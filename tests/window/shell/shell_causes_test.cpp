@@ -414,6 +414,20 @@ TEST_F(CausesTest, WhatWasStoppedStaysStoppedUntilItIsAskedForAgain) {
   EXPECT_TRUE(measured());
 }
 
+TEST_F(CausesTest, ThatItWasStoppedIsSaidOfTheTextThatIsThereBeforeAnythingIsMeasured) {
+  ask();
+  ASSERT_TRUE(waitFor([this] { return window->model().runs.running() != nullptr; }, 5000));
+  window->controller().setPrompt("Helen lives at 482. Where does Helen live? Helen lives at");
+  ASSERT_EQ(causes().n_heads + causes().n_unasked, 0) << "the other text is not computed yet";
+  window->model().runs.cancelAll();  // Esc, just then
+  ASSERT_TRUE(settle());
+  CanvasWidget* grid = window->canvas("head_grid");
+  ASSERT_TRUE(waitFor([&] { return grid->settled(); }, 5000));
+  const auto said = std::ranges::find(grid->view().marks(), "not measured", &viz::Mark::kind);
+  ASSERT_NE(said, grid->view().marks().end());
+  EXPECT_TRUE(said->value.starts_with("24 heads")) << said->value;
+}
+
 TEST_F(CausesTest, TheTextShowsTheLostTokenFromTheStart) {
   window.reset();
   options = {};
