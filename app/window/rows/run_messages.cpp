@@ -7,10 +7,16 @@
 
 namespace kvscope {
 
+RunMessages::RunMessages(WindowModel& model, WindowRows& rows) : m_model(model), m_rows(rows) {
+  // Why a run of the model before failed says nothing of this one, whose first result may take long.
+  connect(&model.controller, &SessionController::modelOpened, this, [this] { m_rows.messages().clear(); });
+}
+
 void RunMessages::takeSnapshot() {
   const Snapshot& snapshot = m_model.workspace.snapshot();
   MessageBar& bar = m_rows.messages();
-  if (snapshot.phase == RunPhase::idle) return bar.clear();
+  const bool answered = snapshot.phase == RunPhase::computing && m_model.controller.answersNewest(snapshot);
+  if (snapshot.phase == RunPhase::idle || answered) return bar.clear();
   if (snapshot.phase != RunPhase::failed) return;
   // What is still shown must not pass for the answer to what was refused.
   const bool other_text = snapshot.prompt != m_model.controller.request().prompt;

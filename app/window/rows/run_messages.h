@@ -13,7 +13,7 @@ class RunMessages : public QObject {
   Q_OBJECT
 
  public:
-  RunMessages(WindowModel& model, WindowRows& rows) : m_model(model), m_rows(rows) {}
+  RunMessages(WindowModel& model, WindowRows& rows);
   void takeSnapshot();
 
  Q_SIGNALS:

@@ -10,6 +10,7 @@
 #include "app/window/files/found_models.h"
 #include "app/window/files/model_choice.h"
 #include "app/window/help/welcome_page.h"
+#include "app/window/rows/rows.h"
 #include "paths.h"
 #include "window/support/file_bytes.h"
 #include "window/support/patience.h"
@@ -125,6 +126,18 @@ TEST_F(ModelsTest, OnlyWhatOpenedIsAmongTheFilesUsedLast) {
   window->openFile(folder.filePath("experts"));
   ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed; }, 20000));
   EXPECT_EQ(window->files().recent().all(), QStringList{folder.filePath("tiny")});
+}
+
+TEST_F(ModelsTest, WhyARunOfTheModelBeforeFailedGoesWithIt) {
+  QString text;
+  for (int i = 0; i < snapshot().model.max_positions; ++i) text += QString("word %1, 猫🙂; ").arg(i);
+  window->controller().setPrompt(text);
+  ASSERT_TRUE(waitFor([&] { return window->messages().isVisible(); }, 10000));
+  std::optional<bool> visible;
+  QObject::connect(&window->controller(), &SessionController::modelOpened, window.get(), [&] { visible = window->messages().isVisible(); });
+  window->controller().loadModel(folder.filePath("tiny"));
+  ASSERT_TRUE(waitFor([&] { return visible.has_value(); }, 10000));
+  EXPECT_FALSE(*visible) << "its first result may take long";
 }
 
 TEST_F(ModelsTest, LookingCanBeStoppedAndBegunAnew) {
