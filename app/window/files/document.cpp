@@ -317,18 +317,18 @@ void Document::sayNotOpened(const QString& why) {
 }
 
 bool Document::save(const QString& path) {
-  bool with_results = false;
+  bool with_results = false, results_follow = false;
   try {
     const SavedSession s = m_kept.completed(session(), path, m_file.path);
     with_results = !s.results.zlib.isEmpty();
     writeSession(path, s);
-    m_kept.keep(path, s);
+    results_follow = m_kept.keep(path, s);
   } catch (const std::exception& error) {  // memory, too
     m_not_saved.say(words_of(error));
     return false;
   }
   m_not_saved.end();
-  m.rows.say("Saved to " + path);
+  m.rows.say("Saved to " + path + (with_results ? ", with its results" : results_follow ? "; its results are being written" : ""));
   if (m_model.controller.viewOnly() && !with_results) sayWithoutResults(path, "those that are shown were not computed here");
   if (m_aside) m_backups.typed().begin(m_model.controller.request().prompt);
   if (m_aside) return true;  // what was put aside is still to be saved, and goes to its own file

@@ -68,8 +68,7 @@ class Document : public QObject {
   /// Why the last file that could not be opened was not; empty: all were.
   const QString& notOpened() const { return m_not_opened; }
   void takeSnapshot();
-  /// From now on what is not saved is kept for the next start.
-  void keepJournal();
+  void keepJournal();                         // from now on what is not saved is kept for the next start
   void offerRecovery();                       // of it; after what the start opens, which has a message of its own
   QStringList leave();                        // the window closes; sentences: of what is not saved, and would be lost
   void forgetJournal() { m_backups.stop(); }  // what changes from now on is no change of the session

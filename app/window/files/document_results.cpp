@@ -67,8 +67,9 @@ void Document::connectResults() {
   });
   connect(&m_results, &StoredResults::kept, this, [this](const QString& path, const QString& why, const SavedSession& written) {
     if (why.isEmpty() && path == m_file.path) m_kept.know(written, path);
-    if (why.isEmpty()) return m.jobs.note(QString("%1: written with its results").arg(path));
-    sayWithoutResults(path, why);
+    if (!why.isEmpty()) return sayWithoutResults(path, why);
+    m.rows.say("Saved to " + path + ", with its results");
+    m.jobs.note(QString("%1: written with its results").arg(path));
   });
 }
 

@@ -99,7 +99,7 @@ static SnapshotPtr withNames(const SnapshotPtr& results, const std::vector<LaneS
 }
 
 /// By the names that its session has for files.
-void KeptResults::keep(const QString& path, const SavedSession& written) {
+bool KeptResults::keep(const QString& path, const SavedSession& written) {
   const SessionController& controller = m_model.controller;
   const Snapshot& s = m_model.workspace.snapshot();
   // A model that was refused leaves the results of the one before.
@@ -107,11 +107,12 @@ void KeptResults::keep(const QString& path, const SavedSession& written) {
                        std::ranges::equal(s.lanes, controller.request().lanes, {}, &LaneSnapshot::spec, &LaneSpec::text);
   const bool there =
       (s.phase == RunPhase::idle || refused) && !s.lanes.empty() && controller.answersNewest(s) && !m_model.options.synthetic_size;
-  if (!there || controller.viewOnly()) return;
+  if (!there || controller.viewOnly()) return false;
   std::vector<SeenTable> tables = m_tables;
   for (SeenTable& table : tables) table.name = name_told(table.name, folder_of(path.toStdString()));
   m_results.keep(path, written, withNames(m_model.workspace.snapshotPtr(), controller.request().lanes, written.request.lanes),
                  controller.computesElsewhere() ? QString() : controller.modelFolder(), tables);
+  return true;
 }
 
 /// One message stands in the place of another.

@@ -31,8 +31,8 @@ class KeptResults : public QObject {
   void forget();  // another session, or one without its model
   /// The results that a file has by now.
   void know(const SavedSession& written, const QString& path);
-  /// The results on screen, into the file of the session that was just written; not what is still being computed.
-  void keep(const QString& path, const SavedSession& written);
+  /// The results on screen, into the file of the session that was just written; not what is still being computed. true: they follow.
+  bool keep(const QString& path, const SavedSession& written);
   /// Files beside the model that the runs of the results on screen read.
   const std::vector<SeenTable>& tables() const { return m_tables; }
   /// With the results that are known to be the session's own, so that saving it anew does not write it without them first; files that its

@@ -8,6 +8,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QLabel>
 #include <QTemporaryDir>
 
 #include "app/window/files/export_actions.h"
@@ -734,6 +735,15 @@ TEST_F(ResultsTest, OpeningSomethingDoesNotEndTheWritingOfThem) {
   ASSERT_TRUE(window->document().save(path));
   window->openFile(trace);  // at once
   ASSERT_TRUE(shown()) << window->notices().text().toStdString();
+  EXPECT_TRUE(objectOf(path).contains("results"));
+}
+
+TEST_F(ResultsTest, ThatTheyAreInTheFileIsSaidOnceTheyAre) {
+  const auto said = [this] { return window->findChild<QLabel*>("passingWords")->accessibleName(); };
+  const QString path = folder.filePath("s.kvscope");
+  ASSERT_TRUE(window->document().save(path));
+  EXPECT_EQ(said(), "Saved to " + path + "; its results are being written");
+  ASSERT_TRUE(waitFor([&] { return said() == "Saved to " + path + ", with its results"; }, 20000)) << said().toStdString();
   EXPECT_TRUE(objectOf(path).contains("results"));
 }
 
