@@ -545,7 +545,7 @@ TEST_F(WhatIfTest, APinOfATokenThatIsGoneRestoresItAndKeepsIt) {
   key("atlas", Qt::Key_P);
   ASSERT_EQ(snapshot().lanes.size(), 6u) << "in the same fork";
   EXPECT_TRUE(has(5, gone, last)) << lane(5);
-  EXPECT_TRUE(words.startsWith(QString("With %1 restored and pinned in L2 · H1, after step %2: at step %3")
+  EXPECT_TRUE(words.startsWith(QString("With %1 restored and pinned in L2 · H1, after step %2, and with 1 other edit: at step %3")
                                    .arg(qs(viz::quoted(viz::token_text(snapshot(), gone))))
                                    .arg(last - 1)
                                    .arg(last)))
@@ -629,6 +629,8 @@ TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
   s.tokens = viz::TokenRange{gone, gone};
   s.step = 2;
   window->workspace().setSelection(s);
+  QString words;
+  QObject::connect(&window->model().hand, &HandEdits::said, window.get(), [&](const QString& said) { words = said; });
   key("inspector", Qt::Key_R);
   ASSERT_EQ(snapshot().lanes.size(), 6u) << "the same fork";
   EXPECT_TRUE(std::ranges::binary_search(head(5, 1).pos, gone))
@@ -636,6 +638,9 @@ TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
   WhatIfModel& model = panel()->model();
   ASSERT_EQ(model.rowCount(), 3);
   EXPECT_EQ(model.index(1, WhatIfModel::kKlLast).data().toString(), "n/a") << "two act together";
+  EXPECT_EQ(model.index(1, WhatIfModel::kLocal).data().toString(), "n/a");
+  EXPECT_NE(model.index(2, WhatIfModel::kLocal).data().toString(), "n/a") << "of all";
+  EXPECT_TRUE(words.contains(", and with 1 other edit: at step ")) << words.toStdString();
 
   QTableView& table = panel()->table();
   ASSERT_TRUE(table.isVisible());
@@ -690,6 +695,21 @@ TEST_F(WhatIfTest, TheStepShownSeesTheEditAndTheSentenceTellsWhatItDid) {
   EXPECT_THAT(words.toStdString(),
               ::testing::HasSubstr("KL " + viz::format_number(without.kl) + " → " + viz::format_number(with.kl) + " nats."));
   EXPECT_THAT(words.toStdString(), ::testing::HasSubstr(with.top1 == without.top1 ? "stays" : with.top1_same ? "again" : "becomes"));
+}
+
+TEST_F(WhatIfTest, TheSentenceSaysInHowManyHeadsATokenWasThereToBeMerged) {
+  const Snapshot& s = snapshot();
+  LaneSnapshot fork = s.lanes[4];
+  fork.fork_of = 4;
+  const EditsMade merge = {{.kind = WhatIf::Kind::merge, .step = 0, .heads = {}, .positions = {9}, .into = 3}};
+  const std::size_t n_heads = fork.steps[0]->heads.size();
+  auto step = std::make_shared<StepRecord>(*fork.steps[0]);
+  Event by_hand{.kind = Event::Kind::merge, .pos = 9, .into = 3};
+  by_hand.by_hand = true;
+  step->heads[2].events.push_back(by_hand);
+  fork.steps[0] = step;
+  EXPECT_THAT(resultWords(s, fork, merge, 1).toStdString(),
+              ::testing::HasSubstr("merged in 1 of " + std::to_string(n_heads) + " heads, after step 0: "));
 }
 
 /// What is said of an answer names its step, and a change in a later one is not passed over.

@@ -27,24 +27,6 @@ double meanLocal(const LaneSnapshot& lane, std::size_t n_steps, int after, const
   return n > 0 ? sum / n : kNotAvailable;
 }
 
-void countDone(const LaneSnapshot& fork, const WhatIf& w, WhatIfEffect& out) {
-  const bool pin = w.kind == WhatIf::Kind::pin;
-  const int step = pin ? static_cast<int>(fork.steps.size()) - 1 : w.step;
-  if (step < 0 || step >= static_cast<int>(fork.steps.size())) return;
-  constexpr Event::Kind kKinds[] = {Event::Kind::evict, Event::Kind::evict, Event::Kind::merge, Event::Kind::restore};
-  const Event::Kind kind = kKinds[static_cast<int>(w.kind)];
-  for (const HeadRecord& head : fork.steps[static_cast<std::size_t>(step)]->heads) {
-    if (!w.heads.has(head.layer, head.kv_head)) continue;
-    for (const int pos : w.positions) {
-      ++out.asked;
-      if (pin)
-        out.done += std::ranges::binary_search(head.pos, pos);
-      else
-        out.done += std::ranges::any_of(head.events, [&](const Event& e) { return e.by_hand && e.kind == kind && e.pos == pos; });
-    }
-  }
-}
-
 QString headsText(const HeadChoice& heads) {
   const auto list = [](const std::vector<int>& of, const char* prefix) {
     QStringList words;
@@ -58,16 +40,16 @@ QString headsText(const HeadChoice& heads) {
 
 QString doneHelp(const WhatIfEffect& effect, const WhatIf& w) {
   if (!w.on) return "switched off";
-  if (effect.asked == 0) return "n/a: not computed yet";
+  if (effect.reached.asked == 0) return "n/a: not computed yet";
   if (w.kind == WhatIf::Kind::pin)
     return QString(
                "Pinned slots that are there at the last step: %1 of %2 asked for, a token in a head each. The policy keeps "
                "those; in the other heads the token had left before")
-        .arg(effect.done)
-        .arg(effect.asked);
+        .arg(effect.reached.done)
+        .arg(effect.reached.asked);
   return QString("Slots changed: %1 of %2 asked for, a token in a head each. In the other heads there was nothing to change: %3")
-      .arg(effect.done)
-      .arg(effect.asked)
+      .arg(effect.reached.done)
+      .arg(effect.reached.asked)
       .arg(w.kind == WhatIf::Kind::restore ? "the token still had its slot" : "the token had left before");
 }
 
@@ -80,8 +62,8 @@ WhatIfEffect effect_of(const Snapshot& snapshot, int fork, const WhatIf* what_if
   if (fork < 0 || fork >= static_cast<int>(snapshot.lanes.size())) return out;
   const LaneSnapshot& lane = snapshot.lanes[static_cast<std::size_t>(fork)];
   if (what_if && !what_if->on) return out;
-  if (what_if) countDone(lane, *what_if, out);
-  if (lane.fork_of < 0) return out;
+  if (what_if) out.reached = doneOf(lane, *what_if);
+  if (lane.fork_of < 0 || !alone) return out;  // each of several edits changes what the others find
   const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(lane.fork_of)];
   const std::size_t n = std::min(lane.steps.size(), base.steps.size());
   if (n == 0) return out;
@@ -94,7 +76,6 @@ WhatIfEffect effect_of(const Snapshot& snapshot, int fork, const WhatIf* what_if
   const HeadChoice everywhere;
   const HeadChoice& heads = what_if ? what_if->heads : everywhere;
   out.local_l1_wo = meanLocal(lane, n, after, heads) - meanLocal(base, n, after, heads);
-  if (!alone) return out;
   const auto mean_kl = [&](const LaneSnapshot& of) {
     return run_figures(snapshot, of, first_counted_step(snapshot, of), static_cast<int>(n) - 1, false).kl.mean();
   };
@@ -170,7 +151,8 @@ QString WhatIfModel::text(int row, int column) const {
     case kStep:
       return w.step < 0 ? QString("start") : QString::number(w.step);
     default:
-      return effect.asked == 0 ? QString(w.on ? "n/a" : "off") : QString("%1 of %2").arg(effect.done).arg(effect.asked);
+      return effect.reached.asked == 0 ? QString(w.on ? "n/a" : "off")
+                                       : QString("%1 of %2").arg(effect.reached.done).arg(effect.reached.asked);
   }
 }
 
@@ -187,8 +169,7 @@ QVariant WhatIfModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::ForegroundRole && index.column() == kText && m_effects[static_cast<std::size_t>(row)].wrong)
     return toColor(m_workspace.theme().changed);
   if (role == Qt::ToolTipRole) {
-    const bool shared = index.column() >= kKlLast && index.column() != kLocal && !isTotal(row) &&
-                        std::isnan(m_effects[static_cast<std::size_t>(row)].kl_last);
+    const bool shared = index.column() >= kKlLast && !isTotal(row) && std::isnan(m_effects[static_cast<std::size_t>(row)].kl_last);
     if (index.column() >= kKlLast && m_alone) return kAlone;
     if (shared) return "Several edits act together: switch the others off to measure this one alone.";
     if (index.column() == kDone && !isTotal(row))

@@ -5,6 +5,7 @@
 
 #include <QAbstractTableModel>
 
+#include "app/window/session/hand/hand_words.h"
 #include "policy/text/lane_edits.h"
 #include "snapshot/snapshot.h"
 
@@ -15,7 +16,7 @@ class Workspace;
 
 /// What one what-if, or all of a fork together, did to the run, measured against the run it was forked from.
 struct WhatIfEffect {
-  int done = 0, asked = 0;             // (head, token) pairs that it changed (pin: that have a slot at the end) of those it named
+  EditDone reached;
   double kl_last = kNotAvailable;      // KL(full || fork) - KL(full || baseline), nats, at the last step both have
   double kl_mean = kNotAvailable;      // of the means over the steps after the prompt
   double local_l1_wo = kNotAvailable;  // of the means over the chosen heads and the steps after the what-if
@@ -23,7 +24,7 @@ struct WhatIfEffect {
   bool wrong = false;                  // what it is there is not the full cache's either
 };
 
-/// Effect of `what_if` alone: KL and text are known only where no other one is on. nullptr: of the whole fork.
+/// Effect of `what_if`. nullptr: of the whole fork. alone: no other one is on; where one is, only what it reached is known.
 WhatIfEffect effect_of(const Snapshot& snapshot, int fork, const WhatIf* what_if, bool alone);
 
 /// The what-ifs of the fork that is looked at, one a row, and a last row for all together.

@@ -87,9 +87,49 @@ bool removesLater(const LaneSnapshot& run, int after) {
                              [&](const StepPtr& step) { return step->step > after && std::ranges::any_of(step->heads, removes); });
 }
 
+/// A token that had left before cannot be merged or pinned any more.
+QString reachedWords(const LaneSnapshot& fork, const EditsMade& made) {
+  const WhatIf& last = made.back();
+  const EditDone reached = doneOf(fork, last);
+  const QString asked = headsWords(last.heads);
+  if ((last.kind != WhatIf::Kind::merge && last.kind != WhatIf::Kind::pin) || reached.done == reached.asked) return asked;
+  return last.positions.size() == 1 ? QString("%1 of %2 heads").arg(reached.done).arg(reached.asked)
+                                    : QString("%1 (%2 of %3 slots)").arg(asked).arg(reached.done).arg(reached.asked);
+}
+
+/// Edits that the run has beside those that were made, and its baseline has not.
+int othersOf(const LaneSnapshot& fork, const LaneSnapshot& base, const EditsMade& made) {
+  const LaneEdits with = edits_of(fork.spec), without = edits_of(base.spec);
+  const auto own = [](const auto& edits, const auto& not_in) {
+    return static_cast<int>(
+        std::ranges::count_if(edits, [&](const auto& e) { return e.on && std::ranges::find(not_in, e) == not_in.end(); }));
+  };
+  return std::max(0, own(with.what_ifs, without.what_ifs) + own(with.budgets, without.budgets) - static_cast<int>(made.size()));
+}
+
 constexpr const char* kPinIt = "pin it to keep it (P).";
 
 }  // namespace
+
+EditDone doneOf(const LaneSnapshot& fork, const WhatIf& edit) {
+  EditDone out;
+  const bool pin = edit.kind == WhatIf::Kind::pin;
+  const int step = pin ? static_cast<int>(fork.steps.size()) - 1 : edit.step;
+  if (step < 0 || step >= static_cast<int>(fork.steps.size())) return out;
+  constexpr Event::Kind kKinds[] = {Event::Kind::evict, Event::Kind::evict, Event::Kind::merge, Event::Kind::restore};
+  const Event::Kind kind = kKinds[static_cast<int>(edit.kind)];
+  for (const HeadRecord& head : fork.steps[static_cast<std::size_t>(step)]->heads) {
+    if (!edit.heads.has(head.layer, head.kv_head)) continue;
+    for (const int pos : edit.positions) {
+      ++out.asked;
+      if (pin)
+        out.done += std::ranges::binary_search(head.pos, pos);
+      else
+        out.done += std::ranges::any_of(head.events, [&](const Event& e) { return e.by_hand && e.kind == kind && e.pos == pos; });
+    }
+  }
+  return out;
+}
 
 QString tokenWords(const Snapshot& snapshot, const std::vector<int>& positions) {
   if (positions.size() != 1) return QString("%1 tokens").arg(positions.size());
@@ -141,9 +181,11 @@ QString resultWords(const Snapshot& snapshot, const LaneSnapshot& fork, const Ed
                          : with.top1_same && compares(snapshot, fork, step)
                              ? QString("the next token is %1 again, as with the full cache").arg(is)
                              : QString("the next token becomes %1").arg(is);
+  const int n_others = othersOf(fork, base, made);
+  const QString others = n_others == 0 ? QString() : ", and with " + counted(n_others, "other edit", "other edits");
   QString out =
-      QString("%1, %2: at step %3%4 %5; KL %6 → %7 nats.")
-          .arg(beginning(made).arg(quotedTokens(snapshot, first.positions), headsWords(first.heads)), sinceWords(first.step))
+      QString("%1, %2%3: at step %4%5 %6; KL %7 → %8 nats.")
+          .arg(beginning(made).arg(quotedTokens(snapshot, first.positions), reachedWords(fork, made)), sinceWords(first.step), others)
           .arg(step)
           .arg(step != shown ? ", the first that changes," : "", answer, qs(viz::format_number(compared_kl(snapshot, base, step))),
                qs(viz::format_number(compared_kl(snapshot, fork, step))));

@@ -18,12 +18,20 @@ QString headsWords(const HeadChoice& chosen);
 /// out.
 QString handWords(const Snapshot& snapshot, const LaneEdits& edits);
 
+/// Slots that an edit changed (pin: that are there at the last step), of those that it asked for, a token in a head each; 0 of 0: its step
+/// is not computed.
+struct EditDone {
+  int done = 0, asked = 0;
+};
+EditDone doneOf(const LaneSnapshot& fork, const WhatIf& edit);
+
 /// Edits that are made together: one, or a token that is restored and pinned.
 using EditsMade = std::vector<WhatIf>;
 /// "token 17 «·cat» evicted by hand in all heads, after step 3": what is being computed.
 QString madeWords(const Snapshot& snapshot, const EditsMade& made);
 /// "Without «·cat» in all heads, after step 3: at step 4 the next token becomes «8»; KL 4.50 → 0.02 nats.": what came of it in the run that
-/// has them, at the step shown or, where that answers as before, at the first one that does not. Empty: nothing is known of it.
+/// has them, at the step shown or, where that answers as before, at the first one that does not. Other edits of the run are counted: what
+/// came of it came of all. Empty: nothing is known of it.
 QString resultWords(const Snapshot& snapshot, const LaneSnapshot& fork, const EditsMade& made, int shown);
 
 }  // namespace kvscope
