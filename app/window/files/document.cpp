@@ -432,6 +432,7 @@ void Document::keepJournal() {
   connect(&m_model.bookmarks, &Bookmarks::changed, this, &Document::changed);
   connect(&m.sweep.own(), &SweepPanel::measured, this, &Document::changed);
   connect(&m.sweep.store(), &StorePanel::openRequested, this, &Document::openStore);
+  connect(&m.sweep, &SweepPage::storeOpened, &m.library.recent(), &RecentFiles::add);
   connect(&m_model.workspace, &Workspace::selectionChanged, &m_backups, &Backups::touch);
 }
 

@@ -90,8 +90,7 @@ class Document : public QObject {
   void giveBack();
   /// The sample text with the runs of a fresh start, shown where it goes wrong.
   void openSample();
-  /// The session that was opened or saved last, if it is still there.
-  void openLast();
+  void openLast();     // the session that was opened or saved last, if it is still there
   void saveNow();      // to its file, or asks for one
   void saveUnsaved();  // what would be lost first
   void saveAs();       // asks

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sweep over many texts that is begun in the window: a kvscope-cli of its own fills the store, which is shown while it grows.
+#include <unistd.h>
+
 #include <csignal>
 
 #include <QComboBox>
@@ -9,6 +11,7 @@
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QProcess>
+#include <QSettings>
 #include <QSpinBox>
 #include <QTemporaryDir>
 
@@ -152,6 +155,82 @@ TEST_F(TextSweepTest, EndsWithTheWindow) {
   ASSERT_EQ(::kill(id, 0), 0);
   window.reset();
   EXPECT_NE(::kill(id, 0), 0);
+}
+
+/// A user's window, with settings of its own.
+class LeftSweepTest : public TextSweepTest {
+ protected:
+  void SetUp() override {
+    QCoreApplication::setOrganizationName("kvscope-tests");
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, folder.filePath("settings"));
+    TextSweepTest::SetUp();
+    options.picture.clear();
+    options.journal = folder.filePath("journal").toStdString();
+    startAgain();
+  }
+  void TearDown() override {
+    TextSweepTest::TearDown();
+    QCoreApplication::setOrganizationName({});
+  }
+  void startAgain() {
+    window = std::make_unique<MainWindow>(options, startState(options));
+    window->show();
+    ASSERT_TRUE(settle());
+  }
+  QPushButton* offer() {
+    QApplication::processEvents();
+    return window->notices().text().contains("A sweep over texts was not finished") ? buttonOf(window->notices(), "Go on") : nullptr;
+  }
+  void fill(int texts) {
+    writeTexts(texts);
+    window->runActions().sweepTexts();
+    dialog().texts().setText(folder.filePath("my texts.jsonl"));
+    dialog().policies().setText("local,h2o:sinks=2,recent=3");
+    dialog().budgets().setText("20 %, 90 %");
+    start();
+    ASSERT_TRUE(process().running());
+    QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() >= 2 && panel().folder() == store(), 60000);
+  }
+};
+
+TEST_F(LeftSweepTest, ThatEndedWithItsWindowIsOfferedAtTheNextStart) {
+  EXPECT_EQ(offer(), nullptr);
+  fill(40);
+  const QString command = shellLine("kvscope-cli", argumentsOf(process().sweep()));
+  window.reset();
+  const QStringList before = items();
+  ASSERT_LT(before.size(), 200);
+  startAgain();
+  QPushButton* go_on = offer();
+  ASSERT_NE(go_on, nullptr) << window->notices().text().toStdString();
+  EXPECT_EQ(shellLine("kvscope-cli", argumentsOf(process().sweep())), command);
+  EXPECT_TRUE(panel().processText().endsWith("of 200 items. What is finished stays.")) << panel().processText().toStdString();
+  EXPECT_TRUE(window->files().recent().all().contains(store()));
+  QTest::mouseClick(go_on, Qt::LeftButton);
+  ASSERT_TRUE(process().running());
+  EXPECT_EQ(window->page(), Page::sweep);
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() != SweepState::running, 120000);
+  EXPECT_EQ(process().state(), SweepState::done) << process().failure().toStdString();
+  const QStringList after = items();
+  for (const QString& item : before) EXPECT_TRUE(after.contains(item)) << item.toStdString() << " was computed again";
+  window.reset();
+  startAgain();
+  EXPECT_EQ(offer(), nullptr) << "it is whole";
+  EXPECT_EQ(process().state(), SweepState::none);
+}
+
+TEST_F(LeftSweepTest, ThatWasCancelledOrIsAnotherWindowsIsNotOffered) {
+  fill(40);
+  process().stop();
+  window.reset();
+  startAgain();
+  EXPECT_EQ(offer(), nullptr) << "somebody had cancelled it";
+  EXPECT_EQ(process().state(), SweepState::stopped) << "and may still go on with it, on its page";
+  window->model().settings->setValue("text_sweep/window", static_cast<qint64>(::getppid()));
+  window.reset();
+  startAgain();
+  EXPECT_EQ(offer(), nullptr) << "its window is there";
+  EXPECT_EQ(process().state(), SweepState::none);
 }
 
 TEST_F(TextSweepTest, WhatStandsInTheWayIsSaidInTheDialog) {

@@ -20,6 +20,7 @@
 #include "app/window/panels/stores/sweep_page.h"
 #include "app/window/panels/stores/sweep_process.h"
 #include "app/window/panels/stores/text_sweep_dialog.h"
+#include "app/window/panels/stores/unfinished_sweep.h"
 #include "app/window/rows/rows.h"
 #include "app/window/rows/window_rows.h"
 #include "app/window/session/run_estimate.h"
@@ -90,6 +91,8 @@ void RunActions::addSweep(Panels& panels) {
   connect(&m_sweep_page->store(), &StorePanel::sweepRequested, this, &RunActions::sweepTexts);
   connect(m_texts.get(), &SweepProcess::storeBegun, this, &RunActions::openTextStore);
   connect(m_texts.get(), &SweepProcess::changed, this, &RunActions::sayEndOfTextSweep);
+  m_unfinished = std::make_unique<UnfinishedSweep>(*m_texts, m_model.settings.get());
+  connect(m_unfinished.get(), &UnfinishedSweep::found, this, &RunActions::offerUnfinished);
 }
 
 AddRunsDialog& RunActions::dialog() {
@@ -130,6 +133,16 @@ void RunActions::sayEndOfTextSweep() {
   if (state != State::failed) return;
   m_texts_failure = m_texts->failure();
   m_rows.notices().show(m_texts_failure, m_texts_failure);
+}
+
+/// Its page can go on with it, whether or not somebody heeds what is said.
+void RunActions::offerUnfinished(const QString& folder) {
+  m_sweep_page->store().reopen(folder);
+  const QString words = QString("A sweep over texts was not finished when its window was closed. What it has is in %1").arg(folder);
+  m_rows.notices().showAfter(words, words, "Go on", [this] {
+    m_rows.notices().dismiss();
+    m_texts->again();
+  });
 }
 
 void RunActions::generate() { m_model.controller.generate(m_rows.tools().generateCount()); }

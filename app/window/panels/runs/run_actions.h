@@ -23,6 +23,7 @@ class SweepPage;
 class SweepPanel;
 class SweepProcess;
 class TextSweepDialog;
+class UnfinishedSweep;
 class WindowRows;
 struct LaneSpec;
 struct WindowModel;
@@ -81,6 +82,7 @@ class RunActions : public QObject {
   void sayRefusals();
   void openTextStore(const QString& folder);
   void sayEndOfTextSweep();
+  void offerUnfinished(const QString& folder);
 
   QWidget& m_window;
   WindowModel& m_model;
@@ -91,6 +93,7 @@ class RunActions : public QObject {
   SweepPage* m_sweep_page = nullptr;
   std::unique_ptr<AddRunsDialog> m_dialog;
   std::unique_ptr<SweepProcess> m_texts;
+  std::unique_ptr<UnfinishedSweep> m_unfinished;
   std::unique_ptr<TextSweepDialog> m_texts_dialog;
   int m_failure_said = 0;         // run of the queue whose refusal was said last
   QString m_texts_failure;        // of a sweep over texts, that was said

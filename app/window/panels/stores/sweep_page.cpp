@@ -34,6 +34,7 @@ void SweepPage::showStore(bool on) { m_which->setCurrentIndex(on ? 1 : 0); }
 void SweepPage::openStore(const QString& folder) {
   m_store->open(folder);
   showStore(true);
+  Q_EMIT storeOpened(QFileInfo(folder).absoluteFilePath());
 }
 
 QString SweepPage::facts() const { return showsStore() ? m_store->facts() : m_own->facts(); }

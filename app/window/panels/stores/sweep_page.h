@@ -44,6 +44,7 @@ class SweepPage : public QStackedWidget {
 
  Q_SIGNALS:
   void factsChanged();
+  void storeOpened(const QString& folder);
 
  private:
   void showControls();

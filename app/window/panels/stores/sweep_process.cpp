@@ -78,6 +78,13 @@ void SweepProcess::start(const TextSweep& sweep) {
 
 void SweepProcess::again() { start(TextSweep(m_sweep)); }
 
+void SweepProcess::recall(const TextSweep& sweep) {
+  if (running()) return;
+  m_sweep = sweep;
+  m_announced = true;
+  end(State::stopped);
+}
+
 void SweepProcess::stop() {
   if (!running()) return;
   m_process.terminate();

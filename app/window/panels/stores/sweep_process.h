@@ -34,6 +34,8 @@ class SweepProcess : public QObject {
   /// Nothing while one runs.
   void start(const kvscope::TextSweep& sweep);
   void again();  // the last one
+  /// One that an earlier window was at: as if it had been stopped here. Nothing while one runs.
+  void recall(const kvscope::TextSweep& sweep);
   void stop();
 
  Q_SIGNALS:
