@@ -14,7 +14,7 @@ namespace kvscope {
 int print(std::string_view text) {
   const std::string shown = isatty(STDOUT_FILENO) ? for_terminal(text) : std::string();
   if (isatty(STDOUT_FILENO)) text = shown;
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  const bool written = text.empty() || std::fwrite(text.data(), 1, text.size(), stdout) == text.size();  // no text may have no address
   if (!written || std::fflush(stdout) != 0 || std::ferror(stdout))
     throw Error("stdout: expected to write the whole result, got an error; is the disk full or the pipe closed?");
   return 0;
