@@ -89,16 +89,18 @@ void ExportActions::savePicture() {
   m.pages.shows(Page::lecture) ? filters.prepend(window) : filters.append(window);
   // Taken before the dialog covers or moves anything.
   const QPixmap whole = picture();
-  QString filter, path = pathFor("Export view", name.toLower().replace(' ', '-'), filters.join(";;"), &filter);
+  // Whether a file may be replaced is asked of the name that it gets.
+  QString filter,
+      path = pathFor("Export view", name.toLower().replace(' ', '-'), filters.join(";;"), &filter, QFileDialog::DontConfirmOverwrite);
   if (path.isEmpty()) return;
   QString ending = filter == svg ? ".svg" : filter == csv ? ".csv" : ".png";
   // Who writes an ending means it, whatever the list of kinds stands on; one that cannot be here gives way to the chosen kind.
-  if (const QString typed = typedKind(path); kinds.contains(typed)) {
+  if (const QString typed = typedKind(path); kinds.contains(typed))
     ending = typed;
-  } else {
-    path = pathToWrite(path.chopped(typed.size()) + ending, path, m.window);
-    if (path.isEmpty()) return;
-  }
+  else
+    path = path.chopped(typed.size()) + ending;
+  path = pathToWrite(path, {}, m.window);
+  if (path.isEmpty()) return;
   const bool of_view = ending != ".png" || filter != window;
   const int scale = filter == png(4) ? 4 : filter == png(2) ? 2 : 1;
   QString why;
@@ -126,9 +128,10 @@ QString ExportActions::writeSweep(const QString& path, const QString& ending, do
   return why;
 }
 
-QString ExportActions::pathFor(const QString& title, const QString& name, const QString& kinds, QString* kind) {
+QString ExportActions::pathFor(const QString& title, const QString& name, const QString& kinds, QString* kind,
+                               QFileDialog::Options options) {
   const QString folder = m_folder.isEmpty() ? usualFolder() : m_folder;
-  const QString path = QFileDialog::getSaveFileName(&m.window, title, folder + "/" + name, kinds, kind);
+  const QString path = QFileDialog::getSaveFileName(&m.window, title, folder + "/" + name, kinds, kind, options);
   if (!path.isEmpty()) m_folder = QFileInfo(path).path();
   return path;
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include <QFileDialog>
 #include <QObject>
 #include <QPixmap>
 
@@ -69,7 +70,8 @@ class ExportActions : public QObject {
   /// Why it was not; empty: it was.
   QString writeSweep(const QString& path, const QString& ending, double scale) const;
   /// Asks for it, in the folder of the last one; empty: none.
-  QString pathFor(const QString& title, const QString& name, const QString& kinds, QString* kind = nullptr);
+  QString pathFor(const QString& title, const QString& name, const QString& kinds, QString* kind = nullptr,
+                  QFileDialog::Options options = {});
   bool ofSweep(const CanvasWidget* chosen) const;
 
   Parts m;

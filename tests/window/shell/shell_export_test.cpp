@@ -201,7 +201,8 @@ TEST_F(ExportTest, AFileThatIsThereIsNotReplacedUnasked) {
   };
   const Case cases[] = {{"Save session as", "talk", "Sessions", "talk.kvscope"}, {"Write trace", "t", "Trace", "t.json"},
                         {"Write report", "report", "Web page", "report.html"},   {"Write report", "sheets", "A4", "sheets.pdf"},
-                        {"Share as web page", "page", "Web page", "page.html"},  {"Export view", "atlas", "SVG", "atlas.svg"}};
+                        {"Share as web page", "page", "Web page", "page.html"},  {"Export view", "atlas", "SVG", "atlas.svg"},
+                        {"Export view", "atlas.png", "SVG", "atlas.png"}};
   for (const Case& c : cases) {
     const QString file = folder.filePath(c.file);
     write(file, "something else");
@@ -211,6 +212,11 @@ TEST_F(ExportTest, AFileThatIsThereIsNotReplacedUnasked) {
     EXPECT_TRUE(written(c.command, c.typed, c.kind, QMessageBox::Yes).startsWith(file)) << c.file;
     EXPECT_TRUE(waitFor([&] { return bytesOf(file) != "something else"; }, 20000)) << c.file;
   }
+  const QString mine = folder.filePath("mine.kvscope");
+  write(mine, "a session");
+  EXPECT_EQ(written("Export view", "mine.kvscope", "SVG", QMessageBox::No), "") << "another file is written";
+  EXPECT_TRUE(QFile::exists(mine + ".svg"));
+  EXPECT_EQ(bytesOf(mine), "a session");
 }
 
 TEST_F(ExportTest, NothingIsWrittenUnderSettingsThatItWasNotComputedWith) {
