@@ -110,11 +110,14 @@ bool lies_in(const std::string& path, const std::string& folder) {
   return end == inside.end();
 }
 
-void write_all(const FileHandle& file, std::string_view text, const std::string& path) {
+/// Where the system says no to a file of its own.
+constexpr const char* kElsewhere = "; choose a folder that is writable and has space";
+
+void write_all(const FileHandle& file, std::string_view text, const std::string& path, const char* remedy) {
   while (!text.empty()) {
     const ssize_t written = ::write(file.get(), text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+    if (written < 0) throw Error(fmt::format("{}: cannot be written: {}{}", path, std::strerror(errno), remedy));
     text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
@@ -218,12 +221,12 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
   }
   const FileHandle file(descriptor);
   if (!file && errno == ENAMETOOLONG) refuse_name(target);
-  if (!file) throw Error(fmt::format("{}: cannot be created: {}", path, std::strerror(errno)));
+  if (!file) throw Error(fmt::format("{}: cannot be created: {}{}", path, std::strerror(errno), kElsewhere));
   Leftover leftover(beside);
   ::flock(file.get(), LOCK_EX | LOCK_NB);
-  write([&](std::string_view piece) { write_all(file, piece, path); });
+  write([&](std::string_view piece) { write_all(file, piece, path, kElsewhere); });
   if (readable == Readable::as_usual) ::fchmod(file.get(), exists ? old.st_mode & 07777 : 0666 & ~mask_of_user());
-  if (::fsync(file.get()) != 0) throw Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  if (::fsync(file.get()) != 0) throw Error(fmt::format("{}: cannot be written: {}{}", path, std::strerror(errno), kElsewhere));
   if (std::rename(beside.c_str(), target.c_str()) != 0) throw Error(fmt::format("{}: cannot be replaced: {}", path, std::strerror(errno)));
   leftover.keep();
   sync_folder(folder);

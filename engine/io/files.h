@@ -44,8 +44,8 @@ bool lies_in(const std::string& path, const std::string& folder);
 /// Calls take(name) for every name in a folder until it returns false; of a folder that cannot be read there are none.
 void each_name(const std::string& folder, const std::function<bool(std::string_view name)>& take);
 
-/// path: for messages. Throws Error.
-void write_all(const FileHandle& file, std::string_view text, const std::string& path);
+/// path: for messages, which `remedy` ends. Throws Error.
+void write_all(const FileHandle& file, std::string_view text, const std::string& path, const char* remedy = "");
 
 /// Removes `TARGET.PID-N.part` of writers that live no more.
 void remove_unfinished(const std::string& target);

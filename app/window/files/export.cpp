@@ -96,15 +96,10 @@ QImage canvasAsImage(CanvasWidget& canvas, const Workspace& workspace, qreal sca
 bool writeFile(const QString& path, const std::string& bytes, QString* error) {
   try {
     check_no_model_file(path.toStdString());
-  } catch (const Error& failure) {
-    *error = QString::fromUtf8(failure.what());
-    return false;
-  }
-  try {
     write_atomically(path.toStdString(), bytes);
     return true;
   } catch (const Error& failure) {
-    *error = QString::fromUtf8(failure.what()) + ": choose a folder that is writable and has space";
+    *error = QString::fromUtf8(failure.what());
     return false;
   }
 }
