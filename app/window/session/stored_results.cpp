@@ -3,7 +3,9 @@
 
 #include <exception>
 #include <functional>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <QFile>
@@ -22,31 +24,66 @@ namespace kvscope {
 
 namespace {
 
-constexpr std::size_t kMostPacked = 24u << 20;    // a file to hand out; the text of a file has a third more
 constexpr int kFast = 3;                          // levels above take many times as long for some percent less
 constexpr std::size_t kMostExamined = 32u << 20;  // of a text: half a second on another thread
 constexpr std::size_t kMostRatio = 64;            // real ones have 3 to 10; some hundred bytes must not become a gigabyte
 
-QByteArray compressed(const std::string& text) {
-  uLongf size = compressBound(text.size());
-  QByteArray out(static_cast<qsizetype>(size), Qt::Uninitialized);
-  if (compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(text.data()), text.size(), kFast) != Z_OK)
-    throw Error("results: too little memory to compress them");
-  out.truncate(static_cast<qsizetype>(size));
-  return out;
-}
+/// Compresses a text as it is made: what a long run has recorded is a gigabyte of it.
+class Compressor {
+ public:
+  struct TooLarge {};
+
+  explicit Compressor(std::size_t most) : m_most(most), m_buffer(1 << 16, '\0') {
+    if (deflateInit(&m_stream, kFast) != Z_OK) refuse();
+  }
+  ~Compressor() { deflateEnd(&m_stream); }
+  Compressor(const Compressor&) = delete;
+  Compressor& operator=(const Compressor&) = delete;
+
+  /// Throws TooLarge.
+  void take(std::string_view piece) {
+    m_out.bytes += piece.size();
+    m_stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));  // which is only read
+    m_stream.avail_in = static_cast<uInt>(piece.size());
+    run(Z_NO_FLUSH);
+    if (static_cast<std::size_t>(m_out.zlib.size()) > m_most) throw TooLarge{};
+  }
+  PackedTrace end() {
+    run(Z_FINISH);
+    return std::move(m_out);
+  }
+
+ private:
+  [[noreturn]] static void refuse() { throw Error("results: too little memory to compress them"); }
+  void run(int flush) {
+    do {
+      m_stream.next_out = reinterpret_cast<Bytef*>(m_buffer.data());
+      m_stream.avail_out = static_cast<uInt>(m_buffer.size());
+      if (deflate(&m_stream, flush) == Z_STREAM_ERROR) refuse();
+      m_out.zlib.append(m_buffer.data(), static_cast<qsizetype>(m_buffer.size() - m_stream.avail_out));
+    } while (m_stream.avail_out == 0);
+  }
+
+  std::size_t m_most;
+  std::string m_buffer;
+  PackedTrace m_out;
+  z_stream m_stream{};
+};
 
 }  // namespace
 
-PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const CancelToken* cancel) {
-  PackedTrace out;
-  for (const Detail detail : {Detail::why, Detail::slots}) {
-    const std::string text = trace_text(
-        results, {.detail = detail, .seed = request.seed, .temperature = request.temperature, .for_window = true, .cancel = cancel});
-    out = {compressed(text), text.size()};
-    if (static_cast<std::size_t>(out.zlib.size()) <= kMostPacked) break;
+PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const CancelToken* cancel, std::size_t most) {
+  const auto packed = [&](Detail detail, std::size_t at_most) {
+    Compressor out(at_most);
+    write_trace(results, {.detail = detail, .seed = request.seed, .temperature = request.temperature, .for_window = true, .cancel = cancel},
+                [&out](std::string_view piece) { out.take(piece); });
+    return out.end();
+  };
+  try {
+    return packed(Detail::why, most);
+  } catch (const Compressor::TooLarge&) {
+    return packed(Detail::slots, std::numeric_limits<std::size_t>::max());
   }
-  return out;
 }
 
 void writeTrace(const Snapshot& results, std::uint64_t seed, std::optional<double> temperature, const TakesText& take) {

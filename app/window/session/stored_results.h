@@ -23,8 +23,9 @@ namespace kvscope {
 
 /// Results beside what computes them: the trace that kvscope-cli writes with --detail why (of long runs, where that would be too large for
 /// a file to hand out, with --detail slots), compressed by zlib. Throws Cancelled.
-/// request: what they are of.
-PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const CancelToken* cancel = nullptr);
+/// request: what they are of; most: bytes that the larger of both may have.
+PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const CancelToken* cancel = nullptr,
+                      std::size_t most = std::size_t(24) << 20);
 /// The trace of results as kvscope-cli writes it with --detail why, in pieces as they are made. temperature nullopt: not known.
 void writeTrace(const Snapshot& results, std::uint64_t seed, std::optional<double> temperature, const TakesText& take);
 /// Throws Error (damaged, too large, no trace); `name` begins its message.

@@ -756,6 +756,19 @@ TEST_F(ResultsTest, ASessionMadeOfATraceSaysThatItHasNone) {
   EXPECT_TRUE(window->notices().text().contains("s.kvscope is saved, but without its results")) << window->notices().text().toStdString();
 }
 
+TEST_F(ResultsTest, AreTheTracesBytesAndWithoutTheWhyWhereThatIsTooLarge) {
+  const RunRequest& request = window->controller().request();
+  const PackedTrace whole = packTrace(snapshot(), request);
+  ASSERT_GT(whole.zlib.size(), 4096);
+  EXPECT_TRUE(asTrace(unpackTrace(whole, "whole").snapshot) == asTrace());
+  const PackedTrace slots = packTrace(snapshot(), request, nullptr, 4096);
+  EXPECT_EQ(slots.bytes,
+            trace_text(snapshot(), {.detail = Detail::slots, .seed = request.seed, .temperature = request.temperature, .for_window = true})
+                .size());
+  EXPECT_GT(slots.zlib.size(), 4096) << "there is nothing smaller to hand out";
+  EXPECT_LT(slots.bytes, whole.bytes);
+}
+
 TEST(PackedTraceTest, HostileSizesAndBytesAreRefused) {
   const QByteArray junk(1000, 'x');
   EXPECT_EQ(refusal({junk, 1000}), "s.kvscope: results: not readable by zlib as the 1000 bytes they should be: the file is damaged");
