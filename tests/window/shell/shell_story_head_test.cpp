@@ -357,6 +357,7 @@ TEST_F(HeadByKeys, IsLookedInto) {
   const auto head = selection().kv_head;
   keys({"Down"});
   EXPECT_NE(selection().kv_head, head) << "the next head";
+  ASSERT_TRUE(settle());  // a head that was not measured is, and until then the newest step is another one
   keys({"End", "shift+Left", "shift+Left"});
   const int newest = snapshot().lanes[static_cast<std::size_t>(selection().lane)].steps.back()->position;
   EXPECT_EQ(selection().tokens, (viz::TokenRange{newest - 2, newest})) << "brushed by keys";
