@@ -129,6 +129,24 @@ TEST_F(TextSweepTest, CancelledItGoesOnWhereItStopped) {
   for (const QString& item : before) EXPECT_TRUE(after.contains(item)) << item.toStdString() << " was computed again";
 }
 
+TEST_F(TextSweepTest, DoesNotBeginAnewWhereItsResultsHaveGone) {
+  writeTexts(40);
+  dialog().hide();
+  window->runActions().sweepTexts();
+  start();
+  ASSERT_TRUE(process().running());
+  QTRY_VERIFY_WITH_TIMEOUT(process().announced(), 60000);
+  QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
+  QTRY_VERIFY_WITH_TIMEOUT(process().processId() == 0, 10000);
+  ASSERT_TRUE(QDir().rename(store(), folder.filePath("elsewhere")));
+  QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
+  EXPECT_FALSE(process().running());
+  EXPECT_TRUE(panel().processText().contains("is not there any more")) << panel().processText().toStdString();
+  ASSERT_TRUE(QDir().rename(folder.filePath("elsewhere"), store()));
+  QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
+  EXPECT_TRUE(process().running());
+}
+
 /// Nothing else computes, but the machine does.
 TEST_F(TextSweepTest, IsAJobThatStopEnds) {
   writeTexts(40);

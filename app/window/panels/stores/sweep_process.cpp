@@ -76,7 +76,14 @@ void SweepProcess::start(const TextSweep& sweep) {
   Q_EMIT changed();
 }
 
-void SweepProcess::again() { start(TextSweep(m_sweep)); }
+/// Where the results have gone, beginning anew is another decision.
+void SweepProcess::again() {
+  if (m_announced && !QFileInfo(m_sweep.store).isDir()) {
+    m_failure = m_sweep.store + " is not there any more: bring it back, or begin anew (Sweep over texts…)";
+    return end(State::failed);
+  }
+  start(TextSweep(m_sweep));
+}
 
 void SweepProcess::recall(const TextSweep& sweep) {
   if (running()) return;

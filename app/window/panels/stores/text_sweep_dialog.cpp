@@ -300,6 +300,7 @@ void TextSweepDialog::refresh() {
   m_words->setText(sweep ? workOf(*sweep) : why);
   m_words->setStyleSheet(sweep ? QString() : QString("color: %1").arg(toColor(m_model.workspace.theme().changed).name()));
   m_command->setPlainText(sweep ? shellLine("kvscope-cli", argumentsOf(*sweep)) : QString());
+  if (const int needed = layout()->totalHeightForWidth(width()); needed > height()) resize(width(), needed);  // words of one line more
   m_start->setEnabled(sweep && !m_process.running());
   m_start->setToolTip(m_process.running() ? "One sweep over texts is running: cancel it first, or wait" : "");
 }
