@@ -519,6 +519,23 @@ TEST_F(WhatIfTest, WhatWouldChangeNothingIsRefusedWithAWordWhy) {
   EXPECT_EQ(snapshot().lanes.size(), 6u) << "where it is, it is pinned";
 }
 
+TEST_F(WhatIfTest, AnotherPolicyIsSaidToBeginWithoutTheEdits) {
+  evictInAFork();
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  const auto said = [this] { return window->findChild<QLabel*>("passingWords")->accessibleName().toStdString(); };
+  window->controller().setLaneSpec(5, QString::fromStdString(lane(1)));
+  ASSERT_TRUE(settle());
+  window->controller().setLaneSpec(5, "snapkv:slots=12");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(said().find("made by hand"), std::string::npos) << "there was none by then: " << said();
+  press(Qt::Key_Z, Qt::ControlModifier);
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  ASSERT_NE(lane(5).find('@'), std::string::npos) << lane(5);
+  window->controller().setLaneSpec(5, "snapkv:slots=12");
+  EXPECT_THAT(said(), ::testing::HasSubstr("SnapKV begins without the edit made by hand to KeepKV"));
+}
+
 /// A token that is gone has no slot to keep: it gets one back, and keeps it.
 TEST_F(WhatIfTest, APinOfATokenThatIsGoneRestoresItAndKeepsIt) {
   window->model().hand.setScope(HandEdits::Scope::head);

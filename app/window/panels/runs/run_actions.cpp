@@ -64,11 +64,24 @@ RunActions::~RunActions() = default;
 void RunActions::sayTwins() {
   const std::vector<LaneSpec>& now = m_model.controller.request().lanes;
   const std::vector<LaneSpec> before = std::exchange(m_lanes, now);
+  sayEditsLeft(before);
   const auto letter = [](std::size_t i) { return qs(viz::lane_letter(static_cast<int>(i))); };
   for (std::size_t i = 1; i < now.size(); ++i)
     for (std::size_t twin = 1; twin < now.size() && !(i < before.size() && before[i] == now[i]); ++twin)
       if (twin != i && now[twin].text == now[i].text)
         return m_rows.say(QString("Run %1 is the same as run %2: %3").arg(letter(i), letter(twin), qs(wordsOf(now[i].text).title)));
+}
+
+/// Another policy begins without what was done by hand to the one before.
+void RunActions::sayEditsLeft(const std::vector<LaneSpec>& before) {
+  if (before.size() != m_lanes.size()) return;
+  const auto [was, is] = std::ranges::mismatch(before, m_lanes);
+  if (was == before.end() || !std::equal(was + 1, before.end(), is + 1)) return;  // another session
+  const std::size_t n = was->edits.what_ifs.size() + was->edits.budgets.size();
+  if (was->name == is->name || n == 0 || !is->edits.empty()) return;
+  m_rows.say(QString("%1 begins without %2 made by hand to %3: Ctrl+Z brings %4 back")
+                 .arg(qs(wordsOf(is->text).title), n == 1 ? QString("the edit") : QString("the %1 edits").arg(n),
+                      qs(wordsOf(was->text).title), n == 1 ? "it" : "them"));
 }
 
 /// Where people look, not only in the list.

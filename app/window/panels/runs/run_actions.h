@@ -79,6 +79,7 @@ class RunActions : public QObject {
   void addOwnScore();
   void wantRun(const QString& spec);
   void sayTwins();
+  void sayEditsLeft(const std::vector<LaneSpec>& before);
   void sayRefusals();
   void openTextStore(const QString& folder);
   void sayEndOfTextSweep();
