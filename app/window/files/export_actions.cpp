@@ -89,17 +89,17 @@ void ExportActions::savePicture() {
   m.pages.shows(Page::lecture) ? filters.prepend(window) : filters.append(window);
   // Taken before the dialog covers or moves anything.
   const QPixmap whole = picture();
-  // Whether a file may be replaced is asked of the name that it gets.
-  QString filter,
-      path = pathFor("Export view", name.toLower().replace(' ', '-'), filters.join(";;"), &filter, QFileDialog::DontConfirmOverwrite);
-  if (path.isEmpty()) return;
-  QString ending = filter == svg ? ".svg" : filter == csv ? ".csv" : ".png";
-  // Who writes an ending means it, whatever the list of kinds stands on; one that cannot be here gives way to the chosen kind.
-  if (const QString typed = typedKind(path); kinds.contains(typed))
+  QString filter, ending;
+  const auto named = [&](const QString& typed_name, const QString& kind) {
+    filter = kind;
+    ending = filter == svg ? ".svg" : filter == csv ? ".csv" : ".png";
+    // Who writes an ending means it, whatever the list of kinds stands on; one that cannot be here gives way to the chosen kind.
+    const QString typed = typedKind(typed_name);
+    if (!kinds.contains(typed)) return typed_name.chopped(typed.size()) + ending;
     ending = typed;
-  else
-    path = path.chopped(typed.size()) + ending;
-  path = pathToWrite(path, {}, m.window);
+    return typed_name;
+  };
+  const QString path = pathFor("Export view", name.toLower().replace(' ', '-'), filters.join(";;"), named);
   if (path.isEmpty()) return;
   const bool of_view = ending != ".png" || filter != window;
   const int scale = filter == png(4) ? 4 : filter == png(2) ? 2 : 1;
@@ -128,10 +128,9 @@ QString ExportActions::writeSweep(const QString& path, const QString& ending, do
   return why;
 }
 
-QString ExportActions::pathFor(const QString& title, const QString& name, const QString& kinds, QString* kind,
-                               QFileDialog::Options options) {
+QString ExportActions::pathFor(const QString& title, const QString& name, const QString& kinds, const Named& named) {
   const QString folder = m_folder.isEmpty() ? usualFolder() : m_folder;
-  const QString path = QFileDialog::getSaveFileName(&m.window, title, folder + "/" + name, kinds, kind, options);
+  const QString path = askWhereToWrite(m.window, title, folder + "/" + name, kinds, named);
   if (!path.isEmpty()) m_folder = QFileInfo(path).path();
   return path;
 }
@@ -232,7 +231,8 @@ bool ExportActions::refuses() {
 void ExportActions::shareAsPage() {
   if (refuses()) return;
   const SnapshotPtr snapshot = m.model.workspace.snapshotPtr();
-  const QString path = withEnding(pathFor("Share as web page", "run.html", "Web page (*.html)"), ".html", m.window);
+  const auto named = [](const QString& chosen, const QString&) { return withEnding(chosen, {".html"}); };
+  const QString path = pathFor("Share as web page", "run.html", "Web page (*.html)", named);
   if (path.isEmpty()) return;
   const QString told = QString::fromStdString(share::what_a_page_tells(*snapshot, QFileInfo(path).fileName().toStdString()));
   if (QMessageBox::question(&m.window, "Share as web page", told + ".", QMessageBox::Save | QMessageBox::Cancel) != QMessageBox::Save)
@@ -247,7 +247,8 @@ void ExportActions::writeTraceAs() {
   if (refuses()) return;
   const SnapshotPtr snapshot = m.model.workspace.snapshotPtr();
   if (snapshot->lanes.empty()) return m.rows.messages().show("There is no run to write yet", "There is no run to write yet");
-  const QString path = withEnding(pathFor("Write trace", "trace.json", "Trace (*.json)"), ".json", m.window);
+  const auto named = [](const QString& chosen, const QString&) { return withEnding(chosen, {".json"}); };
+  const QString path = pathFor("Write trace", "trace.json", "Trace (*.json)", named);
   if (path.isEmpty()) return;
   const share::Asked asked = ShownFacts(m.model.controller, *snapshot).facts.asked;
   m_writer.writePieces([snapshot, asked](const TakesText& take) { writeTrace(*snapshot, asked.seed, asked.temperature, take); }, path);
@@ -258,8 +259,11 @@ void ExportActions::writeReportAs() {
   if (refuses()) return;
   const QString html = "Web page (*.html)", pdf = "PDF, one page (*.pdf)", sheets = "PDF, A4 sheets (*.pdf)";
   QString filter;
-  const QString chosen = pathFor("Write report", "kvscope-report", html + ";;" + pdf + ";;" + sheets, &filter);
-  const QString path = withEnding(chosen, filter == html ? ".html" : ".pdf", m.window);
+  const auto named = [&](const QString& chosen, const QString& kind) {
+    filter = kind;
+    return withEnding(chosen, kind == html ? QStringList{".html", ".pdf"} : QStringList{".pdf", ".html"});
+  };
+  const QString path = pathFor("Write report", "kvscope-report", html + ";;" + pdf + ";;" + sheets, named);
   if (path.isEmpty()) return;
   QString why;
   if (!writeReport(report(), path, filter == sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &why))

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include <QFileDialog>
 #include <QObject>
 #include <QPixmap>
 
@@ -69,9 +68,9 @@ class ExportActions : public QObject {
   void writeTraceAs();
   /// Why it was not; empty: it was.
   QString writeSweep(const QString& path, const QString& ending, double scale) const;
-  /// Asks for it, in the folder of the last one; empty: none.
-  QString pathFor(const QString& title, const QString& name, const QString& kinds, QString* kind = nullptr,
-                  QFileDialog::Options options = {});
+  using Named = std::function<QString(const QString& chosen, const QString& kind)>;
+  /// Asks for it, in the folder of the last one, as askWhereToWrite() does; empty: none.
+  QString pathFor(const QString& title, const QString& name, const QString& kinds, const Named& named);
   bool ofSweep(const CanvasWidget* chosen) const;
 
   Parts m;

@@ -532,12 +532,12 @@ void LectureMode::showNotes() {
 void LectureMode::writeHandout() {
   const QString sheets = "PDF, A4 sheets (*.pdf)", page = "Web page that moves (*.html)";
   QWidget& window = *m_rows.central()->window();
-  QString filter;
-  const QString chosen =
-      QFileDialog::getSaveFileName(&window, "Write handout", m_files->folder() + "/handout.pdf", sheets + ";;" + page, &filter);
-  const QString path = withEnding(chosen, filter == page ? ".html" : ".pdf", window);
+  const auto named = [&page](const QString& chosen, const QString& kind) {
+    return withEnding(chosen, kind == page ? QStringList{".html", ".pdf"} : QStringList{".pdf", ".html"});
+  };
+  const QString path = askWhereToWrite(window, "Write handout", m_files->folder() + "/handout.pdf", sheets + ";;" + page, named);
   if (path.isEmpty()) return;
-  if (const QString notes = m_handout->notesBeside(path); !notes.isEmpty() && pathToWrite(notes, path, window).isEmpty()) return;
+  if (const QString notes = m_handout->notesBeside(path); !notes.isEmpty() && !mayBeWritten(notes, window)) return;
   if (path.endsWith(".html", Qt::CaseInsensitive)) {
     const share::PageLesson all{m_guide->lesson().name, std::vector<share::PageScene>(m_guide->scenes().size()), {}};
     const QString told = qs(share::what_a_lesson_page_tells(all, QFileInfo(path).fileName().toStdString()));

@@ -217,6 +217,13 @@ TEST_F(ExportTest, AFileThatIsThereIsNotReplacedUnasked) {
   EXPECT_EQ(written("Export view", "mine.kvscope", "SVG", QMessageBox::No), "") << "another file is written";
   EXPECT_TRUE(QFile::exists(mine + ".svg"));
   EXPECT_EQ(bytesOf(mine), "a session");
+  for (const Case& c :
+       {Case{"Write trace", "a", "Trace", "a.json"}, Case{"Write report", "a", "Web page", "a.html"},
+        Case{"Share as web page", "a.png", "Web page", "a.html"}, Case{"Save session as", "a.pdf", "Sessions", "a.kvscope"}}) {
+    for (const char* name : {"a", "a.png", "a.pdf", c.file}) write(folder.filePath(name), "something else");
+    EXPECT_TRUE(written(c.command, c.typed, c.kind, QMessageBox::No).startsWith(folder.filePath(c.file))) << c.file;
+    EXPECT_EQ(bytesOf(folder.filePath(c.typed)), "something else");
+  }
 }
 
 TEST_F(ExportTest, NothingIsWrittenUnderSettingsThatItWasNotComputedWith) {

@@ -16,6 +16,7 @@
 #include <QVBoxLayout>
 
 #include "app/window/files/export.h"
+#include "app/window/files/write_path.h"
 #include "app/window/look/spoken.h"
 #include "app/window/panels/runs/row_table.h"
 #include "app/window/panels/runs/table_panel_model.h"
@@ -144,8 +145,8 @@ QString TablePanel::tsv() const { return tsvOf(*m_view, m_view->selectionModel()
 bool TablePanel::writeCsv(const QString& path, QString* error) const { return writeFile(path, csv().toStdString(), error); }
 
 void TablePanel::exportCsv() {
-  const QString path = QFileDialog::getSaveFileName(
-      this, "Export CSV", m_title.isEmpty() ? "table.csv" : m_title.toLower().replace(' ', '-') + ".csv", "Comma-separated values (*.csv)");
+  const QString path = askWhereToWrite(*this, "Export CSV", m_title.isEmpty() ? "table.csv" : m_title.toLower().replace(' ', '-') + ".csv",
+                                       "Comma-separated values (*.csv)", ".csv");
   if (path.isEmpty()) return;
   QString error;
   if (writeCsv(path, &error)) return;
