@@ -360,8 +360,7 @@ void Document::saveNow() {
 
 void Document::saveAs() {
   const QString before = m_file.path.isEmpty() ? usualFolder() + "/session.kvscope" : m_file.path;
-  if (const QString path = askWhereToWrite(m.window, "Save session", before, "Sessions (*.kvscope)", ".kvscope"); !path.isEmpty())
-    save(path);
+  if (const QString path = askWhereToWrite(m.window, "Save session", before, "Sessions (*.kvscope)"); !path.isEmpty()) save(path);
 }
 
 /// A path that only the engine elsewhere can look at.

@@ -19,7 +19,6 @@
 #include "app/window/files/export.h"
 #include "app/window/files/share_page.h"
 #include "app/window/files/usual_folder.h"
-#include "app/window/files/write_path.h"
 #include "app/window/lecture/lecture_mode.h"
 #include "app/window/panels/runs/table_panel.h"
 #include "app/window/panels/stores/sweep_page.h"
@@ -89,18 +88,15 @@ void ExportActions::savePicture() {
   m.pages.shows(Page::lecture) ? filters.prepend(window) : filters.append(window);
   // Taken before the dialog covers or moves anything.
   const QPixmap whole = picture();
-  QString filter, ending;
-  const auto named = [&](const QString& typed_name, const QString& kind) {
-    filter = kind;
-    ending = filter == svg ? ".svg" : filter == csv ? ".csv" : ".png";
-    // Who writes an ending means it, whatever the list of kinds stands on; one that cannot be here gives way to the chosen kind.
-    const QString typed = typedKind(typed_name);
-    if (!kinds.contains(typed)) return typed_name.chopped(typed.size()) + ending;
-    ending = typed;
-    return typed_name;
+  // Who writes an ending means it, whatever the list of kinds stands on; one that cannot be here gives way to the chosen kind.
+  const auto named = [&](const QString& typed, const QString& kind) {
+    const QString ending = typedKind(typed);
+    return kinds.contains(ending) ? typed : typed.chopped(ending.size()) + endingsOf("(*.png)", kind).front();
   };
-  const QString path = pathFor("Export view", name.toLower().replace(' ', '-'), filters.join(";;"), named);
+  QString filter;
+  const QString path = pathFor("Export view", name.toLower().replace(' ', '-'), filters.join(";;"), &filter, named);
   if (path.isEmpty()) return;
+  const QString ending = typedKind(path);
   const bool of_view = ending != ".png" || filter != window;
   const int scale = filter == png(4) ? 4 : filter == png(2) ? 2 : 1;
   QString why;
@@ -128,9 +124,9 @@ QString ExportActions::writeSweep(const QString& path, const QString& ending, do
   return why;
 }
 
-QString ExportActions::pathFor(const QString& title, const QString& name, const QString& kinds, const Named& named) {
+QString ExportActions::pathFor(const QString& title, const QString& name, const QString& kinds, QString* kind, const NameOf& named) {
   const QString folder = m_folder.isEmpty() ? usualFolder() : m_folder;
-  const QString path = askWhereToWrite(m.window, title, folder + "/" + name, kinds, named);
+  const QString path = askWhereToWrite(m.window, title, folder + "/" + name, kinds, kind, named);
   if (!path.isEmpty()) m_folder = QFileInfo(path).path();
   return path;
 }
@@ -231,8 +227,7 @@ bool ExportActions::refuses() {
 void ExportActions::shareAsPage() {
   if (refuses()) return;
   const SnapshotPtr snapshot = m.model.workspace.snapshotPtr();
-  const auto named = [](const QString& chosen, const QString&) { return withEnding(chosen, {".html"}); };
-  const QString path = pathFor("Share as web page", "run.html", "Web page (*.html)", named);
+  const QString path = pathFor("Share as web page", "run.html", "Web page (*.html)");
   if (path.isEmpty()) return;
   const QString told = QString::fromStdString(share::what_a_page_tells(*snapshot, QFileInfo(path).fileName().toStdString()));
   if (QMessageBox::question(&m.window, "Share as web page", told + ".", QMessageBox::Save | QMessageBox::Cancel) != QMessageBox::Save)
@@ -247,8 +242,7 @@ void ExportActions::writeTraceAs() {
   if (refuses()) return;
   const SnapshotPtr snapshot = m.model.workspace.snapshotPtr();
   if (snapshot->lanes.empty()) return m.rows.messages().show("There is no run to write yet", "There is no run to write yet");
-  const auto named = [](const QString& chosen, const QString&) { return withEnding(chosen, {".json"}); };
-  const QString path = pathFor("Write trace", "trace.json", "Trace (*.json)", named);
+  const QString path = pathFor("Write trace", "trace.json", "Trace (*.json)");
   if (path.isEmpty()) return;
   const share::Asked asked = ShownFacts(m.model.controller, *snapshot).facts.asked;
   m_writer.writePieces([snapshot, asked](const TakesText& take) { writeTrace(*snapshot, asked.seed, asked.temperature, take); }, path);
@@ -259,11 +253,7 @@ void ExportActions::writeReportAs() {
   if (refuses()) return;
   const QString html = "Web page (*.html)", pdf = "PDF, one page (*.pdf)", sheets = "PDF, A4 sheets (*.pdf)";
   QString filter;
-  const auto named = [&](const QString& chosen, const QString& kind) {
-    filter = kind;
-    return withEnding(chosen, kind == html ? QStringList{".html", ".pdf"} : QStringList{".pdf", ".html"});
-  };
-  const QString path = pathFor("Write report", "kvscope-report", html + ";;" + pdf + ";;" + sheets, named);
+  const QString path = pathFor("Write report", "kvscope-report", html + ";;" + pdf + ";;" + sheets, &filter);
   if (path.isEmpty()) return;
   QString why;
   if (!writeReport(report(), path, filter == sheets ? ReportPaper::a4_sheets : ReportPaper::one_page, &why))

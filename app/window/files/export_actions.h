@@ -8,6 +8,7 @@
 
 #include "app/window/files/file_writer.h"
 #include "app/window/files/report.h"
+#include "app/window/files/write_path.h"
 
 class QAction;
 class QMenu;
@@ -68,9 +69,8 @@ class ExportActions : public QObject {
   void writeTraceAs();
   /// Why it was not; empty: it was.
   QString writeSweep(const QString& path, const QString& ending, double scale) const;
-  using Named = std::function<QString(const QString& chosen, const QString& kind)>;
   /// Asks for it, in the folder of the last one, as askWhereToWrite() does; empty: none.
-  QString pathFor(const QString& title, const QString& name, const QString& kinds, const Named& named);
+  QString pathFor(const QString& title, const QString& name, const QString& kinds, QString* kind = nullptr, const NameOf& named = {});
   bool ofSweep(const CanvasWidget* chosen) const;
 
   Parts m;

@@ -12,11 +12,18 @@
 
 namespace kvscope {
 
-/// Whether a file may be written: asks where it is there already. Not of no name.
+/// Whether a file may be written: asks where it is there already.
 inline bool mayBeWritten(const QString& path, QWidget& over) {
-  if (path.isEmpty() || !QFileInfo::exists(path)) return !path.isEmpty();
-  return QMessageBox::question(&over, "Replace the file?", path + " is there already. Replace it?", QMessageBox::Yes | QMessageBox::No,
-                               QMessageBox::No) == QMessageBox::Yes;
+  return !QFileInfo::exists(path) || QMessageBox::question(&over, "Replace the file?", path + " is there already. Replace it?",
+                                                           QMessageBox::Yes | QMessageBox::No, QMessageBox::No) == QMessageBox::Yes;
+}
+
+/// Of the kinds of a dialog, "Web page (*.html);;All files (*)", that of `kind` first.
+inline QStringList endingsOf(const QString& kinds, const QString& kind) {
+  QStringList out;
+  for (const QString& one : QStringList{kind} + kinds.split(";;"))
+    if (const QString ending = one.section("(*", 1).section(')', 0, 0); !ending.isEmpty()) out << ending;
+  return out;
 }
 
 /// A name with one of these endings: who writes one means it; one that names another kind of file gives way to the first of them, which a
@@ -29,18 +36,19 @@ inline QString withEnding(const QString& chosen, const QStringList& endings) {
   return QFileInfo(chosen).suffix().isEmpty() ? chosen + endings.front() : chosen;
 }
 
-/// Asks for the file that something is written to; empty: none. `named` makes its name of what was typed, of the chosen kind: only that
-/// file is asked about before it is replaced.
-inline QString askWhereToWrite(QWidget& over, const QString& title, const QString& before, const QString& kinds,
-                               const std::function<QString(const QString& chosen, const QString& kind)>& named) {
-  QString kind;
-  const QString chosen = QFileDialog::getSaveFileName(&over, title, before, kinds, &kind, QFileDialog::DontConfirmOverwrite);
-  const QString path = chosen.isEmpty() ? QString() : named(chosen, kind);
+/// The name of a file, of what was typed and the kind that was chosen.
+using NameOf = std::function<QString(const QString& chosen, const QString& kind)>;
+
+/// Asks for the file that something is written to; empty: none. Its name has an ending of its kind, or is what `named` makes of it: only
+/// that file is asked about before it is replaced.
+inline QString askWhereToWrite(QWidget& over, const QString& title, const QString& before, const QString& kinds, QString* kind = nullptr,
+                               const NameOf& named = {}) {
+  QString of;
+  const QString chosen = QFileDialog::getSaveFileName(&over, title, before, kinds, &of, QFileDialog::DontConfirmOverwrite);
+  if (kind) *kind = of;
+  if (chosen.isEmpty()) return {};
+  const QString path = named ? named(chosen, of) : withEnding(chosen, endingsOf(kinds, of));
   return mayBeWritten(path, over) ? path : QString();
-}
-/// The same of one kind of file.
-inline QString askWhereToWrite(QWidget& over, const QString& title, const QString& before, const QString& kinds, const QString& ending) {
-  return askWhereToWrite(over, title, before, kinds, [&](const QString& chosen, const QString&) { return withEnding(chosen, {ending}); });
 }
 
 }  // namespace kvscope

@@ -532,10 +532,7 @@ void LectureMode::showNotes() {
 void LectureMode::writeHandout() {
   const QString sheets = "PDF, A4 sheets (*.pdf)", page = "Web page that moves (*.html)";
   QWidget& window = *m_rows.central()->window();
-  const auto named = [&page](const QString& chosen, const QString& kind) {
-    return withEnding(chosen, kind == page ? QStringList{".html", ".pdf"} : QStringList{".pdf", ".html"});
-  };
-  const QString path = askWhereToWrite(window, "Write handout", m_files->folder() + "/handout.pdf", sheets + ";;" + page, named);
+  const QString path = askWhereToWrite(window, "Write handout", m_files->folder() + "/handout.pdf", sheets + ";;" + page);
   if (path.isEmpty()) return;
   if (const QString notes = m_handout->notesBeside(path); !notes.isEmpty() && !mayBeWritten(notes, window)) return;
   if (path.endsWith(".html", Qt::CaseInsensitive)) {

@@ -160,7 +160,7 @@ void LessonFiles::open(QWidget* over) {
 /// Texts that the program brings are found from anywhere; those beside the lesson stay there.
 void LessonFiles::saveCopy(QWidget* over) {
   const QString from = qs(m_guide.lesson().path);
-  const QString path = askWhereToWrite(*over, "Save a copy of this lesson", folder() + "/" + QFileInfo(from).fileName(), kKinds, ".json");
+  const QString path = askWhereToWrite(*over, "Save a copy of this lesson", folder() + "/" + QFileInfo(from).fileName(), kKinds);
   if (path.isEmpty()) return;
   try {
     write_atomically(path.toStdString(), read_text(from.toStdString(), kMostBytes));

@@ -146,7 +146,7 @@ bool TablePanel::writeCsv(const QString& path, QString* error) const { return wr
 
 void TablePanel::exportCsv() {
   const QString path = askWhereToWrite(*this, "Export CSV", m_title.isEmpty() ? "table.csv" : m_title.toLower().replace(' ', '-') + ".csv",
-                                       "Comma-separated values (*.csv)", ".csv");
+                                       "Comma-separated values (*.csv)");
   if (path.isEmpty()) return;
   QString error;
   if (writeCsv(path, &error)) return;
