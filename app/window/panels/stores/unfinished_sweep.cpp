@@ -14,47 +14,39 @@ namespace kvscope {
 
 namespace {
 
-constexpr const char *kGroup = "text_sweep", *kWindow = "text_sweep/window";  // process of the window that runs it; 0: nobody does
+constexpr const char *kGroup = "text_sweep", *kPolicies = "text_sweep/policies";
+constexpr const char* kWindow = "text_sweep/window";  // process of the window that runs it; 0: nobody does
 
-/// The next start may have another folder to name it from.
-QString absolute(const QString& path) { return QFileInfo::exists(path) ? QFileInfo(path).absoluteFilePath() : path; }
+/// Calls f(key, field) for all but the policies.
+template <typename Sweep, typename F>
+void forFields(Sweep& sweep, F f) {
+  f("text_sweep/texts", sweep.texts);
+  f("text_sweep/store", sweep.store);
+  f("text_sweep/model", sweep.model);
+  f("text_sweep/stream", sweep.stream);
+  f("text_sweep/temperature", sweep.temperature);
+  f("text_sweep/budgets", sweep.budgets);
+  f("text_sweep/of_bytes", sweep.of_bytes);
+  f("text_sweep/seeds", sweep.seeds);
+  f("text_sweep/depths", sweep.hidden.depths);
+  f("text_sweep/samples", sweep.hidden.samples);
+  f("text_sweep/tokens", sweep.hidden.tokens);
+}
 
-void write(QSettings& settings, const TextSweep& sweep, qint64 window) {
+void write(QSettings& settings, TextSweep sweep, qint64 window) {
+  for (QString* path : {&sweep.texts, &sweep.store, &sweep.model})  // the next start may have another folder to name them from
+    if (QFileInfo::exists(*path)) *path = QFileInfo(*path).absoluteFilePath();
   QStringList policies;
   for (const std::string& policy : sweep.policies) policies << qs(policy);
-  settings.beginGroup(kGroup);
-  settings.setValue("texts", absolute(sweep.texts));
-  settings.setValue("store", absolute(sweep.store));
-  settings.setValue("model", absolute(sweep.model));
-  settings.setValue("stream", sweep.stream);
-  settings.setValue("temperature", sweep.temperature);
-  settings.setValue("policies", policies);
-  settings.setValue("budgets", sweep.budgets);
-  settings.setValue("of_bytes", sweep.of_bytes);
-  settings.setValue("seeds", sweep.seeds);
-  settings.setValue("depths", sweep.hidden.depths);
-  settings.setValue("samples", sweep.hidden.samples);
-  settings.setValue("tokens", sweep.hidden.tokens);
-  settings.endGroup();
+  forFields(sweep, [&settings](const char* key, const auto& field) { settings.setValue(key, field); });
+  settings.setValue(kPolicies, policies);
   settings.setValue(kWindow, window);
 }
 
-TextSweep read(QSettings& settings) {
+TextSweep read(const QSettings& settings) {
   TextSweep out;
-  settings.beginGroup(kGroup);
-  out.texts = settings.value("texts").toString();
-  out.store = settings.value("store").toString();
-  out.model = settings.value("model").toString();
-  out.stream = settings.value("stream").toBool();
-  out.temperature = settings.value("temperature").toDouble();
-  for (const QString& policy : settings.value("policies").toStringList()) out.policies.push_back(policy.toStdString());
-  out.budgets = settings.value("budgets").toStringList();
-  out.of_bytes = settings.value("of_bytes").toBool();
-  out.seeds = settings.value("seeds", out.seeds).toInt();
-  out.hidden.depths = settings.value("depths", out.hidden.depths).toInt();
-  out.hidden.samples = settings.value("samples", out.hidden.samples).toInt();
-  out.hidden.tokens = settings.value("tokens", out.hidden.tokens).toInt();
-  settings.endGroup();
+  forFields(out, [&settings]<typename T>(const char* key, T& field) { field = settings.value(key, field).template value<T>(); });
+  for (const QString& policy : settings.value(kPolicies).toStringList()) out.policies.push_back(policy.toStdString());
   return out;
 }
 
