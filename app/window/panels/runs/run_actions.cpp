@@ -55,16 +55,20 @@ RunActions::RunActions(QWidget& window, WindowModel& model, WindowRows& rows, Pa
   connect(&rows.tools(), &ToolRow::nextRequested, this, &RunActions::generateOneMore);
   connect(&rows.tools(), &ToolRow::stopRequested, this, &RunActions::stop);
   connect(&rows.tools(), &ToolRow::runWanted, this, &RunActions::addRun);
-  connect(&model.controller, &SessionController::requestChanged, this, &RunActions::sayTwins);
+  connect(&model.controller, &SessionController::requestChanged, this, &RunActions::sayChanges);
 }
 
 RunActions::~RunActions() = default;
 
-/// A run that became, or came as, what another one is: both say the same from now on.
-void RunActions::sayTwins() {
-  const std::vector<LaneSpec>& now = m_model.controller.request().lanes;
-  const std::vector<LaneSpec> before = std::exchange(m_lanes, now);
+void RunActions::sayChanges() {
+  const std::vector<LaneSpec> before = std::exchange(m_lanes, m_model.controller.request().lanes);
   sayEditsLeft(before);
+  sayTwins(before);
+}
+
+/// A run that became, or came as, what another one is: both say the same from now on.
+void RunActions::sayTwins(const std::vector<LaneSpec>& before) {
+  const std::vector<LaneSpec>& now = m_lanes;
   const auto letter = [](std::size_t i) { return qs(viz::lane_letter(static_cast<int>(i))); };
   for (std::size_t i = 1; i < now.size(); ++i)
     for (std::size_t twin = 1; twin < now.size() && !(i < before.size() && before[i] == now[i]); ++twin)

@@ -78,7 +78,8 @@ class RunActions : public QObject {
   void addByPages();
   void addOwnScore();
   void wantRun(const QString& spec);
-  void sayTwins();
+  void sayChanges();
+  void sayTwins(const std::vector<LaneSpec>& before);
   void sayEditsLeft(const std::vector<LaneSpec>& before);
   void sayRefusals();
   void openTextStore(const QString& folder);

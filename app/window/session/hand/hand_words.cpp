@@ -90,9 +90,10 @@ bool removesLater(const LaneSnapshot& run, int after) {
 /// A token that had left before cannot be merged or pinned any more.
 QString reachedWords(const LaneSnapshot& fork, const EditsMade& made) {
   const WhatIf& last = made.back();
-  const EditDone reached = doneOf(fork, last);
   const QString asked = headsWords(last.heads);
-  if ((last.kind != WhatIf::Kind::merge && last.kind != WhatIf::Kind::pin) || reached.done == reached.asked) return asked;
+  if (last.kind != WhatIf::Kind::merge && last.kind != WhatIf::Kind::pin) return asked;
+  const EditDone reached = doneOf(fork, last);
+  if (reached.done == reached.asked) return asked;
   return last.positions.size() == 1 ? QString("%1 of %2 heads").arg(reached.done).arg(reached.asked)
                                     : QString("%1 (%2 of %3 slots)").arg(asked).arg(reached.done).arg(reached.asked);
 }
