@@ -227,7 +227,8 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
   write([&](std::string_view piece) { write_all(file, piece, path, kElsewhere); });
   if (readable == Readable::as_usual) ::fchmod(file.get(), exists ? old.st_mode & 07777 : 0666 & ~mask_of_user());
   if (::fsync(file.get()) != 0) throw Error(fmt::format("{}: cannot be written: {}{}", path, std::strerror(errno), kElsewhere));
-  if (std::rename(beside.c_str(), target.c_str()) != 0) throw Error(fmt::format("{}: cannot be replaced: {}", path, std::strerror(errno)));
+  if (std::rename(beside.c_str(), target.c_str()) != 0)
+    throw Error(fmt::format("{}: cannot be replaced: {}{}", path, std::strerror(errno), kElsewhere));
   leftover.keep();
   sync_folder(folder);
 }
