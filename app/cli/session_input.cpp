@@ -8,6 +8,7 @@
 
 #include "arch/model_parts.h"
 #include "core/error.h"
+#include "io/file_hash.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
 #include "runtime/model/run_files.h"
@@ -56,7 +57,13 @@ SessionInput read_session_input(const std::string& path) {
 }
 
 void check_same_model(const std::string& path, const SessionInput& session, const std::string& model) {
-  if (!session.model_sha256.empty() && !parts_of_model(model).empty() && hash_of_model(model) != session.model_sha256)
+  if (session.model_sha256.empty() || parts_of_model(model).empty()) return;
+  if (session.model_sha256 == kChangedSinceRead)
+    throw Error(
+        fmt::format("{}: the files of its model had changed before its results were written, so that nobody can tell whether {} "
+                    "computed them; --model {} takes this one",
+                    path, model, model));
+  if (hash_of_model(model) != session.model_sha256)
     throw Error(fmt::format("{}: its results were computed with another model than the one that is in {} now; --model {} takes this one",
                             path, model, model));
 }

@@ -60,9 +60,9 @@ std::string stamp_of_model(const std::string& model) {
 }
 
 std::string hash_of_read_model(const std::string& model, const std::string& stamp) {
-  if (stamp_of_model(model) != stamp) return stamp;
+  if (stamp_of_model(model) != stamp) return kChangedSinceRead;
   const std::string hash = hash_of_model(model);
-  return stamp_of_model(model) == stamp ? hash : stamp;  // it may have been changed while it was read
+  return stamp_of_model(model) == stamp ? hash : kChangedSinceRead;  // it may have been changed while it was read
 }
 
 }  // namespace kvscope

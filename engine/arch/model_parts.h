@@ -17,7 +17,7 @@ std::string hash_of_model(const std::string& model);
 std::string stamp_of_model(const std::string& model);
 
 /// hash_of_model() of files that had this stamp when they were read. Where they have been changed since, be it only their times, nobody can
-/// tell it any more: then the stamp, which is no model's hash. Throws Error (a file that cannot be read).
+/// tell it any more: then kChangedSinceRead. Throws Error (a file that cannot be read).
 std::string hash_of_read_model(const std::string& model, const std::string& stamp);
 
 }  // namespace kvscope

@@ -16,4 +16,7 @@ struct FileHash {
 /// size in decimal digits, in this order; checkpoints of one shape begin alike and differ in every matrix. Throws Error (file, why).
 FileHash hash_of_file(const std::string& path);
 
+/// In place of the hash of what was read from a file that is another one by now: nobody can tell it any more.
+inline constexpr const char* kChangedSinceRead = "changed since it was read";
+
 }  // namespace kvscope

@@ -108,6 +108,7 @@ void Document::putAside() {
   if (m_aside) return;
   m_aside = {session(), std::exchange(m_file, {}), std::exchange(m_unread, {})};
   m_model.undo.putAside();
+  m_model.bookmarks.reset({});     // they are of the text that waits
   restoreChoices(m.canvases, {});  // a scene speaks of what views show when nobody has chosen
   refreshTitle();
   Q_EMIT asideChanged(true);
@@ -316,20 +317,35 @@ void Document::sayNotOpened(const QString& why) {
   m.rows.notices().show(why, why);
 }
 
+static QString wordsOf(KeptResults::Follow results) {
+  switch (results) {
+    case KeptResults::Follow::now:
+      return "; its results are being written";
+    case KeptResults::Follow::once_computed:
+      return "; its results are written once they are computed";
+    case KeptResults::Follow::never:
+    case KeptResults::Follow::failed:
+      break;
+  }
+  return {};
+}
+
 bool Document::save(const QString& path) {
-  bool with_results = false, results_follow = false;
+  bool with_results = false;
+  auto follow = KeptResults::Follow::never;
   try {
     const SavedSession s = m_kept.completed(session(), path, m_file.path);
     with_results = !s.results.zlib.isEmpty();
     writeSession(path, s);
-    results_follow = m_kept.keep(path, s);
+    follow = m_kept.keep(path, s);
   } catch (const std::exception& error) {  // memory, too
     m_not_saved.say(words_of(error));
     return false;
   }
   m_not_saved.end();
-  m.rows.say("Saved to " + path + (with_results ? ", with its results" : results_follow ? "; its results are being written" : ""));
+  m.rows.say("Saved to " + path + (with_results ? QString(", with its results") : wordsOf(follow)));
   if (m_model.controller.viewOnly() && !with_results) sayWithoutResults(path, "those that are shown were not computed here");
+  if (follow == KeptResults::Follow::failed && !with_results) sayWithoutResults(path, kNotComputed);
   if (m_aside) m_backups.typed().begin(m_model.controller.request().prompt);
   if (m_aside) return true;  // what was put aside is still to be saved, and goes to its own file
   m_file = SeenFile::now(path);

@@ -65,6 +65,7 @@ void Document::connectResults() {
     };
     m_awaited.read({session, take, why}, ownFile().path);
   });
+  connect(&m_kept, &KeptResults::notKept, this, &Document::sayWithoutResults);
   connect(&m_results, &StoredResults::kept, this, [this](const QString& path, const QString& why, const SavedSession& written) {
     if (why.isEmpty() && path == m_file.path) m_kept.know(written, path);
     if (!why.isEmpty()) return sayWithoutResults(path, why);

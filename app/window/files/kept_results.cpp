@@ -35,6 +35,7 @@ void KeptResults::follow(const SavedSession& session, const QString& path, const
 }
 
 void KeptResults::forget() {
+  giveUp("another session was opened before they were computed");
   m_session.reset();
   m_known.reset();
 }
@@ -59,6 +60,7 @@ SavedSession KeptResults::completed(SavedSession session, const QString& path, c
 /// A model that is there but does not open, unless the session is another one by then.
 void KeptResults::takeSnapshot() {
   seeTables();
+  keepAwaited();
   const Snapshot& s = m_model.workspace.snapshot();
   if (!m_session || !m_loads || s.phase == RunPhase::loading || !m_model.controller.answersNewest(s)) return;
   m_loads = false;
@@ -99,20 +101,43 @@ static SnapshotPtr withNames(const SnapshotPtr& results, const std::vector<LaneS
 }
 
 /// By the names that its session has for files.
-bool KeptResults::keep(const QString& path, const SavedSession& written) {
+KeptResults::Follow KeptResults::keep(const QString& path, const SavedSession& written) {
   const SessionController& controller = m_model.controller;
   const Snapshot& s = m_model.workspace.snapshot();
+  m_awaited.reset();
+  if (controller.viewOnly() || m_model.options.synthetic_size) return Follow::never;
   // A model that was refused leaves the results of the one before.
   const bool refused = s.phase == RunPhase::failed && !s.loading.empty() && s.prompt == written.request.prompt &&
                        std::ranges::equal(s.lanes, controller.request().lanes, {}, &LaneSnapshot::spec, &LaneSpec::text);
-  const bool there =
-      (s.phase == RunPhase::idle || refused) && !s.lanes.empty() && controller.answersNewest(s) && !m_model.options.synthetic_size;
-  if (!there || controller.viewOnly()) return false;
+  if (!controller.answersNewest(s) || s.phase == RunPhase::loading || s.phase == RunPhase::computing) {
+    m_awaited = Awaited{path, controller.modelFolder(), written, workKey(controller.request())};
+    return Follow::once_computed;
+  }
+  if (s.phase == RunPhase::failed && !refused) return Follow::failed;
+  if (s.lanes.empty()) return Follow::never;
   std::vector<SeenTable> tables = m_tables;
   for (SeenTable& table : tables) table.name = name_told(table.name, folder_of(path.toStdString()));
   m_results.keep(path, written, withNames(m_model.workspace.snapshotPtr(), controller.request().lanes, written.request.lanes),
                  controller.computesElsewhere() ? QString() : controller.modelFolder(), tables);
-  return true;
+  return Follow::now;
+}
+
+void KeptResults::giveUp(const QString& why) {
+  if (!m_awaited) return;
+  const QString path = m_awaited->path;
+  m_awaited.reset();
+  Q_EMIT notKept(path, why);
+}
+
+void KeptResults::keepAwaited() {
+  if (!m_awaited) return;
+  const SessionController& controller = m_model.controller;
+  const Snapshot& s = m_model.workspace.snapshot();
+  if (controller.viewOnly() || controller.modelFolder() != m_awaited->model || workKey(controller.request()) != m_awaited->work)
+    return giveUp("it was changed before they were computed");
+  if (!controller.answersNewest(s) || s.phase == RunPhase::loading || s.phase == RunPhase::computing) return;
+  const Awaited awaited = *m_awaited;
+  if (keep(awaited.path, awaited.written) == Follow::failed) Q_EMIT notKept(awaited.path, kNotComputed);
 }
 
 /// One message stands in the place of another.
@@ -128,11 +153,12 @@ void KeptResults::sayUnusable(const QString& path, const QString& why) {
 }
 
 /// Its figures would be another model's, and what was saved would be lost with the next saving.
-void KeptResults::sayAnother(const QString& path) {
-  say(path,
-      QString("%1 was saved with another model than the one that is in %2 now: what is shown is computed with that one")
-          .arg(QFileInfo(path).fileName(), m_model.controller.modelFolder()),
-      "is another one by now");
+void KeptResults::sayAnother(const QString& path, bool known) {
+  const QString words = known ? "%1 was saved with another model than the one that is in %2 now: what is shown is computed with that one"
+                              : "%1 was saved after the files of its model had changed: whether what is in %2 now computed its results is "
+                                "not known, and what is shown is computed anew";
+  say(path, words.arg(QFileInfo(path).fileName(), m_model.controller.modelFolder()),
+      known ? "is another one by now" : "had changed before they were saved");
 }
 
 void KeptResults::sayOtherFiles(const QString& path, const QStringList& names) {

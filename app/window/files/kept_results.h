@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <QObject>
@@ -17,6 +17,9 @@ class MessageBar;
 class StoredResults;
 struct WindowModel;
 
+/// Why a session is without results.
+inline constexpr const char* kNotComputed = "they could not be computed";
+
 /// What a session holds, for as long as it is computed anew by the model that it names: to be shown in its place where that is refused, or
 /// is another one than the one that computed it.
 class KeptResults : public QObject {
@@ -29,10 +32,12 @@ class KeptResults : public QObject {
   /// left_out: what of its file is not in it, and has been said, for what is said in its place.
   void follow(const SavedSession& session, const QString& path, const QString& folder, bool loads, const QStringList& left_out);
   void forget();  // another session, or one without its model
+  /// When results get into the file of a session.
+  enum class Follow : std::uint8_t { never, now, once_computed, failed };
   /// The results that a file has by now.
   void know(const SavedSession& written, const QString& path);
-  /// The results on screen, into the file of the session that was just written; not what is still being computed. true: they follow.
-  bool keep(const QString& path, const SavedSession& written);
+  /// The results on screen, into the file of the session that was just written; those that are still being computed once they are there.
+  Follow keep(const QString& path, const SavedSession& written);
   /// Files beside the model that the runs of the results on screen read.
   const std::vector<SeenTable>& tables() const { return m_tables; }
   /// With the results that are known to be the session's own, so that saving it anew does not write it without them first; files that its
@@ -41,13 +46,23 @@ class KeptResults : public QObject {
   void takeSnapshot();
 
  Q_SIGNALS:
+  /// Those that were to be written once they are computed.
+  void notKept(const QString& path, const QString& why);
   /// They are to be shown. `why` the model is not used goes on "the model of this session …".
   void wanted(const kvscope::SavedSession& session, const QString& why);
   /// To a script, which nobody can ask.
   void refused(const QString& why);
 
  private:
-  void sayAnother(const QString& path);
+  /// A session that was saved while its results were being computed, and of what they are.
+  struct Awaited {
+    QString path, model;
+    SavedSession written;
+    std::string work;
+  };
+  void keepAwaited();
+  void giveUp(const QString& why);
+  void sayAnother(const QString& path, bool known);
   void sayOtherFiles(const QString& path, const QStringList& names);
   void say(const QString& path, const QString& text, const QString& why);
   void seeTables();
@@ -58,6 +73,7 @@ class KeptResults : public QObject {
   StoredResults& m_results;
   MessageBar& m_notices;
   std::optional<SavedSession> m_session;
+  std::optional<Awaited> m_awaited;
   std::optional<SavedSession> m_known;  // whose results are those of its request
   QString m_path;
   QStringList m_left_out;

@@ -4,6 +4,7 @@
 #include "app/share/how_made.h"
 #include "app/window/files/report.h"
 #include "app/window/shell/panel_paint.h"
+#include "io/file_hash.h"
 #include "io/sha256.h"
 
 namespace kvscope {

@@ -35,8 +35,6 @@ struct SeenFile {
   bool operator==(const SeenFile&) const = default;
 };
 
-inline constexpr const char* kChangedSinceRead = "changed since it was read";
-
 /// A file that runs name, as it was when what they make of it was computed.
 struct SeenTable {
   std::string name;  // as they have it

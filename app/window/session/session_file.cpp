@@ -9,6 +9,8 @@
 #include <set>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -416,6 +418,8 @@ QString whyNotUnasked(const QString& path, const QStringList& outside) {
 void writeSession(const QString& path, const SavedSession& session) {
   check_no_model_file(path.toStdString());
   const QByteArray json = sessionJson(session);
+  if (json.size() > kSessionBytes)  // nobody could read it
+    throw Error(fmt::format("{}: not written: expected at most {} bytes, got {}", path.toStdString(), kSessionBytes, json.size()));
   write_atomically(path.toStdString(), std::string_view(json.constData(), static_cast<std::size_t>(json.size())));
 }
 

@@ -3,13 +3,13 @@
 
 #include <exception>
 #include <functional>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <QFile>
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include "arch/model_parts.h"
@@ -40,9 +40,10 @@ class Compressor {
   Compressor(const Compressor&) = delete;
   Compressor& operator=(const Compressor&) = delete;
 
-  /// Throws TooLarge.
+  /// Throws TooLarge: more than is wanted, or than is read again.
   void take(std::string_view piece) {
     m_out.bytes += piece.size();
+    if (m_out.bytes > kMaxTraceBytes) throw TooLarge{};
     m_stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));  // which is only read
     m_stream.avail_in = static_cast<uInt>(piece.size());
     run(Z_NO_FLUSH);
@@ -72,18 +73,18 @@ class Compressor {
 
 }  // namespace
 
-PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const CancelToken* cancel, std::size_t most) {
-  const auto packed = [&](Detail detail, std::size_t at_most) {
-    Compressor out(at_most);
-    write_trace(results, {.detail = detail, .seed = request.seed, .temperature = request.temperature, .for_window = true, .cancel = cancel},
-                [&out](std::string_view piece) { out.take(piece); });
-    return out.end();
-  };
-  try {
-    return packed(Detail::why, most);
-  } catch (const Compressor::TooLarge&) {
-    return packed(Detail::slots, std::numeric_limits<std::size_t>::max());
+PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const CancelToken* cancel, const PackedAtMost& most) {
+  for (const auto& [detail, bytes] : {std::pair(Detail::why, most.why), std::pair(Detail::slots, most.slots)}) {
+    try {
+      Compressor out(bytes);
+      write_trace(results,
+                  {.detail = detail, .seed = request.seed, .temperature = request.temperature, .for_window = true, .cancel = cancel},
+                  [&out](std::string_view piece) { out.take(piece); });
+      return out.end();
+    } catch (const Compressor::TooLarge&) {
+    }
   }
+  throw Error(fmt::format("they are larger than the {} MiB that a session has for them", kMostPacked >> 20));
 }
 
 void writeTrace(const Snapshot& results, std::uint64_t seed, std::optional<double> temperature, const TakesText& take) {
@@ -151,7 +152,7 @@ void StoredResults::compareModel(const SavedSession& session, const QString& pat
   start(
       [this, session, path, model](const CancelToken&) -> std::function<void()> {
         const QString was = session.results.model_sha256, now = was.isEmpty() ? QString() : hashOf(model);
-        if (!now.isEmpty() && now != was) return [this, path] { Q_EMIT modelIsAnother(path); };
+        if (!now.isEmpty() && now != was) return [this, path, known = was != kChangedSinceRead] { Q_EMIT modelIsAnother(path, known); };
         QStringList names;
         try {
           const std::string folder = folder_of(path.toStdString());

@@ -21,11 +21,19 @@
 
 namespace kvscope {
 
-/// Results beside what computes them: the trace that kvscope-cli writes with --detail why (of long runs, where that would be too large for
-/// a file to hand out, with --detail slots), compressed by zlib. Throws Cancelled.
-/// request: what they are of; most: bytes that the larger of both may have.
+/// Compressed bytes: whys that are more are too large to be handed out, and what is more than kMostPacked has no room in a session, whose
+/// text has four for three of them and something else as well.
+inline constexpr std::size_t kMostPacked = std::size_t(kSessionBytes) / 4 * 3 - (std::size_t(12) << 20);
+struct PackedAtMost {
+  std::size_t why = std::size_t(24) << 20, slots = kMostPacked;
+};
+
+/// Results beside what computes them: the trace that kvscope-cli writes with --detail why (of long runs, where that would be too large,
+/// with
+/// --detail slots), compressed by zlib. Throws Cancelled, Error (still too large).
+/// request: what they are of.
 PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const CancelToken* cancel = nullptr,
-                      std::size_t most = std::size_t(24) << 20);
+                      const PackedAtMost& most = {});
 /// The trace of results as kvscope-cli writes it with --detail why, in pieces as they are made. temperature nullopt: not known.
 void writeTrace(const Snapshot& results, std::uint64_t seed, std::optional<double> temperature, const TakesText& take);
 /// Throws Error (damaged, too large, no trace); `name` begins its message.
@@ -46,8 +54,9 @@ class StoredResults : public QObject {
   /// `model`: its folder, as this machine sees it; empty: it does not. `tables`: files that the runs read beside it.
   void keep(const QString& path, const SavedSession& session, const SnapshotPtr& results, const QString& model,
             const std::vector<SeenTable>& tables = {});
-  /// modelIsAnother(path) where `model` is not what computed the results of the session that `path` holds, filesAreOthers(path, names)
-  /// where files that its runs read beside it have changed since.
+  /// modelIsAnother(path, known) where `model` is not what computed the results of the session that `path` holds (known: false where that
+  /// had changed before they were written, so that nobody can tell), filesAreOthers(path, names) where files that its runs read beside it
+  /// have changed since.
   void compareModel(const SavedSession& session, const QString& path, const QString& model);
   /// unusable(path, why) where the results of the session that `path` holds are damaged, or not of what it asks for. Those that would take
   /// long to read are only unpacked.
@@ -70,7 +79,7 @@ class StoredResults : public QObject {
   void opened(const kvscope::TracePtr& trace, const QString& name);
   void keptOpened(const kvscope::KeptOpening& opening);
   void failed(const QString& why);
-  void modelIsAnother(const QString& path);
+  void modelIsAnother(const QString& path, bool known);
   void filesAreOthers(const QString& path, const QStringList& names);
   void unusable(const QString& path, const QString& why);
 

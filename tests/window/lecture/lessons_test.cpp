@@ -487,6 +487,7 @@ TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {
   mine.kv_head = 3;
   window->workspace().setSelection(mine);
   ASSERT_TRUE(settle());
+  window->model().bookmarks.add({.name = "mine", .selection = mine});
   const RunRequest before = window->controller().request();
   const int n_steps = window->model().undo.now().count();
   ASSERT_GT(n_steps, 0);
@@ -498,6 +499,7 @@ TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {
   QTemporaryDir folder;
   ASSERT_TRUE(window->document().save(folder.filePath("lesson.kvscope"))) << "what is on screen can be saved";
   EXPECT_EQ(readSession(folder.filePath("lesson.kvscope")).session.request.prompt, window->controller().request().prompt);
+  EXPECT_TRUE(readSession(folder.filePath("lesson.kvscope")).session.bookmarks.empty()) << "which are of the text that waits";
   // A look elsewhere, with a way back.
   press(Qt::Key_1, Qt::AltModifier);
   ASSERT_TRUE(settle());
@@ -512,6 +514,7 @@ TEST_F(LessonTest, WhatTheUserHadWaitsAndComesBackWhole) {
   EXPECT_EQ(window->controller().request().lanes, before.lanes);
   EXPECT_EQ(window->controller().request().n_generate, before.n_generate);
   EXPECT_EQ(selection(), mine);
+  EXPECT_EQ(window->model().bookmarks.size(), 1);
   EXPECT_EQ(window->page(), MainWindow::Page::inspect);
   EXPECT_FALSE(guide().lesson().staged()) << "the lecture is about the text on screen again";
   EXPECT_EQ(buttonOf(*window, "Back to mine"), nullptr);

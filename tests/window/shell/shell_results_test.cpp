@@ -73,6 +73,8 @@ class ResultsTest : public WindowTest {
     return trace_text(s, {.detail = Detail::why});
   }
   std::string asTrace() const { return asTrace(snapshot()); }
+  /// In passing.
+  QString said() const { return window->findChild<QLabel*>("passingWords")->accessibleName(); }
 
   QTemporaryDir folder;
 };
@@ -462,15 +464,14 @@ TEST_F(ResultsTest, HaveNoHashOfAModelThatCameAfterTheyWereComputed) {
   write(config + ".new", bytesOf(config) + "\n");
   std::filesystem::rename((config + ".new").toStdString(), config.toStdString());
   ASSERT_TRUE(kept(path));
-  const QString hash = readSession(path).session.results.model_sha256;
-  EXPECT_EQ(hash.size(), 64);
-  EXPECT_NE(hash.toStdString(), hash_of_model(model.toStdString())) << "which never computed this";
+  EXPECT_EQ(readSession(path).session.results.model_sha256, kChangedSinceRead) << "the one that is there never computed this";
   ASSERT_EQ(files().size(), 1u);
   EXPECT_NE(files().front().second.find("changed since they were read"), std::string::npos);
   window->openFile(path);
   ASSERT_TRUE(settle() && waitFor([&] { return !window->document().results().busy(); }, 20000));
-  EXPECT_TRUE(window->notices().text().contains("was saved with another model than the one that is in " + model))
-      << window->notices().text().toStdString();
+  EXPECT_EQ(window->notices().text().toStdString(), "s.kvscope was saved after the files of its model had changed: whether what is in " +
+                                                        model.toStdString() +
+                                                        " now computed its results is not known, and what is shown is computed anew.");
 }
 
 TEST_F(ResultsTest, AFileThatWasRemovedOrReplacedMeanwhileStaysSo) {
@@ -739,7 +740,6 @@ TEST_F(ResultsTest, OpeningSomethingDoesNotEndTheWritingOfThem) {
 }
 
 TEST_F(ResultsTest, ThatTheyAreInTheFileIsSaidOnceTheyAre) {
-  const auto said = [this] { return window->findChild<QLabel*>("passingWords")->accessibleName(); };
   const QString path = folder.filePath("s.kvscope");
   ASSERT_TRUE(window->document().save(path));
   EXPECT_EQ(said(), "Saved to " + path + "; its results are being written");
@@ -756,17 +756,62 @@ TEST_F(ResultsTest, ASessionMadeOfATraceSaysThatItHasNone) {
   EXPECT_TRUE(window->notices().text().contains("s.kvscope is saved, but without its results")) << window->notices().text().toStdString();
 }
 
+TEST_F(ResultsTest, ThatAreBeingComputedFollowOnceTheyAreThere) {
+  const QString path = folder.filePath("s.kvscope");
+  ASSERT_TRUE(kept(path));
+  ASSERT_TRUE(objectOf(path).contains("results"));
+  window->controller().setPrompt("A run that is not there yet has a file all the same. A run that is");
+  ASSERT_TRUE(window->document().save(path));
+  EXPECT_FALSE(objectOf(path).contains("results")) << "those of another text";
+  EXPECT_EQ(said(), "Saved to " + path + "; its results are written once they are computed");
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(waitFor([&] { return said() == "Saved to " + path + ", with its results"; }, 20000)) << said().toStdString();
+  EXPECT_TRUE(asTrace(unpackTrace(readSession(path).session.results, path).snapshot) == asTrace());
+}
+
+TEST_F(ResultsTest, ThatNeverCameAreNotPromised) {
+  const QString path = folder.filePath("s.kvscope");
+  window->controller().setPrompt("A run that is not there yet.");
+  ASSERT_TRUE(window->document().save(path));
+  window->controller().setPrompt("Another one.");
+  ASSERT_TRUE(settle());
+  const QString without = path + " is saved, but without its results (%1): it can be opened only where its model is";
+  EXPECT_EQ(window->notices().text().toStdString(), (without.arg("it was changed before they were computed") + '.').toStdString());
+  window->notices().clear();
+  window->controller().setPrompt(QString("word ").repeated(3000));
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed; }, 20000));
+  ASSERT_TRUE(window->document().save(path));
+  EXPECT_EQ(window->notices().text().toStdString(), (without.arg("they could not be computed") + '.').toStdString());
+}
+
 TEST_F(ResultsTest, AreTheTracesBytesAndWithoutTheWhyWhereThatIsTooLarge) {
   const RunRequest& request = window->controller().request();
   const PackedTrace whole = packTrace(snapshot(), request);
   ASSERT_GT(whole.zlib.size(), 4096);
   EXPECT_TRUE(asTrace(unpackTrace(whole, "whole").snapshot) == asTrace());
-  const PackedTrace slots = packTrace(snapshot(), request, nullptr, 4096);
+  const PackedTrace slots = packTrace(snapshot(), request, nullptr, {.why = 4096});
   EXPECT_EQ(slots.bytes,
             trace_text(snapshot(), {.detail = Detail::slots, .seed = request.seed, .temperature = request.temperature, .for_window = true})
                 .size());
-  EXPECT_GT(slots.zlib.size(), 4096) << "there is nothing smaller to hand out";
   EXPECT_LT(slots.bytes, whole.bytes);
+  EXPECT_THAT([&] { packTrace(snapshot(), request, nullptr, {.why = 4096, .slots = 4096}); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("larger than the 36 MiB that a session has for them")));
+}
+
+/// It was written, and then it could not be opened: prompt, runs and all.
+TEST_F(ResultsTest, ASessionThatNobodyCouldReadIsNotWritten) {
+  const QString path = folder.filePath("s.kvscope");
+  SavedSession session;
+  session.request.prompt = "The whistle is 42.";
+  session.request.lanes = parse_lane_specs({"full"});
+  session.results = {QByteArray(static_cast<qsizetype>(kMostPacked), 'x'), kMostPacked};
+  EXPECT_LT(sessionJson(session).size(), kSessionBytes) << "as much as is ever packed";
+  session.results.zlib = "abc";
+  writeSession(path, session);
+  session.results = {QByteArray(kSessionBytes, 'x'), kSessionBytes};
+  EXPECT_THAT([&] { writeSession(path, session); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("not written: expected at most 67108864")));
+  EXPECT_EQ(readSession(path).session.request.prompt, session.request.prompt) << "what was there stays";
 }
 
 TEST(PackedTraceTest, HostileSizesAndBytesAreRefused) {
