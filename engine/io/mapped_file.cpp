@@ -42,13 +42,12 @@ MappedFile::~MappedFile() {
 
 void MappedFile::check() const {
   if (data_ && map_has_faults(data_))
-    throw Error(fmt::format(
-        "{}: {} bytes were expected, but it was cut short or its disk failed while it was read: write it again and open it anew", path_,
-        size_));
+    throw Error(fmt::format("{}: {} bytes were expected, but it was cut short or its disk failed while it was read: write it again and {}",
+                            path_, size_, kOpenAnew));
   struct stat now {};
   if (!data_ || ::fstat(file_.get(), &now) != 0) return;
   if (static_cast<std::size_t>(now.st_size) != size_ || now.st_mtim.tv_sec != seconds_ || now.st_mtim.tv_nsec != nanoseconds_)
-    throw Error(fmt::format("{}: was written to while it was in use, so what was read of it may be of two files: open it anew", path_));
+    throw Error(fmt::format("{}: was written to while it was in use, so what was read of it may be of two files: {}", path_, kOpenAnew));
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept

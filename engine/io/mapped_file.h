@@ -10,6 +10,9 @@
 
 namespace kvscope {
 
+/// What has to be done with a file that MappedFile::check() refuses: the end of its sentence.
+inline constexpr const char* kOpenAnew = "open it anew";
+
 /// A file mapped read-only into memory. Move-only. Where another program cuts the file short or its disk fails, reading gives zeros from
 /// the first page on that cannot be had (the process lives), and check() says so: ask it after bytes were copied and before they are used.
 class MappedFile {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include <QObject>
 
 namespace kvscope {
@@ -23,6 +25,7 @@ class RunMessages : public QObject {
  private:
   WindowModel& m_model;
   WindowRows& m_rows;
+  std::uint64_t m_begun = 0;  // generation of the last request of which a part was shown
 };
 
 }  // namespace kvscope

@@ -140,6 +140,28 @@ TEST_F(ModelsTest, WhyARunOfTheModelBeforeFailedGoesWithIt) {
   EXPECT_FALSE(*visible) << "its first result may take long";
 }
 
+TEST_F(ModelsTest, OneThatWasCutInTheMiddleOfARunIsOpenedAgainByAButton) {
+  const QString model = folder.filePath("whole"), weights = model + "/model.safetensors";
+  std::filesystem::copy(builtInModel(), model.toStdString());
+  const QByteArray bytes = bytesOf(weights);
+  window->openFile(model);
+  ASSERT_TRUE(settle());
+  window->controller().generate(400);
+  const auto n_steps = [this] { return snapshot().lanes.empty() ? 0 : snapshot().lanes[0].steps.size(); };
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::computing && n_steps() > 20 && n_steps() < 300; }, 20000));
+  ASSERT_TRUE(QFile::resize(weights, 4096));
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed; }, 20000));
+  EXPECT_TRUE(window->messages().text().endsWith("open it anew. All pictures and numbers are of what was computed before that."))
+      << window->messages().text().toStdString();
+  write(weights, bytes);
+  QPushButton* again = buttonOf(window->messages(), "Open the model again");
+  ASSERT_NE(again, nullptr);
+  QTest::mouseClick(again, Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle; }, 60000));
+  EXPECT_EQ(n_steps(), 401u);
+  EXPECT_FALSE(window->messages().isVisible());
+}
+
 TEST_F(ModelsTest, LookingCanBeStoppedAndBegunAnew) {
   for (int i = 0; i < 400; ++i) write(folder.filePath(QString("%1.gguf").arg(1000 + i)), "words");
   finder().look(std::vector<ModelPlace>{{"folder", folder.path().toStdString()}});
