@@ -207,6 +207,7 @@ int run(const Arguments& a) {
 }
 
 int trace(const Arguments& a) {
+  namespace fs = std::filesystem;
   const bool to_stdout = a.out.empty() || a.out == "-";
   check_targets(a, {{"--out", a.out}, {"--out-kept", a.out_kept}});
   const Interrupt interrupt;
@@ -234,6 +235,9 @@ int trace(const Arguments& a) {
     const Interrupt::Critical writing;
     write_atomically(a.out, [&](const TakesText& take) { stream->finish(result.snapshot, take); });
   }
+  std::error_code error;
+  const std::string large = fs::is_regular_file(a.out, error) ? too_large_to_read(fs::file_size(a.out, error)) : std::string();
+  if (!large.empty()) note(fmt::format("{}: {}", a.out, large));
   if (a.json) return print(run_json(result.snapshot, Decoder(result.snapshot, result.tokenizer)));
   return a.quiet ? 0 : print(summary_table(result.snapshot));
 }

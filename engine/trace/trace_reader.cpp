@@ -552,6 +552,13 @@ Trace read_trace(std::string_view json, const std::string& name) {
   return trace;
 }
 
+std::string too_large_to_read(std::uintmax_t bytes) {
+  if (bytes <= kMaxTraceBytes) return {};
+  return fmt::format(
+      "its {} MiB are more than the {} that kvscope opens: for that, fewer runs, tokens or steps, or kvscope-cli trace --detail slots",
+      bytes >> 20, kMaxTraceBytes >> 20);
+}
+
 Trace read_trace_file(const std::string& path) { return read_trace(read_text(path, kMaxTraceBytes), path); }
 
 }  // namespace kvscope

@@ -35,4 +35,7 @@ Trace read_trace(std::string_view json, const std::string& name);
 /// The same from a file of at most kMaxTraceBytes.
 Trace read_trace_file(const std::string& path);
 
+/// What is to be said of a trace of so many bytes that was just written; empty: it can be read again.
+std::string too_large_to_read(std::uintmax_t bytes);
+
 }  // namespace kvscope

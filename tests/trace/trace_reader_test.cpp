@@ -500,5 +500,10 @@ TEST(TraceReader, NamesTheFileThatCannotBeRead) {
   }
 }
 
+TEST(TraceReader, SaysOfWhatIsWrittenThatItIsTooLargeToRead) {
+  EXPECT_EQ(too_large_to_read(kMaxTraceBytes), "");
+  EXPECT_THAT(too_large_to_read(kMaxTraceBytes + (std::uintmax_t(3) << 20)), ::testing::StartsWith("its 515 MiB are more than the 512"));
+}
+
 }  // namespace
 }  // namespace kvscope

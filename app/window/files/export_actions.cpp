@@ -54,7 +54,10 @@ QString typedKind(const QString& path) {
 
 ExportActions::ExportActions(const Parts& parts) : m(parts) {
   connect(&m_writer, &FileWriter::written, this, [this](const QString& path, const QString& why) {
-    why.isEmpty() ? m.rows.say("Written to " + path) : m.rows.notices().show(why, why);
+    const std::string large =
+        why.isEmpty() && path == m_trace ? too_large_to_read(static_cast<std::uintmax_t>(QFileInfo(path).size())) : "";
+    const QString words = !why.isEmpty() ? why : large.empty() ? QString() : path + " is written, but " + QString::fromStdString(large);
+    words.isEmpty() ? m.rows.say("Written to " + path) : m.rows.notices().show(words, words);
   });
   connect(&m.sweep, &SweepPage::factsChanged, &m.table, &TablePanel::refreshSoon);  // it may stand in the table while it is measured
 }
@@ -244,6 +247,7 @@ void ExportActions::writeTraceAs() {
   if (snapshot->lanes.empty()) return m.rows.messages().show("There is no run to write yet", "There is no run to write yet");
   const QString path = pathFor("Write trace", "trace.json", "Trace (*.json)");
   if (path.isEmpty()) return;
+  m_trace = path;
   const share::Asked asked = ShownFacts(m.model.controller, *snapshot).facts.asked;
   m_writer.writePieces([snapshot, asked](const TakesText& take) { writeTrace(*snapshot, asked.seed, asked.temperature, take); }, path);
   m.rows.say("Writing " + path + " …");
