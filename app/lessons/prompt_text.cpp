@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/lessons/prompt_text.h"
 
+#include <cstdint>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
 
 #include "core/error.h"
 #include "io/files.h"
@@ -34,13 +39,15 @@ std::string_view kind_of(std::string_view bytes) {
 }  // namespace
 
 std::string read_prompt_text(const std::string& path) {
+  std::error_code no_file;  // whose reading says so
+  if (const std::uintmax_t bytes = std::filesystem::file_size(path, no_file); !no_file && bytes > kMostPromptBytes)
+    throw Error(fmt::format("{}: expected at most {} bytes, got {}: open a part of it", path, kMostPromptBytes, bytes));
   std::string text = read_text(path, kMostPromptBytes);
   if (is_utf8(text) && text.find('\0') == std::string::npos) return text;
   if (const std::string_view kind = kind_of(text); !kind.empty())
     throw Error(path + ": expected a text, got " + std::string(kind) +
-                ": the prompt stays as it was; a text in UTF-8, a model (a folder or GGUF), a session, a trace or a lesson can be opened");
-  throw Error(path +
-              ": expected text in UTF-8, got other bytes: the prompt stays as it was; save the file as UTF-8 text, or choose another one");
+                ": a text in UTF-8, a model (a folder or GGUF), a session, a trace or a lesson can be opened");
+  throw Error(path + ": expected text in UTF-8, got other bytes: save the file as UTF-8 text, or choose another one");
 }
 
 }  // namespace kvscope

@@ -195,7 +195,7 @@ void write_atomically(const std::string& path, const std::function<void(const Ta
       throw Error(fmt::format("{}: expected a file to write, got a link that leads nowhere: remove it or choose another name", path));
     target = resolved.string();
   }
-  if (exists && S_ISDIR(old.st_mode)) throw Error(fmt::format("{}: expected a file to write, got a folder", path));
+  if (exists && S_ISDIR(old.st_mode)) throw Error(fmt::format("{}: expected a file to write, got a folder: choose another name", path));
   if (!renamed) {  // /dev/stdout, a pipe: nothing to rename over, and its link may lead to a name that is none (pipe:[17])
     const FileHandle sink(::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
     if (!sink && errno == ENXIO && S_ISFIFO(old.st_mode))

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/files/film.h"
 
+#if defined(__linux__)
+#include <sys/prctl.h>
+#include <csignal>
+#endif
+
 #include <algorithm>
 #include <cmath>
 
@@ -74,12 +79,20 @@ bool Film::write(double per_second, QString* error) const {
           << "-movflags"
           << "+faststart";
   QProcess ffmpeg;
+#if defined(__linux__)
+  ffmpeg.setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGKILL); });  // it has nobody to write for then
+#endif
   ffmpeg.start(m_ffmpeg, words << made);
-  if (!ffmpeg.waitForFinished(kLongestMs) || ffmpeg.exitStatus() != QProcess::NormalExit || ffmpeg.exitCode() != 0) {
+  const bool ended = ffmpeg.waitForFinished(kLongestMs);
+  if (!ended || ffmpeg.exitStatus() != QProcess::NormalExit || ffmpeg.exitCode() != 0) {
+    const QString how = ffmpeg.error() == QProcess::FailedToStart     ? ffmpeg.errorString()
+                        : !ended                                      ? QString("it took over ten minutes")
+                        : ffmpeg.exitStatus() != QProcess::NormalExit ? QString("it was ended before it was done")
+                                                                      : QString("status %1").arg(ffmpeg.exitCode());
     ffmpeg.kill();
     ffmpeg.waitForFinished();
-    *error =
-        QString("%1: ffmpeg did not write it: %2").arg(m_path, QString::fromUtf8(ffmpeg.readAllStandardError()).simplified().left(400));
+    const QString said = QString::fromUtf8(ffmpeg.readAllStandardError()).simplified().left(400);
+    *error = QString("%1: ffmpeg did not write it: %2").arg(m_path, said.isEmpty() ? how : said);
     return false;
   }
   QFile film(made);

@@ -12,10 +12,11 @@
 
 namespace kvscope {
 
-/// Whether a file may be written: asks where it is there already.
+/// Whether a file may be written: asks where it is there already. Of a folder, which nothing replaces, whoever writes says so.
 inline bool mayBeWritten(const QString& path, QWidget& over) {
-  return !QFileInfo::exists(path) || QMessageBox::question(&over, "Replace the file?", path + " is there already. Replace it?",
-                                                           QMessageBox::Yes | QMessageBox::No, QMessageBox::No) == QMessageBox::Yes;
+  return !QFileInfo::exists(path) || QFileInfo(path).isDir() ||
+         QMessageBox::question(&over, "Replace the file?", path + " is there already. Replace it?", QMessageBox::Yes | QMessageBox::No,
+                               QMessageBox::No) == QMessageBox::Yes;
 }
 
 /// Of the kinds of a dialog, "Web page (*.html);;All files (*)", that of `kind` first.

@@ -125,6 +125,15 @@ TEST_F(PictureTest, WithoutFfmpegAFilmSaysWhatIsMissing) {
   EXPECT_FALSE(QFile::exists(file("a.mp4")));
 }
 
+TEST_F(PictureTest, OfAFilmWhoseFfmpegWasEndedSaysSo) {
+  const QString ffmpeg = file("ffmpeg");
+  write(ffmpeg, "#!/bin/sh\nkill -9 $$\n");
+  QFile::setPermissions(ffmpeg, QFile::ReadOwner | QFile::ExeOwner);
+  const Result result = run({"--prompt", "Once", "--generate", "1", "--picture", file("a.mp4")}, true, folder.path());
+  EXPECT_EQ(result.status, 1);
+  EXPECT_TRUE(result.err.contains("a.mp4: ffmpeg did not write it: it was ended before it was done")) << result.err.toStdString();
+}
+
 // The inspector asks for more to be measured once it is shown: the run is computed twice.
 TEST_F(PictureTest, OfTheInspectorShowsTheStepThatWasAskedFor) {
   const Result result = run({"--prompt", "Once upon a time there was a cat.", "--generate", "6", "--lane", "keepkv:ratio=0.5", "--view",
