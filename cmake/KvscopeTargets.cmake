@@ -80,7 +80,8 @@ function(kvscope_grouped program prefix label option)
     get_filename_component(name ${source} NAME_WE)
     string(REGEX REPLACE "_test$" "" name ${name})
     add_test(NAME ${prefix}.${name} COMMAND ${KVSCOPE_GROUP} ${option} $<TARGET_FILE:${program}> ${source})
-    set_tests_properties(${prefix}.${name} PROPERTIES LABELS ${label} TIMEOUT ${KVSCOPE_FILE_SECONDS} SKIP_RETURN_CODE 77
+    file(SIZE ${source} size)  # the longest are begun first, so that no core waits for them at the end
+    set_tests_properties(${prefix}.${name} PROPERTIES LABELS ${label} TIMEOUT ${KVSCOPE_FILE_SECONDS} SKIP_RETURN_CODE 77 COST ${size}
       ENVIRONMENT "KVSCOPE_TEST_SECONDS=${KVSCOPE_TEST_SECONDS}")
   endforeach()
   add_test(NAME ${prefix}.every_test_of_${program}_is_in_a_file COMMAND ${KVSCOPE_GROUP} --whole $<TARGET_FILE:${program}> ${ARGN})

@@ -75,7 +75,10 @@ configure() {
   rm -f "$build/CMakeCache.txt"
   local launcher=()
   # Left to itself it takes no source that has a precompiled header, and nearly all have one.
-  if command -v ccache >/dev/null; then launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"); fi
+  if command -v ccache >/dev/null; then
+    launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache")
+    [ -z "$(cuda_toolkit)" ] || launcher+=(-DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
+  fi
   # Sources that are compiled once are compiled in groups: half the time. To change and build again and again, a preset of CMakePresets.json.
   cmake -S "$source" -B "$build" -G Ninja -DCMAKE_UNITY_BUILD=ON "${launcher[@]}" "$@"
   printf '%s\n' "$wanted" >"$build/.configured-with"
