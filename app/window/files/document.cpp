@@ -317,35 +317,19 @@ void Document::sayNotOpened(const QString& why) {
   m.rows.notices().show(why, why);
 }
 
-static QString wordsOf(KeptResults::Follow results) {
-  switch (results) {
-    case KeptResults::Follow::now:
-      return "; its results are being written";
-    case KeptResults::Follow::once_computed:
-      return "; its results are written once they are computed";
-    case KeptResults::Follow::never:
-    case KeptResults::Follow::failed:
-      break;
-  }
-  return {};
-}
-
 bool Document::save(const QString& path) {
-  bool with_results = false;
-  auto follow = KeptResults::Follow::never;
+  KeptResults::Said results;
   try {
     const SavedSession s = m_kept.completed(session(), path, m_file.path);
-    with_results = !s.results.zlib.isEmpty();
     writeSession(path, s);
-    follow = m_kept.keep(path, s);
+    results = m_kept.keep(path, s);
   } catch (const std::exception& error) {  // memory, too
     m_not_saved.say(words_of(error));
     return false;
   }
   m_not_saved.end();
-  m.rows.say("Saved to " + path + (with_results ? QString(", with its results") : wordsOf(follow)));
-  if (m_model.controller.viewOnly() && !with_results) sayWithoutResults(path, "those that are shown were not computed here");
-  if (follow == KeptResults::Follow::failed && !with_results) sayWithoutResults(path, kNotComputed);
+  m.rows.say("Saved to " + path + results.words);
+  if (!results.why_not.isEmpty()) sayWithoutResults(path, results.why_not);
   if (m_aside) m_backups.typed().begin(m_model.controller.request().prompt);
   if (m_aside) return true;  // what was put aside is still to be saved, and goes to its own file
   m_file = SeenFile::now(path);

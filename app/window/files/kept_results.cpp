@@ -101,32 +101,35 @@ static SnapshotPtr withNames(const SnapshotPtr& results, const std::vector<LaneS
 }
 
 /// By the names that its session has for files.
-KeptResults::Follow KeptResults::keep(const QString& path, const SavedSession& written) {
+KeptResults::Said KeptResults::keep(const QString& path, const SavedSession& written) {
   const SessionController& controller = m_model.controller;
   const Snapshot& s = m_model.workspace.snapshot();
   m_awaited.reset();
-  if (controller.viewOnly() || m_model.options.synthetic_size) return Follow::never;
+  const bool has_them = !written.results.zlib.isEmpty();
+  const QString words = has_them ? ", with its results" : "";
+  const auto without = [&](const char* why) { return Said{words, has_them ? "" : why}; };
+  if (controller.viewOnly()) return without("those that are shown were not computed here");
+  if (m_model.options.synthetic_size) return {words};
   // A model that was refused leaves the results of the one before.
   const bool refused = s.phase == RunPhase::failed && !s.loading.empty() && s.prompt == written.request.prompt &&
                        std::ranges::equal(s.lanes, controller.request().lanes, {}, &LaneSnapshot::spec, &LaneSpec::text);
   if (!controller.answersNewest(s) || s.phase == RunPhase::loading || s.phase == RunPhase::computing) {
     m_awaited = Awaited{path, controller.modelFolder(), written, workKey(controller.request())};
-    return Follow::once_computed;
+    return {has_them ? words : "; its results are written once they are computed"};
   }
-  if (s.phase == RunPhase::failed && !refused) return Follow::failed;
-  if (s.lanes.empty()) return Follow::never;
+  if (s.phase == RunPhase::failed && !refused) return without("they could not be computed");
+  if (s.lanes.empty()) return {words};
   std::vector<SeenTable> tables = m_tables;
   for (SeenTable& table : tables) table.name = name_told(table.name, folder_of(path.toStdString()));
   m_results.keep(path, written, withNames(m_model.workspace.snapshotPtr(), controller.request().lanes, written.request.lanes),
                  controller.computesElsewhere() ? QString() : controller.modelFolder(), tables);
-  return Follow::now;
+  return {has_them ? words : "; its results are being written"};
 }
 
 void KeptResults::giveUp(const QString& why) {
   if (!m_awaited) return;
-  const QString path = m_awaited->path;
-  m_awaited.reset();
-  Q_EMIT notKept(path, why);
+  const Awaited awaited = *std::exchange(m_awaited, std::nullopt);
+  if (awaited.written.results.zlib.isEmpty()) Q_EMIT notKept(awaited.path, why);  // else the file has some
 }
 
 void KeptResults::keepAwaited() {
@@ -137,7 +140,7 @@ void KeptResults::keepAwaited() {
     return giveUp("it was changed before they were computed");
   if (!controller.answersNewest(s) || s.phase == RunPhase::loading || s.phase == RunPhase::computing) return;
   const Awaited awaited = *m_awaited;
-  if (keep(awaited.path, awaited.written) == Follow::failed) Q_EMIT notKept(awaited.path, kNotComputed);
+  if (const Said said = keep(awaited.path, awaited.written); !said.why_not.isEmpty()) Q_EMIT notKept(awaited.path, said.why_not);
 }
 
 /// One message stands in the place of another.

@@ -17,9 +17,6 @@ class MessageBar;
 class StoredResults;
 struct WindowModel;
 
-/// Why a session is without results.
-inline constexpr const char* kNotComputed = "they could not be computed";
-
 /// What a session holds, for as long as it is computed anew by the model that it names: to be shown in its place where that is refused, or
 /// is another one than the one that computed it.
 class KeptResults : public QObject {
@@ -32,12 +29,14 @@ class KeptResults : public QObject {
   /// left_out: what of its file is not in it, and has been said, for what is said in its place.
   void follow(const SavedSession& session, const QString& path, const QString& folder, bool loads, const QStringList& left_out);
   void forget();  // another session, or one without its model
-  /// When results get into the file of a session.
-  enum class Follow : std::uint8_t { never, now, once_computed, failed };
+  /// Of results, when their session was saved: behind "Saved to" and its path, and why the file is left without them; empty: it is not.
+  struct Said {
+    QString words, why_not = {};
+  };
   /// The results that a file has by now.
   void know(const SavedSession& written, const QString& path);
   /// The results on screen, into the file of the session that was just written; those that are still being computed once they are there.
-  Follow keep(const QString& path, const SavedSession& written);
+  Said keep(const QString& path, const SavedSession& written);
   /// Files beside the model that the runs of the results on screen read.
   const std::vector<SeenTable>& tables() const { return m_tables; }
   /// With the results that are known to be the session's own, so that saving it anew does not write it without them first; files that its
