@@ -251,6 +251,22 @@ TEST_F(LeftSweepTest, ThatWasCancelledOrIsAnotherWindowsIsNotOffered) {
   EXPECT_EQ(process().state(), SweepState::none);
 }
 
+/// Clicks land where one aims.
+TEST_F(TextSweepTest, WordsOfTheDialogMoveNoRow) {
+  const auto rows = [this] {
+    QApplication::processEvents();
+    std::vector<int> out;
+    for (QWidget* row : std::initializer_list<QWidget*>{&dialog().source(), &dialog().policies(), &dialog().budgets(), &dialog().store()})
+      out.push_back(row->mapTo(&dialog(), QPoint()).y());
+    return out;
+  };
+  const std::vector<int> before = rows();
+  dialog().policies().setText("local,no_policy_of_this_name_" + QString("and_it_is_long_").repeated(40));
+  EXPECT_EQ(rows(), before);
+  dialog().policies().setText("local");
+  EXPECT_EQ(rows(), before);
+}
+
 TEST_F(TextSweepTest, WhatStandsInTheWayIsSaidInTheDialog) {
   const auto refuses = [this](QLineEdit& line, const QString& text, const char* why) {
     const QString before = line.text();

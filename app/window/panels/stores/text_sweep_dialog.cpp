@@ -169,7 +169,8 @@ void TextSweepDialog::layOut() {
     grid->addWidget(widget, i++, 1, widget == m_seeds || widget == m_source ? Qt::AlignLeft : Qt::Alignment());
   }
   column->addLayout(grid);
-  column->addWidget(m_words);
+  m_words->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+  column->addWidget(m_words, 1);  // the room that long words have needed stays theirs: no row moves when they go
   column->addWidget(m_command);
   auto* buttons = new QHBoxLayout;
   auto* copy = new QPushButton("Copy the command", this);
