@@ -267,6 +267,27 @@ TEST_F(TextSweepTest, WordsOfTheDialogMoveNoRow) {
   EXPECT_EQ(rows(), before);
 }
 
+/// The page is about the store that is shown.
+TEST_F(TextSweepTest, OfAnotherStoreIsNamedAsAnother) {
+  writeTexts(40);
+  start();
+  ASSERT_TRUE(process().running());
+  QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() >= 2 && panel().folder() == store(), 60000);
+  const QString other = folder.filePath("other");
+  ASSERT_TRUE(QDir().mkpath(other));
+  for (const QFileInfo& file : QDir(store()).entryInfoList({"*.json"}, QDir::Files))
+    ASSERT_TRUE(QFile::copy(file.filePath(), QDir(other).filePath(file.fileName())));
+  window->openFile(other);
+  EXPECT_EQ(panel().processText(), "Another sweep, my texts-sweep, is being computed");
+  EXPECT_EQ(panel().cancelButton().text(), "Cancel my texts-sweep");
+  process().stop();
+  EXPECT_EQ(panel().processText(), "Another sweep, my texts-sweep, was cancelled. What is finished stays.");
+  EXPECT_EQ(panel().cancelButton().text(), "Go on with my texts-sweep");
+  window->openFile(store());
+  EXPECT_TRUE(panel().processText().startsWith("Cancelled at ")) << panel().processText().toStdString();
+  EXPECT_EQ(panel().cancelButton().text(), "Go on");
+}
+
 TEST_F(TextSweepTest, WhatStandsInTheWayIsSaidInTheDialog) {
   const auto refuses = [this](QLineEdit& line, const QString& text, const char* why) {
     const QString before = line.text();

@@ -215,28 +215,33 @@ QString StorePanel::timeLeft() const {
 void StorePanel::refreshProcess() {
   using State = SweepProcess::State;
   const State state = m_process.state();
-  const QString name = QDir(m_process.sweep().store).dirName();
+  const QString folder = m_process.sweep().store, name = QDir(folder).dirName();
+  const bool another = !m_folder.isEmpty() && QFileInfo(m_folder) != QFileInfo(folder);  // than the page is about
+  const QString who = another ? QString("Another sweep, %1,").arg(name) : name;
   const QString so_far = showsProcess() ? QString("%1 of %2 items").arg(m_data.nThere()).arg(m_data.nItems()) : QString();
   switch (state) {
     case State::none:
     case State::done:
       break;
     case State::running:
-      m_progress->setText(!m_process.announced() ? QString("%1: the model and the texts are being read").arg(name)
-                          : so_far.isEmpty()     ? QString("%1 is being computed").arg(name)
+      m_progress->setText(!m_process.announced() ? QString("%1 begins: the model and the texts are being read").arg(who)
+                          : so_far.isEmpty()     ? QString("%1 is being computed").arg(who)
                                                  : QString("Being computed: %1%2").arg(so_far, timeLeft()));
       break;
     case State::stopped:
-      m_progress->setText(so_far.isEmpty() ? QString("%1 was cancelled. What is finished stays.").arg(name)
+      m_progress->setText(so_far.isEmpty() ? QString("%1 was cancelled. What is finished stays.").arg(who)
                                            : QString("Cancelled at %1. What is finished stays.").arg(so_far));
       break;
     case State::failed:
-      m_progress->setText("The sweep ended: " + m_process.failure());
+      m_progress->setText(QString("%1 ended: %2").arg(another ? who : QString("The sweep"), m_process.failure()));
       break;
   }
   for (QWidget* widget : {static_cast<QWidget*>(m_progress), static_cast<QWidget*>(m_cancel)})
     widget->setVisible(state != State::none && state != State::done);
-  m_cancel->setText(m_process.running() ? "Cancel" : "Go on");
+  const QString does = m_process.running() ? "Cancel" : "Go on";
+  const QString shorter = m_cancel->fontMetrics().elidedText(name, Qt::ElideMiddle, px(*m_cancel, 160)).replace('&', "&&");
+  m_cancel->setText(another ? QString(m_process.running() ? "%1 %2" : "%1 with %2").arg(does, shorter) : does);
+  m_cancel->setToolTip(another ? folder : QString());
   m_progress->setToolTip(shellLine("kvscope-cli", argumentsOf(m_process.sweep())));
 }
 
