@@ -147,6 +147,19 @@ TEST_F(TextSweepTest, DoesNotBeginAnewWhereItsResultsHaveGone) {
   EXPECT_TRUE(process().running());
 }
 
+TEST_F(TextSweepTest, WhereItsTextsHaveGoneItSaysWhatToDo) {
+  writeTexts(40);
+  start();
+  ASSERT_TRUE(process().running());
+  QTRY_VERIFY_WITH_TIMEOUT(process().announced(), 60000);
+  QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
+  ASSERT_TRUE(QFile::rename(folder.filePath("my texts.jsonl"), folder.filePath("elsewhere")));
+  QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() == SweepState::failed, 60000);
+  for (const QString& words : {folder.filePath("my texts.jsonl"), QString("put it back"), QString("begin another sweep"), store()})
+    EXPECT_TRUE(panel().processText().contains(words)) << panel().processText().toStdString();
+}
+
 /// Nothing else computes, but the machine does.
 TEST_F(TextSweepTest, IsAJobThatStopEnds) {
   writeTexts(40);

@@ -82,6 +82,13 @@ void SweepProcess::again() {
     m_failure = m_sweep.store + " is not there any more: bring it back, or begin anew (Sweep over texts…)";
     return end(State::failed);
   }
+  for (const QString& read : {m_sweep.texts, m_sweep.model}) {
+    if (read.isEmpty() || QFileInfo::exists(read)) continue;
+    m_failure =
+        QString("%1 is not there any more: put it back there, or begin another sweep (Sweep over texts…). What is finished stays in %2")
+            .arg(read, m_sweep.store);
+    return end(State::failed);
+  }
   start(TextSweep(m_sweep));
 }
 
