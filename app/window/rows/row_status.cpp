@@ -86,13 +86,15 @@ void MessageBar::show(const QString& text, const QString& details, const QString
   const QString sentence = sentenceOf(text);
   if (!isHidden() && !m_now.remedy.isEmpty() && remedy.isEmpty()) m_below = m_now;
   if (!remedy.isEmpty()) m_below.reset();  // another offer takes its place
-  say({sentence, details.isEmpty() ? sentence : details, remedy, other, run, run_other});
+  say({sentence, details.isEmpty() ? sentence : details, remedy, other, run, run_other, false});
   Q_EMIT said(sentence);
 }
 
-void MessageBar::showAfter(const QString& text, const QString& details, const QString& remedy, const std::function<void()>& run) {
-  if (isHidden()) return show(text, details, remedy, run);
-  m_after.push_back({text, details, remedy, {}, run, {}});
+void MessageBar::showAfter(const QString& text, const QString& details, const QString& remedy, const std::function<void()>& run,
+                           Tone tone) {
+  if (!isHidden()) return m_after.push_back({text, details, remedy, {}, run, {}, tone == Tone::news});
+  show(text, details, remedy, run);
+  if (tone == Tone::news) markNews();
 }
 
 void MessageBar::say(const Message& message) {
@@ -108,12 +110,15 @@ void MessageBar::say(const Message& message) {
   };
   offer(m_remedy, message.remedy, message.run);
   offer(m_other, message.other, message.run_other);
-  setNews(false);
+  setNews(message.news);
   speak(*this);
   QFrame::show();
 }
 
-void MessageBar::markNews() { setNews(true); }
+void MessageBar::markNews() {
+  m_now.news = true;
+  setNews(true);
+}
 
 void MessageBar::setNews(bool news) {
   if (property("news").toBool() == news) return;
@@ -128,12 +133,14 @@ void MessageBar::dismiss() {
   const Message next = m_after.front();
   m_after.erase(m_after.begin());
   show(next.text, next.details, next.remedy, next.run);
+  if (next.news) markNews();
 }
 
 void MessageBar::clear() {
   m_below.reset();
   m_after.clear();
   hide();
+  Q_EMIT cleared();
 }
 
 void MessageBar::takeBack(const QString& text) {
@@ -144,6 +151,12 @@ void MessageBar::takeBack(const QString& text) {
 }
 
 QString MessageBar::text() const { return m_text->text(); }
+
+bool MessageBar::holds(const QString& text) const {
+  const QString sentence = sentenceOf(text);
+  return (!isHidden() && m_now.text == sentence) || (m_below && m_below->text == sentence) ||
+         std::ranges::any_of(m_after, [&](const Message& later) { return sentenceOf(later.text) == sentence; });
+}
 
 ProgressLine::ProgressLine(Workspace& workspace, QWidget* parent) : QWidget(parent), m_workspace(workspace) {
   setFixedHeight(2);

@@ -214,8 +214,10 @@ class MessageBar : public QFrame {
   /// message with a remedy) that was not answered comes back when what was said over it is dismissed.
   void show(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {},
             const QString& other = {}, const std::function<void()>& run_other = {});
+  enum class Tone : std::uint8_t { failure, news };
   /// The same, once what is said now has been read: it has a matter of its own.
-  void showAfter(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {});
+  void showAfter(const QString& text, const QString& details, const QString& remedy = {}, const std::function<void()>& run = {},
+                 Tone tone = Tone::failure);
   /// What it says went well: without the colour of a failure, until the next message.
   void markNews();
   void dismiss();
@@ -224,9 +226,12 @@ class MessageBar : public QFrame {
   /// Goes away if this is what it says.
   void takeBack(const QString& text);
   QString text() const;
+  /// It says this, or will once other things have been read.
+  bool holds(const QString& text) const;
 
  Q_SIGNALS:
   void said(const QString& text);
+  void cleared();
   /// By its cross: what it was about.
   void dismissed(const QString& details);
 
@@ -234,6 +239,7 @@ class MessageBar : public QFrame {
   struct Message {
     QString text, details, remedy, other;
     std::function<void()> run, run_other;
+    bool news = false;
   };
   void say(const Message& message);
   void setNews(bool news);

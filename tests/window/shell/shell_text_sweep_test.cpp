@@ -14,6 +14,7 @@
 #include <QSettings>
 #include <QSpinBox>
 #include <QTemporaryDir>
+#include <QToolButton>
 
 #include "app/window/panels/runs/run_grid.h"
 #include "app/window/panels/runs/sweep_panel.h"
@@ -212,6 +213,10 @@ class LeftSweepTest : public TextSweepTest {
     QApplication::processEvents();
     return window->notices().text().contains("A sweep over texts was not finished") ? buttonOf(window->notices(), "Go on") : nullptr;
   }
+  void cross() {
+    for (QToolButton* button : window->notices().findChildren<QToolButton*>()) button->click();
+    QApplication::processEvents();
+  }
   void fill(int texts) {
     writeTexts(texts);
     window->runActions().sweepTexts();
@@ -235,7 +240,10 @@ TEST_F(LeftSweepTest, ThatEndedWithItsWindowIsOfferedAtTheNextStart) {
   QPushButton* go_on = offer();
   ASSERT_NE(go_on, nullptr) << window->notices().text().toStdString();
   EXPECT_EQ(shellLine("kvscope-cli", argumentsOf(process().sweep())), command);
+  EXPECT_TRUE(panel().processText().startsWith("Not finished: it ended at "))
+      << panel().processText().toStdString() << ": nobody cancelled";
   EXPECT_TRUE(panel().processText().endsWith("of 200 items. What is finished stays.")) << panel().processText().toStdString();
+  EXPECT_TRUE(window->notices().property("news").toBool()) << "nothing failed here";
   EXPECT_TRUE(window->files().recent().all().contains(store()));
   QTest::mouseClick(go_on, Qt::LeftButton);
   ASSERT_TRUE(process().running());
@@ -257,27 +265,113 @@ TEST_F(LeftSweepTest, ThatWasCancelledOrIsAnotherWindowsIsNotOffered) {
   startAgain();
   EXPECT_EQ(offer(), nullptr) << "somebody had cancelled it";
   EXPECT_EQ(process().state(), SweepState::stopped) << "and may still go on with it, on its page";
-  window->model().settings->setValue("text_sweep/window", static_cast<qint64>(::getppid()));
+  for (const QString& key : window->model().settings->allKeys())
+    if (key.startsWith("text_sweeps/") && key.endsWith("/window"))
+      window->model().settings->setValue(key, static_cast<qint64>(::getppid()));
   window.reset();
   startAgain();
   EXPECT_EQ(offer(), nullptr) << "its window is there";
   EXPECT_EQ(process().state(), SweepState::none);
 }
 
-/// Clicks land where one aims.
-TEST_F(TextSweepTest, WordsOfTheDialogMoveNoRow) {
-  const auto rows = [this] {
-    QApplication::processEvents();
-    std::vector<int> out;
-    for (QWidget* row : std::initializer_list<QWidget*>{&dialog().source(), &dialog().policies(), &dialog().budgets(), &dialog().store()})
-      out.push_back(row->mapTo(&dialog(), QPoint()).y());
-    return out;
+TEST_F(LeftSweepTest, IsOfferedAfterWorkThatIsRecovered) {
+  fill(40);
+  window->controller().setPrompt("A text that no file has.");
+  ASSERT_TRUE(settle());
+  window.reset();
+  startAgain();
+  QPushButton* recover = buttonOf(window->notices(), "Recover it");
+  ASSERT_NE(recover, nullptr) << window->notices().text().toStdString();
+  QTest::mouseClick(recover, Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_NE(offer(), nullptr) << window->notices().text().toStdString();
+  window.reset();
+  startAgain();
+  while (QPushButton* again = buttonOf(window->notices(), "Recover it")) QTest::mouseClick(again, Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_NE(offer(), nullptr) << "nobody has answered it";
+  cross();
+  EXPECT_EQ(offer(), nullptr);
+  window.reset();
+  startAgain();
+  while (QPushButton* again = buttonOf(window->notices(), "Recover it")) QTest::mouseClick(again, Qt::LeftButton);
+  EXPECT_EQ(offer(), nullptr) << "it was answered";
+  EXPECT_TRUE(panel().processText().startsWith("Not finished: ")) << "its page has it: " << panel().processText().toStdString();
+}
+
+TEST_F(LeftSweepTest, IsNotForgottenBecauseOfAnother) {
+  fill(40);
+  window.reset();
+  startAgain();
+  ASSERT_NE(offer(), nullptr);
+  const auto begin = [this](const QString& texts, const QString& store) {
+    window->runActions().sweepTexts();
+    dialog().texts().setText(texts);
+    dialog().policies().setText("local");
+    dialog().budgets().setText("20 %");
+    dialog().store().setText(store);
+    start();
+    ASSERT_TRUE(process().running());
+    EXPECT_EQ(offer(), nullptr) << "one runs";
   };
-  const std::vector<int> before = rows();
-  dialog().policies().setText("local,no_policy_of_this_name_" + QString("and_it_is_long_").repeated(40));
-  EXPECT_EQ(rows(), before);
-  dialog().policies().setText("local");
-  EXPECT_EQ(rows(), before);
+  write(folder.filePath("no texts.jsonl"), "{\"context\":\"a b c\"}\n");
+  begin(folder.filePath("no texts.jsonl"), folder.filePath("second"));
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() == SweepState::failed, 60000);
+  EXPECT_TRUE(window->notices().text().contains("no texts.jsonl")) << window->notices().text().toStdString();
+  cross();
+  ASSERT_NE(offer(), nullptr) << "of the first: " << window->notices().text().toStdString();
+  EXPECT_TRUE(window->notices().text().contains(store()));
+  begin(folder.filePath("my texts.jsonl"), folder.filePath("third"));
+  QTRY_VERIFY_WITH_TIMEOUT(process().announced(), 60000);
+  window.reset();
+  startAgain();
+  ASSERT_NE(offer(), nullptr);
+  EXPECT_TRUE(window->notices().text().contains("third")) << window->notices().text().toStdString();
+  cross();
+  ASSERT_NE(offer(), nullptr) << "what was there before it";
+  EXPECT_TRUE(window->notices().text().contains(store())) << window->notices().text().toStdString();
+  window->openFile(folder.filePath("third"));
+  EXPECT_TRUE(panel().processText().startsWith("Not finished: ")) << panel().processText().toStdString();
+  EXPECT_EQ(panel().cancelButton().text(), "Go on") << "with the one that is looked at";
+  EXPECT_EQ(process().sweep().store, folder.filePath("third"));
+  ASSERT_NE(offer(), nullptr);
+  QTest::mouseClick(offer(), Qt::LeftButton);
+  EXPECT_TRUE(process().running());
+  EXPECT_EQ(process().sweep().store, store());
+}
+
+TEST_F(LeftSweepTest, IsNotForgottenWhereItCouldNotGoOn) {
+  fill(40);
+  window.reset();
+  startAgain();
+  ASSERT_NE(offer(), nullptr);
+  const QString texts = folder.filePath("my texts.jsonl"), away = folder.filePath("away.jsonl");
+  ASSERT_TRUE(QFile::rename(texts, away));
+  QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() == SweepState::failed, 60000);
+  EXPECT_TRUE(process().failure().contains("put it back")) << process().failure().toStdString() << ": a remedy";
+  EXPECT_TRUE(process().failure().contains(store())) << "what is finished stays there";
+  window.reset();
+  startAgain();
+  ASSERT_NE(offer(), nullptr) << "nobody gave it up";
+  QTest::mouseClick(offer(), Qt::LeftButton);
+  QTRY_VERIFY_WITH_TIMEOUT(process().state() == SweepState::failed, 60000);
+  QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
+  ASSERT_TRUE(QFile::rename(away, texts));
+  QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
+  ASSERT_TRUE(process().running());
+  EXPECT_EQ(offer(), nullptr) << "it runs";
+  EXPECT_FALSE(window->notices().isVisible()) << window->notices().text().toStdString();
+}
+
+TEST_F(LeftSweepTest, OfferGoesOnceItRunsByWhicheverButton) {
+  fill(40);
+  window.reset();
+  startAgain();
+  ASSERT_NE(offer(), nullptr);
+  QTest::mouseClick(&panel().cancelButton(), Qt::LeftButton);
+  ASSERT_TRUE(process().running());
+  EXPECT_EQ(offer(), nullptr);
 }
 
 /// The page is about the store that is shown.
@@ -299,6 +393,22 @@ TEST_F(TextSweepTest, OfAnotherStoreIsNamedAsAnother) {
   window->openFile(store());
   EXPECT_TRUE(panel().processText().startsWith("Cancelled at ")) << panel().processText().toStdString();
   EXPECT_EQ(panel().cancelButton().text(), "Go on");
+}
+
+/// Clicks land where one aims.
+TEST_F(TextSweepTest, WordsOfTheDialogMoveNoRow) {
+  const auto rows = [this] {
+    QApplication::processEvents();
+    std::vector<int> out;
+    for (QWidget* row : std::initializer_list<QWidget*>{&dialog().source(), &dialog().policies(), &dialog().budgets(), &dialog().store()})
+      out.push_back(row->mapTo(&dialog(), QPoint()).y());
+    return out;
+  };
+  const std::vector<int> before = rows();
+  dialog().policies().setText("local,no_policy_of_this_name_" + QString("and_it_is_long_").repeated(40));
+  EXPECT_EQ(rows(), before);
+  dialog().policies().setText("local");
+  EXPECT_EQ(rows(), before);
 }
 
 TEST_F(TextSweepTest, WhatStandsInTheWayIsSaidInTheDialog) {

@@ -108,8 +108,11 @@ void RunActions::addSweep(Panels& panels) {
   connect(&m_sweep_page->store(), &StorePanel::sweepRequested, this, &RunActions::sweepTexts);
   connect(m_texts.get(), &SweepProcess::storeBegun, this, &RunActions::openTextStore);
   connect(m_texts.get(), &SweepProcess::changed, this, &RunActions::sayEndOfTextSweep);
-  m_unfinished = std::make_unique<UnfinishedSweep>(*m_texts, m_model.settings.get());
-  connect(m_unfinished.get(), &UnfinishedSweep::found, this, &RunActions::offerUnfinished);
+  m_unfinished = std::make_unique<UnfinishedSweep>(*m_texts, m_rows.notices(), m_model.settings.get());
+  connect(m_unfinished.get(), &UnfinishedSweep::found, this, [this](const QString& folder) {
+    if (m_sweep_page->store().folder().isEmpty()) m_sweep_page->store().reopen(folder);
+  });
+  connect(m_sweep_page, &SweepPage::storeOpened, m_unfinished.get(), &UnfinishedSweep::recallOf);
 }
 
 AddRunsDialog& RunActions::dialog() {
@@ -150,16 +153,6 @@ void RunActions::sayEndOfTextSweep() {
   if (state != State::failed) return;
   m_texts_failure = m_texts->failure();
   m_rows.notices().show(m_texts_failure, m_texts_failure);
-}
-
-/// Its page can go on with it, whether or not somebody heeds what is said.
-void RunActions::offerUnfinished(const QString& folder) {
-  m_sweep_page->store().reopen(folder);
-  const QString words = QString("A sweep over texts was not finished when its window was closed. What it has is in %1").arg(folder);
-  m_rows.notices().showAfter(words, words, "Go on", [this] {
-    m_rows.notices().dismiss();
-    m_texts->again();
-  });
 }
 
 void RunActions::generate() { m_model.controller.generate(m_rows.tools().generateCount()); }

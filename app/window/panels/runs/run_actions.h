@@ -84,7 +84,6 @@ class RunActions : public QObject {
   void sayRefusals();
   void openTextStore(const QString& folder);
   void sayEndOfTextSweep();
-  void offerUnfinished(const QString& folder);
 
   QWidget& m_window;
   WindowModel& m_model;

@@ -232,6 +232,10 @@ void StorePanel::refreshProcess() {
       m_progress->setText(so_far.isEmpty() ? QString("%1 was cancelled. What is finished stays.").arg(who)
                                            : QString("Cancelled at %1. What is finished stays.").arg(so_far));
       break;
+    case State::left:
+      m_progress->setText(so_far.isEmpty() ? QString("%1 was not finished. What it has stays.").arg(who)
+                                           : QString("Not finished: it ended at %1. What is finished stays.").arg(so_far));
+      break;
     case State::failed:
       m_progress->setText(QString("%1 ended: %2").arg(another ? who : QString("The sweep"), m_process.failure()));
       break;

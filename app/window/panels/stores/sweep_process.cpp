@@ -92,11 +92,11 @@ void SweepProcess::again() {
   start(TextSweep(m_sweep));
 }
 
-void SweepProcess::recall(const TextSweep& sweep) {
+void SweepProcess::recall(const TextSweep& sweep, State state) {
   if (running()) return;
   m_sweep = sweep;
   m_announced = true;
-  end(State::stopped);
+  end(state);
 }
 
 void SweepProcess::stop() {

@@ -16,7 +16,8 @@ class SweepProcess : public QObject {
   Q_OBJECT
 
  public:
-  enum class State : std::uint8_t { none, running, stopped, failed, done };
+  /// left: its window ended before it was whole.
+  enum class State : std::uint8_t { none, running, stopped, left, failed, done };
 
   explicit SweepProcess(QObject* parent = nullptr);
   ~SweepProcess() override;
@@ -34,8 +35,8 @@ class SweepProcess : public QObject {
   /// Nothing while one runs.
   void start(const kvscope::TextSweep& sweep);
   void again();  // the last one
-  /// One that an earlier window was at: as if it had been stopped here. Nothing while one runs.
-  void recall(const kvscope::TextSweep& sweep);
+  /// One that an earlier window was at: stopped by somebody there, or left. Nothing while one runs.
+  void recall(const kvscope::TextSweep& sweep, kvscope::SweepProcess::State state);
   void stop();
 
  Q_SIGNALS:
