@@ -328,6 +328,9 @@ TEST(WhatIf, AnEditThatNothingCameOfIsSaid) {
     EXPECT_EQ(idle_edits(done), -1) << done;
   }
   EXPECT_EQ(idle_edits("@evict=19,step=1@evict=19,step=2@pin=3"), 1) << "it is gone already";
+  EXPECT_EQ(idle_edits("@evict=19,step=1@evict=19,step=1"), 1) << "nor is the second one's work the first one's";
+  EXPECT_EQ(idle_edits("@evict=18,step=1@merge=19,into=18,step=1@merge=19,into=17,step=1"), 1) << "the first target is gone";
+  EXPECT_EQ(idle_edits("@restore=19,step=1@evict=19,step=1@restore=19,step=1@pin=19,step=1"), 1) << "it was there at first";
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ TEST_F(WhatIfTest, EEvictsTheSelectedTokenInAForkBesideTheRunAndUndoDropsTheFork
   const int n_heads = static_cast<int>(snapshot().lanes[5].steps[1]->heads.size());
   EXPECT_EQ(cell(0, WhatIfModel::kDone), std::to_string(n_heads) + " of " + std::to_string(n_heads));
   EXPECT_EQ(cell(0, WhatIfModel::kHeads), "all heads");
-  const WhatIfEffect effect = effect_of(snapshot(), 5, nullptr, true);
+  const WhatIfEffect effect = effect_of(snapshot(), 5, -1, true);
   EXPECT_EQ(effect.kl_last, snapshot().lanes[5].steps.back()->kl - snapshot().lanes[4].steps.back()->kl);
   EXPECT_EQ(cell(0, WhatIfModel::kKlLast), cell(1, WhatIfModel::kKlLast));
   EXPECT_FALSE(panel()->answer().isEmpty());
@@ -599,7 +599,7 @@ TEST_F(WhatIfTest, AWrongAnswerIsRedAndAMendedOneIsNot) {
     window->controller().setLaneSpec(5, QString::fromStdString(lane(4) + edits));
     ASSERT_TRUE(settle());
     const int row = model.rowCount() - 1;
-    const WhatIfEffect effect = effect_of(snapshot(), 5, nullptr, true);
+    const WhatIfEffect effect = effect_of(snapshot(), 5, -1, true);
     if (effect.first_change < 0) continue;
     ++n_changed;
     const bool right = snapshot().lanes[5].steps[static_cast<std::size_t>(effect.first_change)]->top1_same;
@@ -673,6 +673,38 @@ TEST_F(WhatIfTest, MoreEditsGoToTheSameForkAndRowsCanBeSwitchedOff) {
   EXPECT_EQ(snapshot().lanes.size(), 5u);
 }
 
+/// Edits of one kind on one token and step are told apart.
+TEST_F(WhatIfTest, ARowCountsWhatItsOwnEditDid) {
+  const int token = keptEverywhere(1);
+  ASSERT_GT(token, 0);
+  const auto n_heads = static_cast<int>(snapshot().lanes[4].steps[1]->heads.size());
+  int some = -1, n_some = 0;  // a token that some heads have
+  for (int t = 1; t < snapshot().n_prompt && some < 0; ++t) {
+    n_some = static_cast<int>(std::ranges::count_if(snapshot().lanes[4].steps[1]->heads,
+                                                    [t](const HeadRecord& h) { return std::ranges::binary_search(h.pos, t); }));
+    if (n_some > 0 && n_some < n_heads) some = t;
+  }
+  ASSERT_GT(some, 0);
+  select(token, token, 2);
+  key("atlas", Qt::Key_E);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  const auto done_of = [this](const std::string& edits) {
+    window->controller().setLaneSpec(5, qs(lane(4) + edits));
+    EXPECT_TRUE(settle());
+    QStringList done;
+    for (int row = 0; row + 1 < panel()->model().rowCount(); ++row)
+      done << panel()->model().index(row, WhatIfModel::kDone).data().toString();
+    return done;
+  };
+  const QString all = QString("%1 of %1").arg(n_heads), none = QString("0 of %1").arg(n_heads);
+  const auto edits = [](const char* form, int t) { return QString(form).arg(t).toStdString(); };
+  EXPECT_EQ(done_of(edits("@evict=%1,step=1@restore=%1,step=1@pin=%1,step=1@evict=%1,step=1", some)),
+            QStringList({QString("%1 of %2").arg(n_some).arg(n_heads), all, none, all}));
+  EXPECT_EQ(done_of(edits("@restore=%1,step=1@evict=%1,step=1@restore=%1,step=1@pin=%1,step=1", token)),
+            QStringList({none, all, all, all}));
+  EXPECT_EQ(done_of(edits("@evict=%1,step=1,on=0@evict=%1,step=1@evict=%1,step=1", token)), QStringList({"off", all, none}));
+}
+
 TEST_F(WhatIfTest, MWaitsForTheTargetAndEscapeGivesUp) {
   const int token = keptEverywhere(1);
   select(token, token, 2);
@@ -718,6 +750,7 @@ TEST_F(WhatIfTest, TheSentenceSaysInHowManyHeadsATokenWasThereToBeMerged) {
   const Snapshot& s = snapshot();
   LaneSnapshot fork = s.lanes[4];
   fork.fork_of = 4;
+  fork.spec += "@merge=9,into=3,step=0";
   const EditsMade merge = {{.kind = WhatIf::Kind::merge, .step = 0, .heads = {}, .positions = {9}, .into = 3}};
   const std::size_t n_heads = fork.steps[0]->heads.size();
   auto step = std::make_shared<StepRecord>(*fork.steps[0]);

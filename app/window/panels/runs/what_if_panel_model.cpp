@@ -57,12 +57,14 @@ QString change(double delta) { return qs(viz::format_change(delta)); }
 
 }  // namespace
 
-WhatIfEffect effect_of(const Snapshot& snapshot, int fork, const WhatIf* what_if, bool alone) {
+WhatIfEffect effect_of(const Snapshot& snapshot, int fork, int which, bool alone) {
   WhatIfEffect out;
   if (fork < 0 || fork >= static_cast<int>(snapshot.lanes.size())) return out;
   const LaneSnapshot& lane = snapshot.lanes[static_cast<std::size_t>(fork)];
+  const std::vector<WhatIf> edits = edits_of(lane.spec).what_ifs;
+  const WhatIf* what_if = which < 0 ? nullptr : &edits[static_cast<std::size_t>(which)];
   if (what_if && !what_if->on) return out;
-  if (what_if) out.reached = doneOf(lane, *what_if);
+  if (what_if) out.reached = doneOf(lane, edits, static_cast<std::size_t>(which));
   if (lane.fork_of < 0 || !alone) return out;  // each of several edits changes what the others find
   const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(lane.fork_of)];
   const std::size_t n = std::min(lane.steps.size(), base.steps.size());
@@ -70,7 +72,7 @@ WhatIfEffect effect_of(const Snapshot& snapshot, int fork, const WhatIf* what_if
   // All together: from the first of them on, so that one edit and "all that are on" are the same figure.
   int after = what_if ? what_if->step : std::numeric_limits<int>::max();
   if (!what_if)
-    for (const WhatIf& w : edits_of(lane.spec).what_ifs)
+    for (const WhatIf& w : edits)
       if (w.on) after = std::min(after, w.step);
   if (after == std::numeric_limits<int>::max()) after = -1;
   const HeadChoice everywhere;
@@ -109,8 +111,8 @@ void WhatIfModel::refresh() {
   m_alone = answered && m_snapshot->lanes[i].fork_of < 0;
   if (answered && !m_what_ifs.empty()) {
     const auto n_on = std::ranges::count(m_what_ifs, true, &WhatIf::on);
-    for (std::size_t r = 0; r < m_what_ifs.size(); ++r) m_effects[r] = effect_of(*m_snapshot, fork, &m_what_ifs[r], n_on == 1);
-    m_effects.back() = effect_of(*m_snapshot, fork, nullptr, true);
+    for (std::size_t r = 0; r < m_what_ifs.size(); ++r) m_effects[r] = effect_of(*m_snapshot, fork, static_cast<int>(r), n_on == 1);
+    m_effects.back() = effect_of(*m_snapshot, fork, -1, true);
   }
   endResetModel();
 }

@@ -24,8 +24,9 @@ struct WhatIfEffect {
   bool wrong = false;                  // what it is there is not the full cache's either
 };
 
-/// Effect of `what_if`. nullptr: of the whole fork. alone: no other one is on; where one is, only what it reached is known.
-WhatIfEffect effect_of(const Snapshot& snapshot, int fork, const WhatIf* what_if, bool alone);
+/// Effect of one of the fork's what-ifs, as its specification has them. -1: of the whole fork. alone: no other one is on; where one is,
+/// only what it reached is known.
+WhatIfEffect effect_of(const Snapshot& snapshot, int fork, int which, bool alone);
 
 /// The what-ifs of the fork that is looked at, one a row, and a last row for all together.
 class WhatIfModel : public QAbstractTableModel {

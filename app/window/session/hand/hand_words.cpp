@@ -7,6 +7,7 @@
 
 #include "app/window/shell/panel_paint.h"
 #include "snapshot/figures.h"
+#include "snapshot/hand_events.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -92,7 +93,10 @@ QString reachedWords(const LaneSnapshot& fork, const EditsMade& made) {
   const WhatIf& last = made.back();
   const QString asked = headsWords(last.heads);
   if (last.kind != WhatIf::Kind::merge && last.kind != WhatIf::Kind::pin) return asked;
-  const EditDone reached = doneOf(fork, last);
+  const std::vector<WhatIf> edits = edits_of(fork.spec).what_ifs;
+  const auto newest = std::ranges::find(edits.rbegin(), edits.rend(), last);
+  if (newest == edits.rend()) return asked;
+  const EditDone reached = doneOf(fork, edits, static_cast<std::size_t>(edits.rend() - newest) - 1);
   if (reached.done == reached.asked) return asked;
   return last.positions.size() == 1 ? QString("%1 of %2 heads").arg(reached.done).arg(reached.asked)
                                     : QString("%1 (%2 of %3 slots)").arg(asked).arg(reached.done).arg(reached.asked);
@@ -108,26 +112,36 @@ int othersOf(const LaneSnapshot& fork, const LaneSnapshot& base, const EditsMade
   return std::max(0, own(with.what_ifs, without.what_ifs) + own(with.budgets, without.budgets) - static_cast<int>(made.size()));
 }
 
+/// Slots of the head that this edit changed, and not one before it in the same step.
+int slotsChanged(const HeadRecord& head, const std::vector<WhatIf>& edits, std::size_t which) {
+  constexpr Event::Kind kKinds[] = {Event::Kind::evict, Event::Kind::evict, Event::Kind::merge, Event::Kind::restore};
+  HandEvents events(head);
+  int n = 0;
+  for (std::size_t i = 0; i <= which; ++i) {
+    const WhatIf& edit = edits[i];
+    if (!edit.on || edit.kind == WhatIf::Kind::pin || edit.step != edits[which].step || !edit.heads.has(head.layer, head.kv_head)) continue;
+    n = static_cast<int>(
+        std::ranges::count_if(edit.positions, [&](int pos) { return events.take(kKinds[static_cast<int>(edit.kind)], pos, edit.into); }));
+  }
+  return n;
+}
+
 constexpr const char* kPinIt = "pin it to keep it (P).";
 
 }  // namespace
 
-EditDone doneOf(const LaneSnapshot& fork, const WhatIf& edit) {
+EditDone doneOf(const LaneSnapshot& fork, const std::vector<WhatIf>& edits, std::size_t which) {
   EditDone out;
+  const WhatIf& edit = edits[which];
   const bool pin = edit.kind == WhatIf::Kind::pin;
   const int step = pin ? static_cast<int>(fork.steps.size()) - 1 : edit.step;
   if (step < 0 || step >= static_cast<int>(fork.steps.size())) return out;
-  constexpr Event::Kind kKinds[] = {Event::Kind::evict, Event::Kind::evict, Event::Kind::merge, Event::Kind::restore};
-  const Event::Kind kind = kKinds[static_cast<int>(edit.kind)];
   for (const HeadRecord& head : fork.steps[static_cast<std::size_t>(step)]->heads) {
     if (!edit.heads.has(head.layer, head.kv_head)) continue;
-    for (const int pos : edit.positions) {
-      ++out.asked;
-      if (pin)
-        out.done += std::ranges::binary_search(head.pos, pos);
-      else
-        out.done += std::ranges::any_of(head.events, [&](const Event& e) { return e.by_hand && e.kind == kind && e.pos == pos; });
-    }
+    out.asked += static_cast<int>(edit.positions.size());
+    out.done +=
+        pin ? static_cast<int>(std::ranges::count_if(edit.positions, [&](int pos) { return std::ranges::binary_search(head.pos, pos); }))
+            : slotsChanged(head, edits, which);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include <QString>
@@ -18,12 +19,12 @@ QString headsWords(const HeadChoice& chosen);
 /// out.
 QString handWords(const Snapshot& snapshot, const LaneEdits& edits);
 
-/// Slots that an edit changed (pin: that are there at the last step), of those that it asked for, a token in a head each; 0 of 0: its step
-/// is not computed.
+/// Slots that one of a fork's edits changed (pin: that are there at the last step), of those that it asked for, a token in a head each; 0
+/// of 0: its step is not computed.
 struct EditDone {
   int done = 0, asked = 0;
 };
-EditDone doneOf(const LaneSnapshot& fork, const WhatIf& edit);
+EditDone doneOf(const LaneSnapshot& fork, const std::vector<WhatIf>& edits, std::size_t which);
 
 /// Edits that are made together: one, or a token that is restored and pinned.
 using EditsMade = std::vector<WhatIf>;
