@@ -20,6 +20,7 @@
 #include "app/window/panels/runs/what_if_panel.h"
 #include "app/window/panels/runs/what_if_panel_model.h"
 #include "app/window/rows/rows.h"
+#include "app/window/rows/window_rows.h"
 #include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/window_model.h"
 #include "app/window/shell/panel_paint.h"
@@ -525,6 +526,7 @@ TEST_F(WhatIfTest, AnotherPolicyIsSaidToBeginWithoutTheEdits) {
   const auto said = [this] { return window->findChild<QLabel*>("passingWords")->accessibleName().toStdString(); };
   window->controller().setLaneSpec(5, QString::fromStdString(lane(1)));
   ASSERT_TRUE(settle());
+  window->rows().say("what was said before");
   window->controller().setLaneSpec(5, "snapkv:slots=12");
   ASSERT_TRUE(settle());
   EXPECT_EQ(said().find("made by hand"), std::string::npos) << "there was none by then: " << said();
@@ -534,6 +536,14 @@ TEST_F(WhatIfTest, AnotherPolicyIsSaidToBeginWithoutTheEdits) {
   ASSERT_NE(lane(5).find('@'), std::string::npos) << lane(5);
   window->controller().setLaneSpec(5, "snapkv:slots=12");
   EXPECT_THAT(said(), ::testing::HasSubstr("SnapKV begins without the edit made by hand to KeepKV"));
+  press(Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  ASSERT_NE(lane(5).find('@'), std::string::npos) << lane(5);
+  window->controller().setLaneSpec(5, qs(lane(2)));
+  EXPECT_THAT(said(), ::testing::HasSubstr(" begins without the edit made by hand to KeepKV: Ctrl+Z brings it back."));
+  EXPECT_THAT(said(), ::testing::HasSubstr(" Run F is the same as run C: ")) << "both are said";
+}
+
 }
 
 /// A token that is gone has no slot to keep: it gets one back, and keeps it.

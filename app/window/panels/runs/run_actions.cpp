@@ -62,30 +62,32 @@ RunActions::~RunActions() = default;
 
 void RunActions::sayChanges() {
   const std::vector<LaneSpec> before = std::exchange(m_lanes, m_model.controller.request().lanes);
-  sayEditsLeft(before);
-  sayTwins(before);
+  QStringList words{editsLeft(before), twins(before)};
+  words.removeAll(QString());
+  if (!words.isEmpty()) m_rows.say(words.join(". "));
 }
 
 /// A run that became, or came as, what another one is: both say the same from now on.
-void RunActions::sayTwins(const std::vector<LaneSpec>& before) {
+QString RunActions::twins(const std::vector<LaneSpec>& before) const {
   const std::vector<LaneSpec>& now = m_lanes;
   const auto letter = [](std::size_t i) { return qs(viz::lane_letter(static_cast<int>(i))); };
   for (std::size_t i = 1; i < now.size(); ++i)
     for (std::size_t twin = 1; twin < now.size() && !(i < before.size() && before[i] == now[i]); ++twin)
       if (twin != i && now[twin].text == now[i].text)
-        return m_rows.say(QString("Run %1 is the same as run %2: %3").arg(letter(i), letter(twin), qs(wordsOf(now[i].text).title)));
+        return QString("Run %1 is the same as run %2: %3").arg(letter(i), letter(twin), qs(wordsOf(now[i].text).title));
+  return {};
 }
 
 /// Another policy begins without what was done by hand to the one before.
-void RunActions::sayEditsLeft(const std::vector<LaneSpec>& before) {
-  if (before.size() != m_lanes.size()) return;
+QString RunActions::editsLeft(const std::vector<LaneSpec>& before) const {
+  if (before.size() != m_lanes.size()) return {};
   const auto [was, is] = std::ranges::mismatch(before, m_lanes);
-  if (was == before.end() || !std::equal(was + 1, before.end(), is + 1)) return;  // another session
+  if (was == before.end() || !std::equal(was + 1, before.end(), is + 1)) return {};  // another session
   const std::size_t n = was->edits.what_ifs.size() + was->edits.budgets.size();
-  if (was->name == is->name || n == 0 || !is->edits.empty()) return;
-  m_rows.say(QString("%1 begins without %2 made by hand to %3: Ctrl+Z brings %4 back")
-                 .arg(qs(wordsOf(is->text).title), n == 1 ? QString("the edit") : QString("the %1 edits").arg(n),
-                      qs(wordsOf(was->text).title), n == 1 ? "it" : "them"));
+  if (was->name == is->name || n == 0 || !is->edits.empty()) return {};
+  return QString("%1 begins without %2 made by hand to %3: Ctrl+Z brings %4 back")
+      .arg(qs(wordsOf(is->text).title), n == 1 ? QString("the edit") : QString("the %1 edits").arg(n), qs(wordsOf(was->text).title),
+           n == 1 ? "it" : "them");
 }
 
 /// Where people look, not only in the list.

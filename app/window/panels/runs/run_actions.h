@@ -79,8 +79,8 @@ class RunActions : public QObject {
   void addOwnScore();
   void wantRun(const QString& spec);
   void sayChanges();
-  void sayTwins(const std::vector<LaneSpec>& before);
-  void sayEditsLeft(const std::vector<LaneSpec>& before);
+  QString twins(const std::vector<LaneSpec>& before) const;
+  QString editsLeft(const std::vector<LaneSpec>& before) const;
   void sayRefusals();
   void openTextStore(const QString& folder);
   void sayEndOfTextSweep();
