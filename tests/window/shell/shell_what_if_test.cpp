@@ -544,6 +544,26 @@ TEST_F(WhatIfTest, AnotherPolicyIsSaidToBeginWithoutTheEdits) {
   EXPECT_THAT(said(), ::testing::HasSubstr(" Run F is the same as run C: ")) << "both are said";
 }
 
+TEST_F(WhatIfTest, ATokenThatWasEvictedSinceIsNotThePolicysToTake) {
+  const int token = keptEverywhere(1);
+  select(token, token, 2);
+  QString said;
+  QObject::connect(&window->model().hand, &HandEdits::said, window.get(), [&](const QString& words) { said = words; });
+  const QString name = QString("Token %1 %2").arg(token).arg(qs(viz::quoted(viz::token_text(snapshot(), token))));
+  key("atlas", Qt::Key_P);
+  key("atlas", Qt::Key_P);
+  EXPECT_EQ(snapshot().lanes.size(), 5u) << "nothing is left of the fork";
+  key("atlas", Qt::Key_P);
+  key("atlas", Qt::Key_E);
+  key("atlas", Qt::Key_P);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  EXPECT_EQ(said, name + " is no longer pinned in all heads. It was evicted by hand in all heads: restore it to have it back (R).");
+  key("atlas", Qt::Key_R);
+  key("atlas", Qt::Key_P);
+  key("atlas", Qt::Key_P);
+  EXPECT_EQ(said, name + " is no longer pinned in all heads: the policy may take it.");
+}
+
 }
 
 /// A token that is gone has no slot to keep: it gets one back, and keeps it.

@@ -147,10 +147,9 @@ bool HandEdits::refused(const QString& why) {
   return !why.isEmpty();
 }
 
-bool HandEdits::pinsHere(const WhatIf& what_if) const {
+bool HandEdits::holdsHere(const WhatIf& what_if) const {
   const viz::Selection& s = m_workspace.selection();
-  return what_if.on && what_if.kind == WhatIf::Kind::pin && what_if.step <= m_workspace.step() &&
-         what_if.heads.has(s.layer.value_or(-1), s.kv_head.value_or(-1));
+  return what_if.on && what_if.step <= m_workspace.step() && what_if.heads.has(s.layer.value_or(-1), s.kv_head.value_or(-1));
 }
 
 int HandEdits::edited() const {
@@ -174,17 +173,17 @@ void HandEdits::unpin() {
   const int lane = edited();
   LaneEdits now = edits(lane);
   const std::vector<int> tokens = selected(WhatIf::Kind::pin, m_workspace.step()).positions;
-  QString heads;
+  HeadChoice heads;
   for (WhatIf& w : now.what_ifs) {
     if (!pinsHere(w)) continue;
     const auto taken = std::erase_if(w.positions, [&](int token) { return std::ranges::binary_search(tokens, token); });
-    if (taken > 0) heads = headsWords(w.heads);
+    if (taken > 0) heads = w.heads;
   }
   std::erase_if(now.what_ifs, [](const WhatIf& w) { return w.positions.empty(); });
   m_done.reset();  // what it came to is of no interest any more
-  const QString words = QString("%1 no longer pinned in %2: the policy may take %3.")
-                            .arg(tokenWords(m_workspace.snapshot(), tokens) + (tokens.size() == 1 ? " is" : " are"), heads,
-                                 tokens.size() == 1 ? "it" : "them");
+  std::vector<WhatIf> others = active_what_ifs(now);
+  std::erase_if(others, [this](const WhatIf& w) { return !holdsHere(w); });
+  const QString words = unpinnedWords(m_workspace.snapshot(), tokens, heads, others);
   if (now.what_ifs.empty()) {  // there is no run left of which that could be said
     m_wanted.clear();
     m_controller.removeLane(lane);

@@ -93,8 +93,9 @@ class HandEdits : public QObject {
   QString noRoom() const;
   /// The run that an edit is made to: the selected one, or the fork of it that is being computed.
   int edited() const;
-  /// The pin holds in the selected head (with no head selected: in all of them) at the step shown.
-  bool pinsHere(const WhatIf& what_if) const;
+  /// The edit holds in the selected head (with no head selected: in all of them) at the step shown.
+  bool holdsHere(const WhatIf& what_if) const;
+  bool pinsHere(const WhatIf& what_if) const { return what_if.kind == WhatIf::Kind::pin && holdsHere(what_if); }
   /// Says why nothing was changed; false: nothing is in the way.
   bool refused(const QString& why);
   void add(EditsMade made);

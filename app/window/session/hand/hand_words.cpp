@@ -44,6 +44,12 @@ QString beginning(const EditsMade& made) {
 
 QString sinceWords(int step) { return step < 0 ? QString("from the prompt on") : QString("after step %1").arg(step); }
 
+/// As a sentence begins.
+QString beginningWith(QString words) {
+  words[0] = words[0].toUpper();
+  return words;
+}
+
 /// Neighbours as one piece of text.
 QString quotedTokens(const Snapshot& snapshot, const std::vector<int>& positions) {
   QStringList words;
@@ -173,7 +179,29 @@ QString handWords(const Snapshot& snapshot, const LaneEdits& edits) {
 QString madeWords(const Snapshot& snapshot, const EditsMade& made) {
   const WhatIf& first = made.front();
   return QString("%1 %2 by hand in %3, %4")
-      .arg(tokenWords(snapshot, first.positions), pastOf(made), headsWords(first.heads), sinceWords(first.step));
+      .arg(beginningWith(tokenWords(snapshot, first.positions)), pastOf(made), headsWords(first.heads), sinceWords(first.step));
+}
+
+QString unpinnedWords(const Snapshot& snapshot, const std::vector<int>& tokens, const HeadChoice& heads,
+                      const std::vector<WhatIf>& others) {
+  const bool one = tokens.size() == 1;
+  const QString unpinned =
+      QString("%1 %2 no longer pinned in %3").arg(beginningWith(tokenWords(snapshot, tokens)), one ? "is" : "are", headsWords(heads));
+  const WhatIf* gone = nullptr;
+  std::size_t n_gone = 0;
+  for (const int token : tokens) {
+    const auto last = std::ranges::find_if(others.rbegin(), others.rend(), [token](const WhatIf& w) {
+      return w.kind != WhatIf::Kind::pin && std::ranges::binary_search(w.positions, token);
+    });
+    if (last == others.rend() || last->kind == WhatIf::Kind::restore) continue;
+    gone = &*last;
+    ++n_gone;
+  }
+  if (n_gone == 0) return unpinned + QString(": the policy may take %1.").arg(one ? "it" : "them");
+  if (n_gone < tokens.size())
+    return unpinned + QString(". By hand %1 of them were taken away; the policy may take the others.").arg(n_gone);
+  return unpinned + QString(". %1 %2 by hand in %3: restore %4 to have %4 back (R).")
+                        .arg(one ? "It was" : "They were", pastOf(gone->kind), headsWords(gone->heads), one ? "it" : "them");
 }
 
 QString resultWords(const Snapshot& snapshot, const LaneSnapshot& fork, const EditsMade& made, int shown) {

@@ -28,8 +28,11 @@ EditDone doneOf(const LaneSnapshot& fork, const std::vector<WhatIf>& edits, std:
 
 /// Edits that are made together: one, or a token that is restored and pinned.
 using EditsMade = std::vector<WhatIf>;
-/// "token 17 «·cat» evicted by hand in all heads, after step 3": what is being computed.
+/// "Token 17 «·cat» evicted by hand in all heads, after step 3": what is being computed.
 QString madeWords(const Snapshot& snapshot, const EditsMade& made);
+/// "Token 17 «·cat» is no longer pinned in all heads: the policy may take it.", or by which of the run's other edits there, by step, it is
+/// gone anyway.
+QString unpinnedWords(const Snapshot& snapshot, const std::vector<int>& tokens, const HeadChoice& heads, const std::vector<WhatIf>& others);
 /// "Without «·cat» in all heads, after step 3: at step 4 the next token becomes «8»; KL 4.50 → 0.02 nats.": what came of it in the run that
 /// has them, at the step shown or, where that answers as before, at the first one that does not. Other edits of the run are counted: what
 /// came of it came of all. Empty: nothing is known of it.
