@@ -564,6 +564,33 @@ TEST_F(WhatIfTest, ATokenThatWasEvictedSinceIsNotThePolicysToTake) {
   EXPECT_EQ(said, name + " is no longer pinned in all heads: the policy may take it.");
 }
 
+/// Of a text that is typed anew letter by letter.
+TEST_F(WhatIfTest, ThatEditsAreTakenBackIsSaidUntilSomethingElseIsDone) {
+  evictInAFork();
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  QString said;
+  QObject::connect(&window->model().hand, &HandEdits::said, window.get(), [&](const QString& words) { said = words; });
+  const QString lost = "What was done by hand to a token is taken back: the text has it no more.";
+  const QString text = "Several other words, of which none was there before.";
+  for (const int n : {1, 8, 30, 52}) {
+    window->controller().setPrompt(text.left(n));
+    EXPECT_EQ(said, lost) << n;
+  }
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(said, lost);
+  window->controller().setPrompt(text + " And");
+  EXPECT_EQ(said, lost) << "who types may see it only now";
+  window->controller().setSeed(window->controller().request().seed + 1);
+  EXPECT_EQ(said, "") << "something else is done";
+  for (int i = 0; i < 10 && snapshot().lanes.size() < 6u; ++i) {
+    press(Qt::Key_Z, Qt::ControlModifier);
+    ASSERT_TRUE(settle());
+  }
+  ASSERT_EQ(snapshot().lanes.size(), 6u) << "with its text it comes back";
+  window->controller().setPrompt(text);
+  EXPECT_EQ(said, lost);
+  for (int i = 0; i < 10 && window->controller().request().lanes.size() < 6u; ++i) press(Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(said, "") << "it is back before the new text was read";
 }
 
 /// A token that is gone has no slot to keep: it gets one back, and keeps it.

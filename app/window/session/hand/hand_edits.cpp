@@ -266,7 +266,8 @@ void HandEdits::forgetTold() {
 
 void HandEdits::requestChanged() {
   takeRefusalBack();
-  if (!m_following && !std::exchange(m_lost_now, false) && std::exchange(m_lost_told, false)) Q_EMIT said({});
+  // Who types goes on typing, and may see only then that a run is gone: what else is done takes the words back.
+  if (!m_following && !std::exchange(m_typed, false) && std::exchange(m_n_lost, 0) > 0) Q_EMIT said({});
   forgetTold();
 }
 
@@ -304,11 +305,12 @@ void HandEdits::promptEdited() {
   if (!m_text && read && std::ranges::any_of(request.lanes, [](const LaneSpec& lane) { return !lane.edits.what_ifs.empty(); }))
     m_text = Text{prompt_of(m_workspace.snapshot()), request.lanes};
   m_done.reset();
+  m_typed = true;
   if (!std::exchange(m_told, {}).empty()) Q_EMIT said({});  // it was of the text before
   if (!m_text) return;
   const TextKept same = text_kept(m_text->prompt.text, request.prompt);
   const auto lost = [&](int token) { return same.lost(m_text->prompt, token); };
-  m_lost_now = keepOnly([&](const LaneEdits& edits) { return edits_without(edits, lost); });
+  keepOnly([&](const LaneEdits& edits) { return edits_without(edits, lost); });
 }
 
 /// An edit is about a token, wherever that is now.
@@ -325,7 +327,7 @@ void HandEdits::followText() {
   m_text.reset();
 }
 
-bool HandEdits::keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left) {
+void HandEdits::keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left) {
   std::set<int> lost;  // each once, by however many edits and runs it was named
   std::vector<LaneSpec> lanes;
   // Runs whose budgets or switches were moved since are about that text, too; edits that it had not come from elsewhere (an undo, a file).
@@ -346,14 +348,13 @@ bool HandEdits::keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left
     lanes.push_back(kept.edits == lane.edits ? lane : with_edits(lane, kept.edits));
     m_controller.forks().renamed(lane.text, lanes.back().text);
   }
-  if (lanes == m_controller.request().lanes) return false;
+  if (lanes == m_controller.request().lanes) return;
   m_text->lanes = lanes;
   m_controller.correctRuns(std::move(lanes));
-  m_lost_told = !lost.empty();
-  if (m_lost_told)
-    Q_EMIT said(QString("What was done by hand to %1 is taken back: the text has %2 no more.")
-                    .arg(lost.size() == 1 ? "a token" : QString("%1 tokens").arg(lost.size()), lost.size() == 1 ? "it" : "them"));
-  return m_lost_told;
+  if (lost.empty()) return;
+  m_n_lost += lost.size();
+  Q_EMIT said(QString("What was done by hand to %1 is taken back: the text has %2 no more.")
+                  .arg(m_n_lost == 1 ? "a token" : QString("%1 tokens").arg(m_n_lost), m_n_lost == 1 ? "it" : "them"));
 }
 
 void HandEdits::snapshotChanged() {

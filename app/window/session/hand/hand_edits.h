@@ -107,8 +107,8 @@ class HandEdits : public QObject {
   void snapshotChanged();
   void promptEdited();
   void followText();
-  /// The runs with what is left of their edits. True where tokens are lost, which is said.
-  bool keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left);
+  /// The runs with what is left of their edits. Where tokens are lost, that is said.
+  void keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left);
 
   Workspace& m_workspace;
   SessionController& m_controller;
@@ -131,8 +131,8 @@ class HandEdits : public QObject {
   };
   std::optional<Text> m_text;  // that edits are about, while it is being edited
   bool m_following = false;
-  bool m_lost_told = false;  // that edits went with their tokens
-  bool m_lost_now = false;   // with the edit of the text that is being taken over
+  std::size_t m_n_lost = 0;  // tokens with which edits went, of which that is said
+  bool m_typed = false;      // the text is being edited: the change of what is asked for that comes is no other one
   QString m_refused;         // why, as it is said; empty: nothing was
 };
 
