@@ -202,10 +202,17 @@ TEST(FindingTest, SaysWhichHeadsHaveWhatAnotherMisses) {
   for (std::size_t h = 0; h < step->heads.size(); ++h) pay(h, 0.01f);
   const std::string alone = say();
   EXPECT_TRUE(alone.ends_with(" nats.")) << "nothing much is missed: " << alone;
-  const std::string evicted = fmt::format("{} evicted token {} {}", name(without[0]), token, viz::quoted(token_text(s, token)));
+  const auto who = [&](std::size_t first) {
+    return without.size() == 1   ? name(first)
+           : without.size() == 2 ? name(first) + " and " + name(without[first == without[0] ? 1 : 0])
+                                 : fmt::format("{} and {} more", name(first), without.size() - 1);
+  };
+  const auto of = [&](std::size_t first) { return without.size() == 1 ? std::string("its") : name(first) + "'s"; };
+  const std::string evicted = fmt::format("{} evicted token {} {}", who(without[0]), token, viz::quoted(token_text(s, token)));
   const std::string missed = evicted + "; ";
   pay(without[0], 0.9f);
-  EXPECT_EQ(say(), alone + " " + evicted + ", 90.0 % of its attention.");
+  EXPECT_EQ(say(), alone + " " + evicted + ", 90.0 % of " + of(without[0]) + " attention.")
+      << "however little the token means to the others";
   pay(with[1], 0.4f);
   EXPECT_EQ(say(), alone + " " + missed + name(with[1]) + ", which attends to it, has it.");
   pay(with[0], 0.6f);
@@ -220,6 +227,26 @@ TEST(FindingTest, SaysWhichHeadsHaveWhatAnotherMisses) {
     }
   pay(with[2], 0.2f);
   EXPECT_EQ(say(), alone + " " + missed + name(with[0]) + " and 2 more, which attend to it, have it.");
+}
+
+TEST(FindingTest, CountsEveryHeadThatIsWithoutATokenWhateverItPaysToIt) {
+  Snapshot s = with_changed({});
+  LaneSnapshot& lane = s.lanes[3];
+  constexpr int kStep = 3, kToken = 1;
+  auto step = std::make_shared<StepRecord>(*lane.steps[kStep]);
+  auto fates = std::make_shared<LaneFates>(*lane.fates);
+  for (std::size_t h = 0; h < step->heads.size(); ++h) {
+    std::erase(step->heads[h].attended, kToken);
+    FateWriter fate(fates->heads[h], fates->n_tokens);
+    fate.left(kToken) = fate.lost(kToken) = 1;
+    fate.into(kToken) = -1;
+    step->heads[h].reference_attention[kToken] = h == 2 ? 0.9f : 0.01f;
+  }
+  lane.steps[kStep] = step;
+  lane.fates = fates;
+  EXPECT_EQ(agreement_at(s, lane, kStep).misses,
+            fmt::format("All {} heads evicted token {} {}, 90.0 % of L{} H{}'s attention.", step->heads.size(), kToken,
+                        viz::quoted(token_text(s, kToken)), step->heads[2].layer, step->heads[2].kv_head));
 }
 
 /// What a step's compression takes away its query has still seen, as after a token was given back by hand: the head has not missed it, and
@@ -249,8 +276,14 @@ TEST(FindingTest, DoesNotCountWhatAHeadLosesOnlyAfterTheQuery) {
       const auto name = [&](std::size_t of) { return fmt::format("L{} H{}", step->heads[of].layer, step->heads[of].kv_head); };
       const std::string token = fmt::format("token {} {}", event->pos, viz::quoted(token_text(s, event->pos)));
       lane.steps[i] = step;
+      std::vector<std::size_t> all;
+      for (std::size_t other = 0; other < step->heads.size(); ++other)
+        if (gone(other)) all.push_back(other);
+      const std::string who = all.size() == 1   ? name(without)
+                              : all.size() == 2 ? name(without) + " and " + name(all[1])
+                                                : fmt::format("{} and {} more", name(without), all.size() - 1);
       EXPECT_EQ(agreement_at(s, lane, static_cast<int>(i)).misses,
-                fmt::format("{} evicted {}; {}, which attends to it, has it in this step, not after it.", name(without), token, name(h)));
+                fmt::format("{} evicted {}; {}, which attends to it, has it in this step, not after it.", who, token, name(h)));
       auto changed = std::make_shared<StepRecord>(*step);
       changed->top1 = 7, changed->top1_same = false;
       lane.steps[i] = changed;

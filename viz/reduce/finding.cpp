@@ -34,10 +34,11 @@ double attention_of(const StepRecord& record, int head, int token) {
   return static_cast<std::size_t>(token) < attention.size() ? static_cast<double>(attention[static_cast<std::size_t>(token)]) : 0.0;
 }
 
-/// The heads to which the token means much, those first to which it means most, by what the step's query found of it there.
+/// The heads by what the step's query found of a token there, those first to which it means most.
 struct Holders {
-  std::vector<int> own, merged, none;
-  bool leaves = false;  // all that have it evict or merge it after that query
+  std::vector<int> own, merged;  // to which it means much
+  std::vector<int> none;         // all that are without it
+  bool leaves = false;           // all that have it evict or merge it after that query
 };
 
 Holders holders_of(const LaneSnapshot& lane, int step, int token) {
@@ -45,8 +46,8 @@ Holders holders_of(const LaneSnapshot& lane, int step, int token) {
   const auto of = [&](int h) { return attention_of(record, h, token); };
   Holders out;
   for (int h = 0; h < static_cast<int>(record.heads.size()); ++h) {
-    if (of(h) < kMuch) continue;
     const int slot = slot_seen(lane, step, h, token);
+    if (slot >= 0 && of(h) < kMuch) continue;
     (slot < 0 ? out.none : slot == token ? out.own : out.merged).push_back(h);
   }
   for (std::vector<int>* heads : {&out.own, &out.merged, &out.none}) std::ranges::stable_sort(*heads, std::greater<>{}, of);
@@ -182,7 +183,10 @@ Agreement agreement_at(const Snapshot& snapshot, const LaneSnapshot& lane, int s
   if (loss.step < 0 || loss.attention < kMuch || lane.fates == nullptr) return {same, {}};
   const Holders heads = holders_of(lane, step, loss.token);
   std::string misses =
-      fmt::format("{} evicted token {} {}", names_of(snapshot, heads.none), loss.token, quoted(token_text(snapshot, loss.token)));
+      fmt::format("{} evicted token {} {}",
+                  heads.none.size() == record.heads.size() && record.heads.size() > 1 ? fmt::format("All {} heads", record.heads.size())
+                                                                                      : names_of(snapshot, heads.none),
+                  loss.token, quoted(token_text(snapshot, loss.token)));
   // Others may have it, too, and pay it nothing: they do not explain the answer.
   const bool one = heads.own.size() == 1;
   if (!heads.own.empty())

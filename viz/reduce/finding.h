@@ -88,8 +88,8 @@ struct Agreement {
   std::string words() const { return misses.empty() ? same : same + " " + misses; }
 };
 
-/// The heads with much attention on the token that one of them misses most: who evicted it, has it, or has merged it. Empty where the
-/// choice differs, and for steps that predict the prompt.
+/// How many heads are without the token that one of them misses most, and which of those with much attention on it have it, or have merged
+/// it. Empty where the choice differs, and for steps that predict the prompt.
 Agreement agreement_at(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
 
 /// The agreement asked for last.
