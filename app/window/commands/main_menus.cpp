@@ -145,7 +145,7 @@ void fillEdit(MainWindow& w, Commands& commands, QMenu* menu) {
     if (w.lectureMode().on()) return w.lectureMode().row().budgetSlider()->setFocus(Qt::ShortcutFocusReason);
     BudgetBox* box = w.rows().tools().budgetBox();
     if (!box->isEnabled()) return w.rows().say("The run that is looked at has no budget to change");
-    box->setFocus(Qt::ShortcutFocusReason);
+    box->begin();
   };
   commands.add(menu, {{},
                       {"&Clear the selection", {Qt::CTRL | Qt::SHIFT | Qt::Key_A}, [&crumbs] { crumbs.clearSelection(); }},

@@ -114,6 +114,11 @@ bool BudgetBox::eventFilter(QObject* watched, QEvent* event) {
 
 void BudgetBox::selectNumber() { lineEdit()->setSelection(0, static_cast<int>(withoutUnit(text()).size())); }
 
+void BudgetBox::begin() {
+  setFocus(Qt::ShortcutFocusReason);
+  selectNumber();
+}
+
 void BudgetBox::focusInEvent(QFocusEvent* event) {
   QSpinBox::focusInEvent(event);
   m_entered = event->reason() == Qt::MouseFocusReason;

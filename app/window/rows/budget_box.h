@@ -19,6 +19,8 @@ class BudgetBox : public QSpinBox {
   BudgetBox(const Workspace& workspace, QWidget* parent);
   /// Something stands in it that was not sent yet.
   bool typing() const;
+  /// The next key begins another number, also where the field has the keys already.
+  void begin();
   /// Why that is not taken; empty: it is, or may become so.
   QString refusal() const { return m_refusal; }
 

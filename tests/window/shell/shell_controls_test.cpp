@@ -158,6 +158,19 @@ TEST_F(BudgetFieldTest, AfterReturnAClickMeansTheNumberAgain) {
   EXPECT_EQ(lane(4), "keepkv:slots=31") << "and so do keys alone";
 }
 
+TEST_F(BudgetFieldTest, ItsKeyMeansTheNumberAgainWhereItIsTypedIntoAlready) {
+  ASSERT_TRUE(settle());
+  press(Qt::Key_B, Qt::AltModifier);
+  ASSERT_TRUE(box().hasFocus());
+  QTest::keyClick(&box(), Qt::Key_End);
+  press(Qt::Key_B, Qt::AltModifier);
+  QTest::keyClicks(&box(), "23");
+  QTest::keyClick(&box(), Qt::Key_Return);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lane(4), "keepkv:slots=23");
+  EXPECT_EQ(box().refusal(), "");
+}
+
 /// Facts of a budget as large as the text are longer than others: the slider stays under the hand that let it go.
 TEST_F(BudgetFieldTest, TheSliderStaysWhereItWasLetGo) {
   window->resize(1280, 800);
