@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "snapshot/step_record.h"
 
@@ -12,19 +13,20 @@ namespace kvscope {
 /// token next. So who asks for the step's edits of the head one by one, in their order, gives each event to the edit that made it.
 class HandEvents {
  public:
-  explicit HandEvents(const HeadRecord& head) : head_(head) {}
+  /// events: the head's, of the step.
+  explicit HandEvents(std::span<const Event> events) : events_(events) {}
   /// The next event is this one, which then is past. into: of a merge; else -1.
   bool take(Event::Kind kind, int pos, int into) {
-    while (next_ < head_.events.size() && !head_.events[next_].by_hand) ++next_;
-    if (next_ == head_.events.size()) return false;
-    const Event& next = head_.events[next_];
+    while (next_ < events_.size() && !events_[next_].by_hand) ++next_;
+    if (next_ == events_.size()) return false;
+    const Event& next = events_[next_];
     const bool is_it = next.kind == kind && next.pos == pos && next.into == into;
     next_ += is_it ? 1 : 0;
     return is_it;
   }
 
  private:
-  const HeadRecord& head_;
+  std::span<const Event> events_;
   std::size_t next_ = 0;
 };
 

@@ -82,11 +82,13 @@ void WarningWatch::add(const StepRecord& step) {
     head.slots = record.n_slots;
     removals_ += static_cast<double>(record.events.size());
     if (!record.events.empty()) last_removal_ = step.position;
+    ByHand by_hand{record.layer, record.kv_head, {}};
     for (const Event& e : record.events) {
       fallbacks_ += e.fallback;
-      if (e.by_hand) by_hand_.emplace(step.step, e.pos);
+      if (e.by_hand) by_hand.events.push_back({.kind = e.kind, .pos = e.pos, .into = e.into, .by_hand = true});
       bad_weights_ += e.kind == Event::Kind::merge && !(std::isfinite(e.w_removed) && std::isfinite(e.w_target));
     }
+    if (!by_hand.events.empty()) by_hand_[step.step].push_back(std::move(by_hand));
     if (record.pos.empty()) continue;  // who stays is not known
     // Ranked removals that leave everything but the newest tokens as it was. Where position alone decides that is the plan, not a freeze.
     const auto n_old = static_cast<std::size_t>(std::max(0, head.slots - std::max(1, record.recent)));
@@ -105,8 +107,9 @@ void WarningWatch::add(const StepRecord& step) {
   ++n_steps_;
 }
 
-bool WarningWatch::changed_by_hand(int step, std::span<const int> positions) const {
-  return std::ranges::any_of(positions, [&](int pos) { return by_hand_.contains({step, pos}); });
+std::span<const WarningWatch::ByHand> WarningWatch::by_hand(int step) const {
+  const auto found = by_hand_.find(step);
+  return found == by_hand_.end() ? std::span<const ByHand>() : std::span<const ByHand>(found->second);
 }
 
 std::vector<LaneWarning> WarningWatch::warnings(const WarningFacts& facts) const {

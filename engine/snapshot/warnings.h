@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "snapshot/step_record.h"
@@ -62,8 +61,14 @@ class WarningWatch {
   void add(const StepRecord& step);
   int step() const { return step_; }          // the last one, as traces count; -1: none
   int position() const { return position_; }  // of the last token that came; -1: none
-  /// Some head's slots changed by hand after the compression of a step, at one of the positions (ascending).
-  bool changed_by_hand(int step, std::span<const int> positions) const;
+  /// What was done by hand to a head after the compression of a step: kind, position and target of each event. Kept here, for records
+  /// may be written to a file and let go.
+  struct ByHand {
+    int layer = 0, kv_head = 0;
+    std::vector<Event> events;
+  };
+  /// The heads of a step of which there is any.
+  std::span<const ByHand> by_hand(int step) const;
   std::vector<LaneWarning> warnings(const WarningFacts& facts) const;
 
  private:
@@ -73,7 +78,7 @@ class WarningWatch {
     int slots = 0;
   };
   std::vector<Head> heads_;
-  std::set<std::pair<int, int>> by_hand_;                            // (step, position) that lost or got a slot
+  std::map<int, std::vector<ByHand>> by_hand_;                       // by step
   int n_steps_ = 0, step_ = -1, position_ = -1, last_removal_ = -1;  // the last two: positions
   double removals_ = 0, fallbacks_ = 0, bad_weights_ = 0;
 };

@@ -151,6 +151,17 @@ class EditsByHand(CliTest):
         same = self.trace("--lane", "h2o:slots=6@evict=9,10,step=1,layers=0,heads=1@pin=3,step=1")
         self.assertEqual(same, lanes)
 
+    def test_only_edits_that_changed_nothing_are_told(self):
+        """Also where records are written to a file and let go while the run goes on."""
+        for edits, said in (("@evict=9,step=1", []), ("@evict=9,step=1@evict=9,step=1", ["1 of 2 edits"]), ("@evict=9,step=1@evict=3,step=99", ["1 of 2 edits"]),
+                            ("@evict=9,step=1@restore=9,step=2", []), ("@merge=9,into=10,step=1", [])):
+            out = os.path.join(self.folder, "w.json")
+            r = subprocess.run([CLI, *TRACE, "--generate", "4", "--quiet", "--out", out, "--lane", "full" + edits], capture_output=True, text=True)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            with open(out, encoding="utf-8") as f:
+                warnings = json.load(f).get("warnings", [])
+            self.assertEqual([w.split(": ")[1][:len("1 of 2 edits")] for w in warnings if "changed nothing" in w], said, (edits, warnings))
+
     def test_a_budget_holds_for_the_heads_that_it_names(self):
         lanes = self.trace("--budget", "layer=1,head=0,slots=9")
         self.assertEqual(len(lanes), 2)

@@ -134,9 +134,10 @@ TEST(Warnings, EditsThatChangedNothingAreCountedUpToTheLastStep) {
   step.heads[0].events[0].by_hand = true;
   WarningWatch watch;
   watch.add(step);
-  EXPECT_TRUE(watch.changed_by_hand(2, std::vector{1, 2}));
-  EXPECT_FALSE(watch.changed_by_hand(2, std::vector{1, 3}));
-  EXPECT_FALSE(watch.changed_by_hand(1, std::vector{2}));
+  ASSERT_EQ(watch.by_hand(2).size(), 1u);
+  ASSERT_EQ(watch.by_hand(2)[0].events.size(), 1u);
+  EXPECT_EQ(watch.by_hand(2)[0].events[0].pos, 2);
+  EXPECT_TRUE(watch.by_hand(1).empty());
   const auto w = watch.warnings({.edits = 3, .edits_idle = 2});
   ASSERT_EQ(w.size(), 1u);
   EXPECT_EQ(w[0].kind, Kind::edits_idle);

@@ -89,10 +89,10 @@ void name_forks(std::vector<LaneSnapshot>& lanes) {
 }
 
 /// Some slot was changed by this edit, and not by one before it in the same step.
-bool changed_slots(const StepRecord& step, std::span<const WhatIf> edits, const WhatIf& which) {
+bool changed_slots(std::span<const WarningWatch::ByHand> heads, std::span<const WhatIf> edits, const WhatIf& which) {
   constexpr Event::Kind kKinds[] = {Event::Kind::evict, Event::Kind::evict, Event::Kind::merge, Event::Kind::restore};
-  for (const HeadRecord& head : step.heads) {
-    HandEvents events(head);
+  for (const WarningWatch::ByHand& head : heads) {
+    HandEvents events(head.events);
     for (const WhatIf& edit : edits) {
       if (edit.kind == WhatIf::Kind::pin || edit.step != which.step || !edit.heads.has(head.layer, head.kv_head)) continue;
       const auto n =
@@ -106,12 +106,10 @@ bool changed_slots(const StepRecord& step, std::span<const WhatIf> edits, const 
 }
 
 /// Edits that nothing came of so far: nobody would tell them from those whose effect is nil. edits: those that are on, by step.
-int n_idle(std::span<const WhatIf> edits, const WarningWatch& watch, const std::vector<StepPtr>& steps) {
+int n_idle(std::span<const WhatIf> edits, const WarningWatch& watch) {
   return static_cast<int>(std::ranges::count_if(edits, [&](const WhatIf& edit) {
     if (edit.kind == WhatIf::Kind::pin) return edit.step >= watch.step() || edit.positions.front() > watch.position();
-    if (!watch.changed_by_hand(edit.step, edit.positions)) return true;  // known without a look at all heads
-    const auto at = std::ranges::find(steps, edit.step, [](const StepPtr& step) { return step->step; });
-    return at == steps.end() || !changed_slots(**at, edits, edit);
+    return !changed_slots(watch.by_hand(edit.step), edits, edit);
   }));
 }
 
@@ -207,7 +205,7 @@ LaneSnapshot describe_lane(Lane& lane, const ModelConfig& model, int n_steps, bo
                       .bytes_as_if_stored = policy.storage() ? sizes.kv_bytes : kNotAvailable,
                       .bytes_in_full = sizes.in_full,
                       .edits = static_cast<int>(edits.size()),
-                      .edits_idle = n_idle(edits, watch, out.steps),
+                      .edits_idle = n_idle(edits, watch),
                       .layers_set = static_cast<int>(layers.size()),
                       .layers_with_window = static_cast<int>(std::ranges::count_if(layers, [&](int l) { return model.window(l) > 0; }))});
   out.fed.assign(lane.fed.begin(), lane.fed.begin() + std::min<std::size_t>(lane.fed.size(), open ? n_steps - 1 : n_steps));

@@ -121,7 +121,7 @@ int othersOf(const LaneSnapshot& fork, const LaneSnapshot& base, const EditsMade
 /// Slots of the head that this edit changed, and not one before it in the same step.
 int slotsChanged(const HeadRecord& head, const std::vector<WhatIf>& edits, std::size_t which) {
   constexpr Event::Kind kKinds[] = {Event::Kind::evict, Event::Kind::evict, Event::Kind::merge, Event::Kind::restore};
-  HandEvents events(head);
+  HandEvents events(head.events);
   int n = 0;
   for (std::size_t i = 0; i <= which; ++i) {
     const WhatIf& edit = edits[i];
