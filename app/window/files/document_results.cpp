@@ -76,7 +76,7 @@ void Document::connectResults() {
 
 void Document::sayWithoutResults(const QString& path, const QString& why) {
   const QString words = QString("%1 is saved, but without its results (%2): it can be opened only where its model is").arg(path, why);
-  m.rows.notices().show(words, words);
+  m_not_saved.say(words);  // until it is saved with them
 }
 
 void Document::takeSnapshot() {

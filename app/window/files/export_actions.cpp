@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <QAction>
 #include <QApplication>
@@ -57,6 +58,7 @@ ExportActions::ExportActions(const Parts& parts) : m(parts) {
     const std::string large =
         why.isEmpty() && path == m_trace ? too_large_to_read(static_cast<std::uintmax_t>(QFileInfo(path).size())) : "";
     const QString words = !why.isEmpty() ? why : large.empty() ? QString() : path + " is written, but " + QString::fromStdString(large);
+    m.rows.notices().takeBack(std::exchange(m_said, words));
     words.isEmpty() ? m.rows.say("Written to " + path) : m.rows.notices().show(words, words);
   });
   connect(&m.sweep, &SweepPage::factsChanged, &m.table, &TablePanel::refreshSoon);  // it may stand in the table while it is measured

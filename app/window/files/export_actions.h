@@ -76,6 +76,7 @@ class ExportActions : public QObject {
   Parts m;
   FileWriter m_writer;
   QString m_trace;   // the last one that was to be written
+  QString m_said;    // of the last one, where there is more to say than that it is there
   QString m_folder;  // of the last file that was written; empty: none yet
   std::vector<QAction*> m_of_view;
 };

@@ -27,6 +27,7 @@ void Library::use(const QString& path) { m_recent.add(m_unseen = path); }
 
 void Library::keepPicture() {
   const Snapshot& s = m_model.workspace.snapshot();
+  if (s.phase == RunPhase::failed && m_model.controller.answersNewest(s)) m_unseen.clear();  // what is shown next is of something else
   if (m_unseen.isEmpty() || s.phase != RunPhase::idle || s.lanes.empty() || !m_model.controller.answersNewest(s)) return;
   m_thumbnails.keep(QFileInfo(m_unseen).absoluteFilePath(),
                     laneThumbnail(s, m_model.workspace.selection().lane, {}, m_model.workspace.theme()), m_recent.all());

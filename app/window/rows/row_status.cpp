@@ -63,6 +63,7 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   m_other = new QPushButton(this);
   for (QPushButton* b : {m_remedy, m_other}) {
     b->setAccessibleName("Remedy");
+    b->setFocusPolicy(Qt::TabFocus);  // a click that ends the message would leave the keys to the prompt
     b->hide();
     row->addWidget(b, 0, Qt::AlignTop);
   }

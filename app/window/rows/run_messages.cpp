@@ -10,7 +10,10 @@ namespace kvscope {
 
 RunMessages::RunMessages(WindowModel& model, WindowRows& rows) : m_model(model), m_rows(rows) {
   // Why a run of the model before failed says nothing of this one, whose first result may take long.
-  connect(&model.controller, &SessionController::modelOpened, this, [this] { m_rows.messages().clear(); });
+  connect(&model.controller, &SessionController::modelOpened, this, [this] {
+    m_lost = false;
+    m_rows.messages().clear();
+  });
 }
 
 void RunMessages::takeSnapshot() {
@@ -20,6 +23,7 @@ void RunMessages::takeSnapshot() {
   if (answered) m_begun = snapshot.generation;
   if (snapshot.phase == RunPhase::idle || answered) return bar.clear();
   if (snapshot.phase != RunPhase::failed) return;
+  m_lost = m_lost || snapshot.failure.ends_with(kOpenAnew);
   // What is still shown must not pass for the answer to what was refused.
   const bool other_text = snapshot.prompt != m_model.controller.request().prompt;
   const QString still = snapshot.lanes.empty()           ? QString()
@@ -37,7 +41,7 @@ void RunMessages::takeSnapshot() {
   else if (!snapshot.cut.text.empty())
     bar.show(what, details, QString("Cut to the first %1 tokens").arg(snapshot.cut.n_tokens),
              [this, text = QString::fromStdString(snapshot.cut.text)] { Q_EMIT promptRequested(text); });
-  else if (snapshot.failure.ends_with(kOpenAnew))
+  else if (m_lost)
     bar.show(what, details, "Open the model again", [this] { m_model.controller.loadModel(m_model.controller.modelFolder()); });
   else
     bar.show(what, details);

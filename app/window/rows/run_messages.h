@@ -25,6 +25,7 @@ class RunMessages : public QObject {
  private:
   WindowModel& m_model;
   WindowRows& m_rows;
+  bool m_lost = false;        // a file of the model that is open cannot be read any more
   std::uint64_t m_begun = 0;  // generation of the last request of which a part was shown
 };
 

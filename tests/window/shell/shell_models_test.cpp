@@ -153,10 +153,16 @@ TEST_F(ModelsTest, OneThatWasCutInTheMiddleOfARunIsOpenedAgainByAButton) {
   ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed; }, 20000));
   EXPECT_TRUE(window->messages().text().endsWith("open it anew. All pictures and numbers are of what was computed before that."))
       << window->messages().text().toStdString();
+  const auto again = [this] { return buttonOf(window->messages(), "Open the model again"); };
+  ASSERT_NE(again(), nullptr);
+  const QString said = window->messages().text();
+  QWidget* const had_keys = QApplication::focusWidget();
+  QTest::mouseClick(again(), Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return window->messages().text() != said; }, 20000)) << "it is still cut";
+  ASSERT_NE(again(), nullptr) << window->messages().text().toStdString();
   write(weights, bytes);
-  QPushButton* again = buttonOf(window->messages(), "Open the model again");
-  ASSERT_NE(again, nullptr);
-  QTest::mouseClick(again, Qt::LeftButton);
+  QTest::mouseClick(again(), Qt::LeftButton);
+  EXPECT_EQ(QApplication::focusWidget(), had_keys) << "a click on what goes with it leaves the keys where they are";
   ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle; }, 60000));
   EXPECT_EQ(n_steps(), 401u);
   EXPECT_FALSE(window->messages().isVisible());

@@ -782,6 +782,11 @@ TEST_F(ResultsTest, ThatNeverCameAreNotPromised) {
   ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::failed; }, 20000));
   ASSERT_TRUE(window->document().save(path));
   EXPECT_EQ(window->notices().text().toStdString(), (without.arg("they could not be computed") + '.').toStdString());
+  window->controller().setPrompt("One that can be.");
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(kept(path));
+  EXPECT_TRUE(objectOf(path).contains("results"));
+  EXPECT_FALSE(window->notices().isVisible()) << window->notices().text().toStdString() << ": it has them now";
 }
 
 TEST_F(ResultsTest, AreTheTracesBytesAndWithoutTheWhyWhereThatIsTooLarge) {
