@@ -49,6 +49,8 @@ const KeptFile::Step* GivenRun::step(int step) const {
   return found == run_->steps.end() || found->step != step ? nullptr : &*found;
 }
 
+const KeptFile::Step* GivenRun::first() const { return run_->steps.empty() ? nullptr : &run_->steps.front(); }
+
 void GivenSelection::select(HeadDecision& head, int step) const {
   head.due = false;
   const KeptFile::Step* const said = run_.step(step);
@@ -79,7 +81,7 @@ std::vector<std::optional<int>> GivenAllocation::budgets(const BudgetShape& shap
         fmt::format("file: {}: expected kept tokens of a prompt of {} tokens, got {}; open the file itself, which brings its prompt",
                     kvscope::quoted(file.path), shape.n_prompt, file.n_prompt));
   std::vector<std::optional<int>> out(static_cast<std::size_t>(shape.n_layers * shape.n_kv_heads), file.n_prompt);
-  if (const KeptFile::Step* const first = run_.step(0))
+  if (const KeptFile::Step* const first = run_.first())
     for (std::size_t h = 0; h < out.size(); ++h) out[h] = static_cast<int>(first->kept[h].size());
   return out;
 }

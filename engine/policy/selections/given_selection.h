@@ -17,6 +17,8 @@ class GivenRun {
   const KeptFile& file() const { return *file_; }
   /// nullptr: nothing is said about this step.
   const KeptFile::Step* step(int step) const;
+  /// nullptr: nothing is said at all.
+  const KeptFile::Step* first() const;
 
  private:
   void check_nothing_returns() const;
@@ -37,7 +39,7 @@ class GivenSelection final : public Selection {
   GivenRun run_;
 };
 
-/// As many slots as the file keeps after the prompt.
+/// As many slots as the file keeps in the first step that it is about.
 class GivenAllocation final : public Allocation {
  public:
   explicit GivenAllocation(GivenRun run) : run_(std::move(run)) {}
