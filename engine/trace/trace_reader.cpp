@@ -245,6 +245,7 @@ LaneSnapshot Reader::lane(const JsonCursor& l, bool fed_as_text) {
   }
   if (l.has("score_equation")) lane.score_equation = l.at("score_equation").text();
   if (l.has("stored_as")) lane.stored_as = l.at("stored_as").text();
+  lane.bytes = lane.kv_bytes = kNotAvailable;
   if (l.given("bytes")) lane.bytes = lane.kv_bytes = amount_or_null(l.at("bytes"));
   if (l.given("kv_bytes")) lane.kv_bytes = amount_or_null(l.at("kv_bytes"));
   lane.slots = l.given("slots") ? amount_or_null(l.at("slots")) : kNotAvailable;

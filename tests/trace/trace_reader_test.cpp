@@ -500,6 +500,14 @@ TEST(TraceReader, NamesTheFileThatCannotBeRead) {
   }
 }
 
+TEST(TraceReader, WhatItDoesNotSayOfBytesIsNotNone) {
+  const Trace slots = read_trace(trace_text(sample_run(), {.detail = Detail::slots}), "t.json");
+  for (const LaneSnapshot& lane : slots.snapshot.lanes) {
+    EXPECT_TRUE(std::isnan(lane.kv_bytes)) << lane.spec;
+    EXPECT_TRUE(std::isnan(lane.bytes)) << lane.spec;
+  }
+}
+
 TEST(TraceReader, SaysOfWhatIsWrittenThatItIsTooLargeToRead) {
   EXPECT_EQ(too_large_to_read(kMaxTraceBytes), "");
   EXPECT_THAT(too_large_to_read(kMaxTraceBytes + (std::uintmax_t(3) << 20)), ::testing::StartsWith("its 515 MiB are more than the 512"));

@@ -519,6 +519,13 @@ TEST_F(PolicyPanelTest, StatesTheBudgetInSlotsPercentAndBytes) {
   EXPECT_EQ(panel.form().budgetWords(), "42 slots · 25.1 % of 167 · 252.0 KiB");
 }
 
+TEST_F(PolicyPanelTest, ABudgetThatIsRaisedIsNotToldAsWhatTheRunHolds) {
+  Snapshot raised = workspace.snapshot();
+  raised.lanes[3].warnings.push_back({.kind = LaneWarning::Kind::budget_raised, .asked = 42, .got = 44});
+  publish(raised);
+  EXPECT_EQ(panel.form().budgetWords(), "42 slots · 25.1 % of 167 · 252.0 KiB asked, raised to 44");
+}
+
 TEST_F(PolicyPanelTest, ABudgetThatIsRoundedDownIsSaidAsItIs) {
   controller.setLaneSpec(3, "keepkv:ratio=0.25,round=down");  // 41.75 of 167
   EXPECT_THAT(panel.form().budgetWords().toStdString(), ::testing::StartsWith("41 slots"));

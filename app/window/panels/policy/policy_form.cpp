@@ -300,9 +300,14 @@ void PolicyForm::refreshBudget() {
                  .arg(qs(viz::format_percent(static_cast<double>(n_slots) / snapshot.n_prompt)), qs(viz::format_count(snapshot.n_prompt)));
   }
   for (const LaneSnapshot& lane : snapshot.lanes) {
-    if (lane.slots <= 0 || lane.kv_bytes <= 0) continue;
+    if (!(lane.slots > 0 && lane.kv_bytes > 0)) continue;  // n/a, too
     words += QString(" · %1").arg(qs(viz::format_bytes(lane.kv_bytes / lane.slots * n_slots)));
     break;
+  }
+  if (m_lane >= 0 && m_lane < static_cast<int>(snapshot.lanes.size())) {
+    const LaneSnapshot& own = snapshot.lanes[static_cast<std::size_t>(m_lane)];
+    const auto raised = std::ranges::find(own.warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
+    if (raised != own.warnings.end() && own.spec == spec().text) words += " asked, raised to " + qs(viz::format_mean(raised->got));
   }
   m_budget_words->setText(words);
 }

@@ -11,6 +11,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMessageBox>
 #include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -149,9 +150,7 @@ void TablePanel::exportCsv() {
                                        "Comma-separated values (*.csv)");
   if (path.isEmpty()) return;
   QString error;
-  if (writeCsv(path, &error)) return;
-  m_note->setText(error);
-  m_note->show();
+  if (!writeCsv(path, &error)) QMessageBox::warning(this, "Export CSV", error);  // the note below goes with the next step that is shown
 }
 
 }  // namespace kvscope
