@@ -450,6 +450,17 @@ class Kept(CliTest):
             for a, b in zip(ours["steps"], given["steps"]):
                 self.assertEqual([[slot[0] for slot in h["slots"]] for h in a["heads"]], [[slot[0] for slot in h["slots"]] for h in b["heads"]])
 
+    def test_what_a_file_keeps_first_is_its_budget_also_where_that_is_not_the_prompts_step(self):
+        kept = self.read_json(os.path.basename(self.written()))
+        run = kept["runs"][0]
+        run["steps"] = [s for s in run["steps"] if s["step"] == 1]
+        kept["runs"] = [run]
+        with open(self.path("later.json"), "w", encoding="utf-8") as f:
+            json.dump(kept, f)
+        self.succeeds("trace", "--model", TINY, "--kept", self.path("later.json"), "--out", self.path("later-trace.json"), "--quiet")
+        heads = self.read_json("later-trace.json")["lanes"][1]["steps"][1]["heads"]
+        self.assertEqual([h["budget"] for h in heads], [len(h["slots"]) for h in heads])
+
     def test_that_merges_are_not_repeated_is_said_where_it_is_written_and_where_it_is_read(self):
         model = TRACE[TRACE.index("--model"):TRACE.index("--model") + 2]
         told = "does not have how, so what repeats it evicts them and has other figures"
