@@ -74,7 +74,7 @@ std::vector<int> text_with(const Snapshot& snapshot, const LaneSnapshot& lane, i
   const std::size_t n_prompt = static_cast<std::size_t>(snapshot.n_prompt);
   for (std::size_t i = 0; i < snapshot.tokens.size() && i < n_prompt; ++i) ids.push_back(snapshot.tokens[i].id);
   for (const StepPtr& step : lane.steps)
-    if (step->position + 1 >= snapshot.n_prompt && step->next_token >= 0) ids.push_back((*step).*id);
+    if (step != nullptr && step->position + 1 >= snapshot.n_prompt && step->next_token >= 0) ids.push_back((*step).*id);
   return ids;
 }
 

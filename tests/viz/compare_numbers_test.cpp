@@ -368,13 +368,35 @@ TEST(TextDifference, IsTheFirstFedTokenElseTheFirstChoiceThatDiffers) {
   EXPECT_TRUE(choice.forced);
   EXPECT_EQ(choice.own, "#11#12#13");
   EXPECT_EQ(choice.reference, "#99#12#13");
-  s.lanes[0].fed = {7, 8, 9};
-  s.lanes[1].fed = {7, 8, 5};
+  const auto feed = [](LaneSnapshot& lane, std::vector<int> ids) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      auto step = std::make_shared<StepRecord>(*lane.steps[i]);
+      step->next_token = ids[i];
+      lane.steps[i] = step;
+    }
+    lane.fed = std::move(ids);
+  };
+  feed(s.lanes[0], {7, 8, 9});
+  feed(s.lanes[1], {7, 8, 5});
   const TextSplit fed = first_text_difference(s, 1);
   EXPECT_EQ(fed.position, 5);
   EXPECT_FALSE(fed.forced);
   EXPECT_EQ(fed.own, "#5");
   EXPECT_EQ(fed.reference, "#9");
+  // Streamed, the steps of the prompt are fed tokens, too: they stand in the text once.
+  for (LaneSnapshot& lane : s.lanes) {
+    for (int position = 1; position >= 0; --position) {
+      auto step = std::make_shared<StepRecord>(*lane.steps.front());
+      step->position = position;
+      step->next_token = 6;
+      lane.steps.insert(lane.steps.begin(), step);
+      lane.fed.insert(lane.fed.begin(), 6);
+    }
+  }
+  s.prefill_mode = false;
+  s.follow = "self";
+  EXPECT_EQ(first_text_difference(s, 1).position, 5);
+  EXPECT_EQ(first_text_difference(s, 1).compared, 3) << "tokens after the prompt";
   s.lanes[1].steps.clear();
   s.lanes[1].fed.clear();
   EXPECT_EQ(first_text_difference(s, 1).position, -1);

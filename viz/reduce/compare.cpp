@@ -153,7 +153,12 @@ TextSplit first_text_difference(const Snapshot& snapshot, int lane) {
       out.reference = text(other, i);
     }
   };
-  split(run.fed, reference.fed);
+  const auto after_prompt = [&](const LaneSnapshot& of) {  // of a streamed text the prompt's tokens have steps, too
+    std::vector<int> ids = lane_tokens(snapshot, of);
+    ids.erase(ids.begin(), ids.begin() + std::min(snapshot.n_prompt, static_cast<int>(snapshot.tokens.size())));
+    return ids;
+  };
+  split(after_prompt(run), after_prompt(reference));
   if (out.position >= 0) return out;
   std::vector<int> chosen, wanted;  // fed the same text: where it would have gone another way
   for (const StepPtr& step : run.steps) {
