@@ -11,6 +11,7 @@
 #include "io/files.h"
 #include "io/temp_folder.h"
 #include "runtime/session/run_request.h"
+#include "viz/synthetic.h"
 
 namespace kvscope {
 namespace {
@@ -192,6 +193,27 @@ TEST(LessonFiles, ThoseOfTheProgramUseKnownFactsAndHaveNotes) {
   }
   EXPECT_FALSE(read_lesson(paths.front()).staged()) << "the first one is about the text on screen";
   EXPECT_TRUE(read_lesson(paths[1]).staged());
+}
+
+/// Whatever two texts go on with is neither the same nor another choice.
+TEST(LessonFiles, ACaptionComparesNoChoicesOfTwoTexts) {
+  Snapshot s = synthetic::make_snapshot();
+  s.follow = "self";
+  auto last_common = std::make_shared<StepRecord>(*s.lanes[3].steps[1]);
+  ++last_common->next_token;
+  s.lanes[3].steps[1] = last_common;
+  const Lesson lesson = read_lesson(built_in_lessons().front());
+  int n_said = 0;
+  for (int step = 2; step < static_cast<int>(s.lanes[3].steps.size()); ++step) {
+    const viz::Facts facts = viz::lecture_facts(s, {.lane = 3, .step = step});
+    for (const Scene& scene : lesson.scenes) {
+      const Caption caption = caption_of(scene, facts);
+      for (const char* claim : {"all the same", "both", "though not in this step", "are n/a", "The answer stays"})
+        EXPECT_EQ((caption.message + " " + caption.text).find(claim), std::string::npos) << caption.text;
+      n_said += caption.text.find("ince step 2 ") != std::string::npos || caption.text.find("ince step 2:") != std::string::npos ? 1 : 0;
+    }
+  }
+  EXPECT_GT(n_said, 0);
 }
 
 TEST(LessonFiles, ACaptionThatNamesTheFramedTokenIsShownOnlyWhereThereIsOne) {

@@ -33,7 +33,7 @@ constexpr std::string_view kNames =
     "first_attention framed framed_attention framed_wanted lost lost_token lost_most votes votes_token votes_attention votes_wanted "
     "votes_bias votes_log weighed member_token policy asked bytes full_bytes compared tokens prompt "
     "ratio limited kl apart mean_apart says reference_says held fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
-    "choice_p reference_choice reference_p reference_p_here after differ runs closest worst best_kl worst_kl several tie all_say alike "
+    "choice_p reference_choice reference_p reference_p_here after parted differ runs closest worst best_kl worst_kl several tie all_say alike "
     "unlike heads heads_differ layers kv_heads model";
 
 double or_zero(double v) { return std::isnan(v) ? 0 : v; }
@@ -230,7 +230,8 @@ void known_models_of(Facts& f) {
       f[model.key + "_" + std::to_string(kKnownThousands[i]) + "k"] = word(format_bytes(model.bytes[i]));
 }
 
-void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const StepRecord& step, bool compared) {
+void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const StepRecord& step, int n_alike) {
+  const bool compared = step.step < n_alike;
   const int seen = tokens_seen(step);
   f["tokens"] = count(seen);
   f["prompt"] = count(s.n_prompt);
@@ -240,6 +241,7 @@ void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const 
   f["kl"] = {nats_for_people(kl), kl};
   f["apart"] = word(apart_words(kl));
   f["changed"] = count(step.top1_same || !compared ? 0 : 1);
+  f["parted"] = count(compared ? 0 : n_alike);
   f["choice"] = word(quoted(text_of_id(s, step.top1)));
   f["reference_choice"] = word(quoted(text_of_id(s, step.top1_reference)));
   for (const TopToken& t : step.top_tokens) {
@@ -337,7 +339,7 @@ Facts lecture_facts(const Snapshot& s, const Selection& selection) {
   const HeadPick pick = pick_head(s, selection);
   if (pick.run == nullptr || pick.record == nullptr) return f;
   lane_facts_of(f, s, *pick.run, pick.lane, pick.step);
-  step_facts_of(f, s, *pick.run, *pick.record, compares(s, *pick.run, pick.step));
+  step_facts_of(f, s, *pick.run, *pick.record, steps_of_one_text(s, *pick.run));
   const std::vector<HeadRecord>& heads = pick.record->heads;
   f["heads_differ"] = count(std::ranges::any_of(
       heads, [&heads](const HeadRecord& head) { return head.n_slots != heads.front().n_slots || head.pos != heads.front().pos; }));
