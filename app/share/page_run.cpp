@@ -67,14 +67,13 @@ void write_counts(JsonText& json, const LaneSnapshot& run, const StepRecord& rec
   json.key("counts").values(n);
 }
 
-void write_top(JsonText& json, const Snapshot& snapshot, const StepRecord& record) {
-  std::vector<TopToken> rows = record.top_tokens;
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const TopToken& a, const TopToken& b) { return std::max(a.p, a.p_reference) > std::max(b.p, b.p_reference); });
+void write_top(JsonText& json, const Snapshot& snapshot, const LaneSnapshot& run, int step) {
+  const bool compared = compares(snapshot, run, step);
   json.key("top").begin_array();
-  for (const TopToken& t : rows) {
+  for (const TopToken& t : viz::candidates(snapshot, run, step)) {
     json.begin_array().value(viz::text_of_id(snapshot, t.id));
-    json.value(t.rank == t.rank_reference ? std::to_string(t.rank) : std::to_string(t.rank_reference) + " → " + std::to_string(t.rank));
+    json.value(t.rank == t.rank_reference || !compared ? std::to_string(t.rank)
+                                                       : std::to_string(t.rank_reference) + " → " + std::to_string(t.rank));
     json.value(format_probability(t.p_reference)).value(format_probability(t.p)).value(format_delta(t.p - t.p_reference));
     json.value(drawn(t.p_reference)).value(drawn(t.p));
     json.value((t.rank_reference == 1 ? 1 : 0) + (t.rank == 1 ? 2 : 0)).end_array();
@@ -158,7 +157,8 @@ void write_steps(JsonText& json, const Snapshot& snapshot, int lane) {
     const int step = static_cast<int>(s);
     const viz::HeadPick worst = viz::pick_head(snapshot, {.lane = lane, .step = step});
     const bool compared = s < n_compared;
-    json.begin_object().member("position", record.position).member("same", record.top1_same || !compared);
+    json.begin_object().member("position", record.position).key("same");
+    compared ? json.value(record.top1_same) : json.null();
     json.member("reference", said[s].reference).member("says", said[s].says).member("p", format_probability_short(said[s].p));
     const double kl = compared ? record.kl : kNotAvailable;
     json.member("kl", format_number(kl)).member("kl_value", drawn(kl));
@@ -167,7 +167,7 @@ void write_steps(JsonText& json, const Snapshot& snapshot, int lane) {
     write_finding(json, snapshot, run, step);
     write_removed(json, record);
     write_counts(json, run, record, snapshot.prefill_mode && step == 0);
-    write_top(json, snapshot, record);
+    write_top(json, snapshot, run, step);
     json.end_object();
   }
   json.end_array();

@@ -120,6 +120,26 @@ TEST(PageData, OpensWhereARunFirstSaysSomethingElse) {
   EXPECT_EQ(open["step"], step);
 }
 
+/// Of two texts no step is the same or another one, and no probability stands beside another.
+TEST(PageData, NothingIsComparedAfterTheTextsPart) {
+  Snapshot s = synthetic::make_snapshot(kSmall);
+  s.follow = "self";
+  auto other = std::make_shared<StepRecord>(*s.lanes[1].steps[2]);
+  ++other->next_token;
+  s.lanes[1].steps[2] = other;
+  const Json steps = Data(s).header["runs"][1]["steps"];
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool parted = i > 2;
+    EXPECT_EQ(steps[i]["same"], parted ? Json() : Json(s.lanes[1].steps[i]->top1_same)) << i;
+    EXPECT_EQ(steps[i]["kl"] == "n/a", parted) << i;
+    EXPECT_EQ(steps[i]["p"] == "n/a", parted) << i;
+    for (const Json& row : steps[i]["top"]) {
+      for (const std::size_t cell : {2u, 4u}) EXPECT_EQ(row[cell] == "n/a", parted) << i << " " << row;
+      EXPECT_FALSE(parted && row[1].get<std::string>().find("→") != std::string::npos) << row;
+    }
+  }
+}
+
 TEST(PageData, OpensWhereOneWasWhenItWasWritten) {
   const Snapshot s = synthetic::make_snapshot(kSmall);
   const int run = static_cast<int>(s.lanes.size()) - 1;

@@ -13,6 +13,7 @@
 #include "viz/reduce/compare.h"
 #include "viz/reduce/finding.h"
 #include "viz/reduce/generated.h"
+#include "viz/reduce/lecture.h"
 #include "viz/reduce/text.h"
 #include "viz/synthetic.h"
 #include "viz/views.h"
@@ -128,6 +129,21 @@ TEST(StepSummaries, NothingIsComparedOnceARunReadsAnotherText) {
     EXPECT_TRUE(i < 3 || agreement_at(snapshot, lane, static_cast<int>(i)).same.empty()) << i;
   }
   EXPECT_LT(next_changed_step(snapshot, lane, 2), 0);
+  for (const GeneratedToken& token : generated_tokens(snapshot, lane)) EXPECT_TRUE(token.step <= 2 || std::isnan(token.p)) << token.step;
+  for (const int step : {2, 3}) {
+    double before = 1;
+    for (const TopToken& token : candidates(snapshot, lane, step)) {
+      EXPECT_EQ(std::isnan(token.p_reference), step > 2);
+      EXPECT_EQ(token.rank_reference == 0, step > 2);
+      EXPECT_TRUE(step == 2 || token.p <= before);
+      before = token.p;
+    }
+    for (const PairRow& row : next_token_pairs(snapshot, lane, step, 5)) {
+      EXPECT_EQ(std::isnan(row.reference), step > 2) << row.label;
+      EXPECT_FALSE(step > 2 && row.reference_first) << row.label;
+    }
+    EXPECT_EQ(lecture_facts(snapshot, {.lane = 1, .step = step}).at("parted").number, step > 2 ? 3 : 0);
+  }
   EXPECT_TRUE(std::isnan(lane_metrics(snapshot, lane, 4, 0).kl));
   EXPECT_EQ(other_text_words(snapshot, lane), "It reads another text than the full cache since step 3: nothing is compared.");
   EXPECT_EQ(other_text_words(snapshot, snapshot.lanes[0]), "");

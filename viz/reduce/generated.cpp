@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/reduce/generated.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -23,6 +26,7 @@ double probability(const StepRecord& step, int token) {
 
 std::vector<GeneratedToken> generated_tokens(const Snapshot& snapshot, const LaneSnapshot& lane) {
   std::vector<GeneratedToken> out;
+  const auto n_compared = static_cast<std::size_t>(steps_of_one_text(snapshot, lane));
   for (std::size_t s = 0; s < lane.steps.size(); ++s) {
     const StepRecord& step = *lane.steps[s];
     if (step.position < snapshot.n_prompt - 1) continue;
@@ -33,8 +37,16 @@ std::vector<GeneratedToken> generated_tokens(const Snapshot& snapshot, const Lan
     const int says = own ? step.next_token : step.top1;
     const bool same = own && known ? says == reference : step.top1_same;
     out.push_back({static_cast<int>(s), known ? token_text(snapshot, next) : text_of_id(snapshot, reference), text_of_id(snapshot, says),
-                   text_of_id(snapshot, step.top1_reference), same, probability(step, reference)});
+                   text_of_id(snapshot, step.top1_reference), same, s < n_compared ? probability(step, reference) : kNotAvailable});
   }
+  return out;
+}
+
+std::vector<TopToken> candidates(const Snapshot& snapshot, const LaneSnapshot& lane, int step) {
+  std::vector<TopToken> out = lane.steps[static_cast<std::size_t>(step)]->top_tokens;
+  if (!compares(snapshot, lane, step))
+    for (TopToken& token : out) token.p_reference = token.logit_reference = kNotAvailable, token.rank_reference = 0;
+  std::ranges::stable_sort(out, std::greater<>{}, [](const TopToken& t) { return std::max(t.p, t.p_reference); });  // of NaN, p
   return out;
 }
 

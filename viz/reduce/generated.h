@@ -15,11 +15,15 @@ struct GeneratedToken {
   std::string reference, says;  // token texts
   std::string choice;           // the full cache's: another one than `reference` where the text was given or drawn
   bool same = true;             // `says` is the full cache's: its most likely token or, of a run of its own text, the one it went on with
-  double p = kNotAvailable;     // of the reference's token, in the run
+  double p = kNotAvailable;     // of the reference's token, in the run; n/a once it reads another text
 };
 
 /// One for each step of the lane from the last token of the prompt on.
 std::vector<GeneratedToken> generated_tokens(const Snapshot& snapshot, const LaneSnapshot& lane);
+
+/// The candidates of a step, those first that either cache believes in most. Where the run reads another text than the full cache, that one
+/// has no probability and no logit of them (NaN), and the rank 0: they would be of two texts.
+std::vector<TopToken> candidates(const Snapshot& snapshot, const LaneSnapshot& lane, int step);
 
 /// "every run goes on from the reference's token": what the next step of a run reads.
 std::string goes_on_from(const Snapshot& snapshot);

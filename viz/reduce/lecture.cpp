@@ -14,6 +14,7 @@
 #include "viz/draw/format.h"
 #include "viz/reduce/characters.h"
 #include "viz/reduce/compare.h"
+#include "viz/reduce/generated.h"
 #include "viz/reduce/slot.h"
 #include "viz/reduce/text.h"
 
@@ -448,14 +449,15 @@ std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, in
   return rows;
 }
 
-std::vector<PairRow> next_token_pairs(const Snapshot& s, const StepRecord& step, int n) {
-  std::vector<TopToken> top = step.top_tokens;
-  std::stable_sort(top.begin(), top.end(),
-                   [](const TopToken& a, const TopToken& b) { return std::max(a.p, a.p_reference) > std::max(b.p, b.p_reference); });
+std::vector<PairRow> next_token_pairs(const Snapshot& s, const LaneSnapshot& lane, int step, int n) {
+  const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
+  const bool compared = compares(s, lane, step);
+  std::vector<TopToken> top = candidates(s, lane, step);
   top.resize(std::min(top.size(), static_cast<std::size_t>(std::max(0, n))));
   std::vector<PairRow> rows;
   for (const TopToken& t : top) {
-    rows.push_back({text_of_id(s, t.id), t.p_reference, t.p, PairRow::State::here, t.id == step.top1_reference, t.id == step.top1});
+    rows.push_back(
+        {text_of_id(s, t.id), t.p_reference, t.p, PairRow::State::here, compared && t.id == record.top1_reference, t.id == record.top1});
   }
   return rows;
 }

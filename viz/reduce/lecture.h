@@ -59,8 +59,8 @@ struct PairRow {
 std::vector<PairRow> attention_pairs(const Snapshot& snapshot, const HeadPick& pick, int n, const std::optional<int>& also = {},
                                      const std::optional<Category>& about = {});
 
-/// The `n` likeliest next tokens of the step, by the larger of both probabilities.
-std::vector<PairRow> next_token_pairs(const Snapshot& snapshot, const StepRecord& step, int n);
+/// The first `n` candidates of the step.
+std::vector<PairRow> next_token_pairs(const Snapshot& snapshot, const LaneSnapshot& lane, int step, int n);
 
 /// A slot that speaks for tokens of the head: the one with most whose text is its own, then with most votes. What is merged into the very
 /// first token tells least of why.

@@ -391,6 +391,9 @@ function showLegend(colours, byHeads) {
   fill(list, el("li", {}, "heads that still represent the token: 0"), el("li", {}, ramp), el("li", {}, String(nHeads)));
 }
 
+/** Whether a run chooses another token here than the full cache: null where it reads another text, and nothing is compared. */
+const differs = step => step.same === false;
+
 function showAnswers(run) {
   const from = page.prefill ? 0 : page.runs[0].steps.findIndex(s => s.says !== "");
   const rows = page.runs.length > 1 ? page.runs.slice(1) : [];
@@ -402,7 +405,7 @@ function showAnswers(run) {
   const said = rows.map(r => el("tr", {}, el("th", {scope: "row"}, `${r.letter} ${r.title}`), ...steps.map(i => {
     const s = r.steps[i];
     if (!s) return el("td", {class: "na"}, "n/a");
-    return el("td", {class: `token ${now(i)} ${s.same ? "" : "changed"}`, title: `p of the full cache's token: ${s.p}`}, s.says, ...(s.same ? [] : [el("span", {class: "hidden"}, " (differs)")]));
+    return el("td", {class: `token ${now(i)} ${differs(s) ? "changed" : ""}`, title: `p of the full cache's token: ${s.p}`}, s.says, ...(!differs(s) ? [] : [el("span", {class: "hidden"}, " (differs)")]));
   })));
   fill(table, el("caption", {}, `What follows the text: ${page.goes_on_from}`), el("thead", {}, head), el("tbody", {}, reference, ...said));
   keepStepInView(table);
@@ -720,7 +723,7 @@ function showNext(run, step) {
   for (const [token, rank, reference, own, change, pReference, p, choice] of step.top) {
     const cells = [el("td", {class: "text"}, el("span", {class: "token"}, token)), el("td", {}, rank)];
     if (!isReference) cells.push(el("td", {}, reference));
-    cells.push(el("td", {class: !isReference && choice === 2 ? "changed" : ""}, own));
+    cells.push(el("td", {class: !isReference && choice === 2 && differs(step) ? "changed" : ""}, own));
     if (!isReference) cells.push(el("td", {}, change));
     rows.push(el("tr", {class: choice ? "choice" : ""}, ...cells));
     rows.push(el("tr", {class: "bars", "aria-hidden": "true"}, el("td", {colSpan: cells.length}, ...(isReference ? [bar(p, colour)] : [bar(pReference), bar(p, colour)]))));
@@ -837,8 +840,8 @@ function showTime(run) {
     row("fates", s => el("td", {}, fateBars(s.counts))),
     row("evicted", s => el("td", {}, s.evicted)),
     row("merged", s => el("td", {}, s.merged)),
-    row("KL, nats", s => el("td", {class: s.same ? "" : "changed"}, s.kl, el("i", {class: "bar", "aria-hidden": "true", style: {width: `${100 * Math.sqrt(s.kl_value / most)}%`, background: cssColour(s.same ? "secondary" : "changed")}}))),
-    row(page.follow === "self" ? "says" : "would say", s => el("td", {class: `token ${s.same ? "" : "changed"}`}, s.says === "" ? "–" : s.says))];
+    row("KL, nats", s => el("td", {class: differs(s) ? "changed" : ""}, s.kl, el("i", {class: "bar", "aria-hidden": "true", style: {width: `${100 * Math.sqrt(s.kl_value / most)}%`, background: cssColour(differs(s) ? "changed" : "secondary")}}))),
+    row(page.follow === "self" ? "says" : "would say", s => el("td", {class: `token ${differs(s) ? "changed" : ""}`}, s.says === "" ? "–" : s.says))];
   for (const tr of rows) {
     [...tr.children].slice(1).forEach((td, i) => td.className += ` ${now(i)}`);
     fill(tr, ...only([...tr.children]));
@@ -847,8 +850,8 @@ function showTime(run) {
     el("button", {type: "button", onclick: () => choose({step: i})}, stepName(run, i))))]));
   fill($("time"), el("thead", {}, head), el("tbody", {}, ...rows));
   keepStepInView($("time"));
-  const counted = steps.filter((s, i) => !page.prefill || i > 0);
-  $("time-facts").textContent = `${run.letter} ${run.title} · top choice differs in ${counted.filter(s => !s.same).length} of ${plural(counted.length, "step", "steps")}${page.prefill ? " after the prompt" : ""}` +
+  const after = steps.filter((s, i) => !page.prefill || i > 0), counted = after.filter(s => s.same !== null);
+  $("time-facts").textContent = `${run.letter} ${run.title} · top choice differs in ${counted.filter(differs).length} of ${plural(counted.length, "step", "steps")}${page.prefill ? " after the prompt" : ""}${counted.length < after.length ? ", while one text" : ""}` +
     (steps.length > 60 ? ` · steps ${from} to ${Math.min(steps.length, from + 60) - 1} of ${steps.length}` : "");
 }
 

@@ -176,7 +176,7 @@ void LectureBars::paintEvent(QPaintEvent*) {
     if (two) {
       const int x = label + half;
       if (row.state == viz::PairRow::State::here) {
-        const bool wrong = row.lane_first && !row.reference_first;
+        const bool wrong = row.lane_first && !row.reference_first && !std::isnan(row.reference);
         const QColor own = toColor(theme.category[static_cast<std::size_t>(Category::kept)]);
         paintBar(painter, track(x), row.lane, wrong ? changed : row.meant ? framed : own);
         value(x, shareText(row.lane), text, row.lane_first);

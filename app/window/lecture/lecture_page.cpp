@@ -107,11 +107,11 @@ LecturePage::LecturePage(Workspace& workspace, SessionController& controller, Ca
                                   return viz::attention_pairs(w.snapshot(), viz::pick_head(w.snapshot(), at), n,
                                                               at.tokens ? std::optional(at.tokens->first) : at.slot, w.emphasis());
                                 });
-  m_next = new LectureBars(workspace, "the next token", "full cache",
-                           "What may come next, and how likely, with the full cache and with less.", [](const Workspace& w, int n) {
-                             const StepRecord* step = w.stepRecord();
-                             return step ? viz::next_token_pairs(w.snapshot(), *step, n) : std::vector<viz::PairRow>();
-                           });
+  m_next =
+      new LectureBars(workspace, "the next token", "full cache", "What may come next, and how likely, with the full cache and with less.",
+                      [](const Workspace& w, int n) {
+                        return w.stepRecord() ? viz::next_token_pairs(w.snapshot(), *w.lane(), w.step(), n) : std::vector<viz::PairRow>();
+                      });
   m_attention->offerCapture();
   connect(m_attention, &LectureBars::captureWanted, &controller, [&controller] {
     controller.want({viz::WantMeasure::What::history, true});

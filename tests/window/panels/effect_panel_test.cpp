@@ -154,6 +154,26 @@ TEST_F(EffectPanelTest, ATokenThatWasDrawnIsNotCalledTheTopChoice) {
   EXPECT_THAT(viz::answers_text(shown, shown.lanes[3]), ::testing::ContainsRegex("this run: .*6"));
 }
 
+TEST_F(EffectPanelTest, NothingStandsBesideTheNumbersOfAnotherText) {
+  publishTop({{.id = 8, .p = 0.034, .p_reference = 0.9996, .rank = 5, .rank_reference = 1},
+              {.id = 4, .p = 0.622, .p_reference = 0.0002, .rank = 1, .rank_reference = 415}});
+  Snapshot s = workspace.snapshot();
+  s.follow = "self";
+  auto other = std::make_shared<StepRecord>(*s.lanes[3].steps[1]);
+  ++other->next_token;
+  s.lanes[3].steps[1] = other;
+  publish(std::move(s));
+  selectStep(2);
+  EXPECT_EQ(cell(0, EffectModel::kToken), "4") << "by its own probability";
+  EXPECT_EQ(cell(0, EffectModel::kRank), "1");
+  EXPECT_EQ(cell(0, EffectModel::kReference), "n/a");
+  EXPECT_EQ(cell(0, EffectModel::kLane), "0.622");
+  EXPECT_EQ(cell(0, EffectModel::kDelta), "n/a");
+  EXPECT_FALSE(panel.model().isChoice(1)) << "of the other text";
+  EXPECT_THAT(panel.model().index(1, 0).data(Qt::ToolTipRole).toString().toStdString(),
+              ::testing::HasSubstr("reference: n/a, another text\nKeepKV: p 0.034, rank 5"));
+}
+
 TEST_F(EffectPanelTest, CopiesTheTableInItsOrderWithNumbersForPrograms) {
   publishTop({{.id = 8, .p = 0.034, .p_reference = 0.9996, .rank = 5, .rank_reference = 1},
               {.id = 4, .p = 0.622, .p_reference = 0.0002, .rank = 1, .rank_reference = 3}});

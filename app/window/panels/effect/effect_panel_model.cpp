@@ -8,6 +8,7 @@
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
+#include "viz/reduce/generated.h"
 
 namespace kvscope {
 
@@ -20,9 +21,7 @@ void EffectModel::refresh() {
   beginResetModel();
   m_snapshot = m_workspace.snapshotPtr();
   m_rows.clear();
-  if (const StepRecord* step = m_workspace.stepRecord()) m_rows = step->top_tokens;
-  std::stable_sort(m_rows.begin(), m_rows.end(),
-                   [](const TopToken& a, const TopToken& b) { return std::max(a.p, a.p_reference) > std::max(b.p, b.p_reference); });
+  if (m_workspace.stepRecord()) m_rows = viz::candidates(*m_snapshot, *m_workspace.lane(), m_workspace.step());
   m_lane_title = m_workspace.lane() ? qs(m_workspace.lane()->title) : QString();
   m_baseline = m_workspace.lane() ? m_workspace.lane()->fork_of : -1;
   if (m_baseline >= static_cast<int>(m_snapshot->lanes.size())) m_baseline = -1;
@@ -53,7 +52,8 @@ QVariant EffectModel::data(const QModelIndex& index, int role) const {
       case kToken:
         return qs(viz::text_of_id(*m_snapshot, t.id));
       case kRank:
-        return t.rank == t.rank_reference ? QString::number(t.rank) : QString("%1 → %2").arg(t.rank_reference).arg(t.rank);
+        return t.rank == t.rank_reference || t.rank_reference == 0 ? QString::number(t.rank)
+                                                                   : QString("%1 → %2").arg(t.rank_reference).arg(t.rank);
       case kReference:
         return qs(viz::format_probability(t.p_reference));
       case kLane:
@@ -68,15 +68,14 @@ QVariant EffectModel::data(const QModelIndex& index, int role) const {
     return static_cast<int>((index.column() <= kRank ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   }
   if (role == Qt::ToolTipRole) {
-    return QString("%1  id %2\nreference: p %3, rank %4, logit %5\n%6: p %7, rank %8, logit %9")
+    const auto line = [](const QString& of, double p, int rank, double logit) {
+      if (rank == 0) return QString("%1: %2, another text").arg(of, qs(viz::kNotAvailableText));
+      return QString("%1: p %2, rank %3, logit %4").arg(of).arg(p, 0, 'g', 6).arg(rank).arg(qs(viz::format_number(logit)));
+    };
+    return QString("%1  id %2\n%3\n%4")
         .arg(qs(viz::quoted(viz::text_of_id(*m_snapshot, t.id))))
         .arg(t.id)
-        .arg(t.p_reference, 0, 'g', 6)
-        .arg(t.rank_reference)
-        .arg(qs(viz::format_number(t.logit_reference)), m_lane_title)
-        .arg(t.p, 0, 'g', 6)
-        .arg(t.rank)
-        .arg(qs(viz::format_number(t.logit)));
+        .arg(line("reference", t.p_reference, t.rank_reference, t.logit_reference), line(m_lane_title, t.p, t.rank, t.logit));
   }
   return {};
 }

@@ -355,7 +355,8 @@ void EffectFooter::paintEvent(QPaintEvent*) {
   const LaneSnapshot& full = snapshot.lanes.front();
   const StepRecord* reference =
       step->step < static_cast<int>(full.steps.size()) ? full.steps[static_cast<std::size_t>(step->step)].get() : nullptr;
-  const bool common = reference && reference->next_token == step->next_token;
+  const bool one_text = compares(snapshot, *lane, step->step);
+  const bool common = one_text && reference && reference->next_token == step->next_token;
   QString what = "−ln p of the next token", brief = "−ln p", numbers = "not generated yet";
   if (step->next_token >= 0) {
     what = QString("−ln p of the %1 token %2")
@@ -375,7 +376,7 @@ void EffectFooter::paintEvent(QPaintEvent*) {
   paintLine(painter, before, Qt::AlignLeft, fitting(painter.fontMetrics(), before.width(), {what, brief}));
   painter.setPen(toColor(theme.disabled));
   paintLine(painter, QRect(0, u(52), width(), u(18)), Qt::AlignLeft,
-            fitting(painter.fontMetrics(), lane_index > 0 ? width() : 0,
+            fitting(painter.fontMetrics(), lane_index > 0 && one_text ? width() : 0,
                     {QString("ranks: reference → %1, of %2 tokens").arg(qs(lane->title), qs(viz::format_count(snapshot.model.vocab_size))),
                      QString("ranks of %1 tokens").arg(qs(viz::format_count(snapshot.model.vocab_size)))}));
 }
