@@ -30,14 +30,13 @@ void add_read(const StepRecord& step, RunFigures& out) {
 }
 
 void add_heads(const StepRecord& step, RunFigures& out) {
-  Statistics loss, rel_l2, l1_wo, theta, predictor, slots;
+  Statistics loss, rel_l2, l1_wo, theta, predictor;
   for (const HeadRecord& head : step.heads) {
     loss.add(head.attention_loss);
     rel_l2.add(head.local_rel_l2);
     l1_wo.add(head.local_l1_wo);
     theta.add(head.theta);
     predictor.add(head.predictor_error);
-    slots.add(head.n_slots);
     for (const Event& event : head.events) {
       out.evicted += event.kind == Event::Kind::evict;
       out.merged += event.kind == Event::Kind::merge;
@@ -49,7 +48,6 @@ void add_heads(const StepRecord& step, RunFigures& out) {
   out.local_l1_wo.add(l1_wo.mean());
   out.theta.add(theta.mean());
   out.predictor_error.add(predictor.mean());
-  out.held.add(slots.mean());
 }
 
 void add_cache(const LaneSnapshot& lane, int step, RunFigures& out) {

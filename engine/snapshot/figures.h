@@ -40,7 +40,6 @@ struct RunFigures {
   Statistics theta;                           // its bound
   Statistics predictor_error;                 // nats
   Statistics hidden_rel_l2;                   // residual stream after the last layer
-  Statistics held;                            // slots per head
   Statistics ms;                              // wall time
   Statistics read;                            // bytes that a step's query read of the cache; only where some are left unread
   int evicted = 0, merged = 0, restored = 0;  // slots that went or came back, all heads

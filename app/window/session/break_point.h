@@ -22,7 +22,7 @@ struct BreakPoint {
   };
   State state = State::unknown;
   int slots = 0;       // per head, that the run has
-  double held = 0;     // mean per head after the prompt, at that budget
+  double held = 0;     // mean per head at the end, at that budget
   QString words;       // "says «7» from 23.0 % (47 of 204 slots)"; empty where nobody asked
   QString how;         // lines for who wants to know: what all steps need, how it was found, and what that does not say
   QString share = {};  // "23.0 %" of the prompt, where there is a budget to mark

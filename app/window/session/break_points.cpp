@@ -241,8 +241,7 @@ void BreakPoints::take(const QueuedRun& run, const SnapshotPtr& result) {
   if (static_cast<int>(lane.steps.size()) != m_n_steps || specOf(m_asked.front().key) == nullptr) {
     fail("a run of the search was stopped before its end");
   } else {
-    const RunFigures figures = run_figures(*result, lane);
-    known.tried[m_trying] = {lane.slots_asked, figures.held.n > 0 ? figures.held.mean() : figures.slots, differingSteps(*result, lane)};
+    known.tried[m_trying] = {lane.slots_asked, run_figures(*result, lane, false).slots, differingSteps(*result, lane)};
   }
   m_run = 0;
   if (ready()) begin();

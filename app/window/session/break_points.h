@@ -45,7 +45,7 @@ class BreakPoints : public QObject {
   /// A run with a budget that was tried.
   struct Tried {
     int slots = 0;          // per head, that it was given: more than asked for where its policy needs them
-    double held = 0;        // mean per head after the prompt
+    double held = 0;        // mean per head at the end
     std::set<int> differs;  // steps after the prompt whose most likely token is not the full cache's
   };
   struct Known {

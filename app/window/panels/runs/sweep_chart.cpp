@@ -92,7 +92,7 @@ QStringList SweepChart::budgetLines(const SweepMark& mark) const {
   const QString share = qs(viz::format_percent(n > 0 ? mark.slots / n : kNotAvailable));
   QStringList out{mark.of_bytes ? QString("%1 of the bytes asked, those of %2 slots in full precision").arg(share).arg(mark.slots)
                                 : QString("%1 slots asked, %2 of %3").arg(mark.slots).arg(share, qs(viz::format_count(m_data.nPrompt())))};
-  if (std::isfinite(mark.held())) out << QString("%1 slots held, mean per head after the prompt").arg(qs(viz::format_mean(mark.held())));
+  if (std::isfinite(mark.held())) out << QString("%1 slots held, mean per head at the end").arg(qs(viz::format_mean(mark.held())));
   if (const double bytes = mark.mean(SweepMetric::bytes); m_budget == Budget::bytes && std::isfinite(bytes))
     out << QString("%1 of keys and values at the end").arg(qs(viz::format_bytes(bytes)));
   return out;
@@ -101,7 +101,7 @@ QStringList SweepChart::budgetLines(const SweepMark& mark) const {
 QStringList SweepChart::budgetWords() const {
   const QString log = m_log_x ? ", log" : "";
   if (m_budget == Budget::bytes) return {"KV bytes" + log, "at the end"};
-  if (m_budget == Budget::held) return {"slots held" + log, "mean per head"};
+  if (m_budget == Budget::held) return {"slots held" + log, "mean per head at the end"};
   const auto& points = m_data.points();
   const auto of_bytes = std::ranges::count_if(points, &SweepPoint::of_bytes);
   const bool percent = m_budget == Budget::share;

@@ -28,8 +28,8 @@ class SweepChart : public QWidget {
 
   SweepMetric metric() const { return m_metric; }
   void setMetric(SweepMetric metric);
-  /// What stands along the budget: the slots asked for, those really held after the prompt, those asked as a share of its tokens, or the
-  /// bytes used at the end.
+  /// What stands along the budget: the slots asked for, those really held at the end, those asked as a share of the prompt's tokens, or
+  /// the bytes used at the end.
   enum class Budget : std::uint8_t { asked, held, share, bytes };
   Budget budget() const { return m_budget; }
   void setBudget(Budget budget);

@@ -41,7 +41,6 @@ SweepFigures figuresOf(const Snapshot& result) {
   out.top1 = f.top1_share();
   out.bytes = f.bytes;
   out.slots = f.slots;
-  out.held = f.held.n > 0 ? f.held.mean() : f.slots;
   out.ms = f.ms.mean();
   return out;
 }
@@ -77,7 +76,7 @@ double SweepMark::held() const {
   double sum = 0;
   int n = 0;
   for (const SweepPoint* p : points)
-    if (p->figures && std::isfinite(p->figures->held)) sum += p->figures->held, ++n;
+    if (p->figures && std::isfinite(p->figures->slots)) sum += p->figures->slots, ++n;
   return n > 0 ? sum / n : kNotAvailable;
 }
 
@@ -184,7 +183,6 @@ viz::Table SweepData::table() const {
                  "top-1 same (share of the steps)",
                  "KV bytes (at the end)",
                  "time per step (ms)",
-                 "slots held (mean per head after the prompt)",
                  "slots held at the end (mean per head)",
                  "share of what"};
   for (const SweepPoint& p : m_points) {
@@ -193,7 +191,6 @@ viz::Table SweepData::table() const {
     const auto cell = [&p](double v) { return p.figures ? viz::format_plain(v) : !p.failure.isEmpty() ? "refused" : "not yet"; };
     const SweepFigures f = p.figures.value_or(SweepFigures{});
     for (int m = 0; m < kSweepMetrics; ++m) row.push_back(cell(f.of(static_cast<SweepMetric>(m))));
-    row.push_back(cell(f.held));
     row.push_back(cell(f.slots));
     row.emplace_back(p.of_bytes ? "bytes in full precision" : "tokens of the prompt");
     out.rows.push_back(std::move(row));

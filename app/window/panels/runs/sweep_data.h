@@ -23,8 +23,7 @@ struct SweepFigures {
   double top1 = kNotAvailable;     // share of the compared steps
   double bytes = kNotAvailable;    // KV bytes used at the end
   double ms = kNotAvailable;       // wall time of a decode step of this run alone
-  double held = kNotAvailable;     // slots, mean per head over the steps after the prompt
-  double slots = kNotAvailable;    // the same at the end
+  double slots = kNotAvailable;    // held at the end, mean per head
   double of(SweepMetric metric) const;
 };
 /// Of the last lane of a result.
@@ -52,7 +51,7 @@ struct SweepMark {
   double mean(SweepMetric m) const;
   double least(SweepMetric m) const;
   double most(SweepMetric m) const;
-  /// Slots really held, mean of the measured ones; NaN: nothing is measured.
+  /// Slots really held at the end, mean of the measured ones; NaN: nothing is measured.
   double held() const;
 };
 struct SweepSeries {
