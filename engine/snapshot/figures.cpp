@@ -50,7 +50,13 @@ void add_heads(const StepRecord& step, RunFigures& out) {
   out.predictor_error.add(predictor.mean());
 }
 
-void add_cache(const LaneSnapshot& lane, int step, RunFigures& out) {
+/// Bytes of a slot in full precision, as every slot of the full cache stands; not available: it holds none yet.
+double row_in_full(const Snapshot& snapshot, int n_heads) {
+  const bool known = !snapshot.lanes.empty() && snapshot.lanes.front().kv_bytes > 0 && snapshot.lanes.front().slots > 0;
+  return known ? snapshot.lanes.front().kv_bytes / snapshot.lanes.front().slots / n_heads : kNotAvailable;
+}
+
+void add_cache(const Snapshot& snapshot, const LaneSnapshot& lane, int step, RunFigures& out) {
   Statistics slots, stored, others;
   if (const StepPtr& record = lane.steps[static_cast<std::size_t>(step)])
     for (const HeadRecord& head : record->heads) {
@@ -59,11 +65,13 @@ void add_cache(const LaneSnapshot& lane, int step, RunFigures& out) {
       if (std::isnan(head.kv_bytes)) others.add(head.n_slots);
     }
   const bool last = step + 1 == static_cast<int>(lane.steps.size());
+  if (lane.bytes > 0) out.allocated = lane.bytes;
   out.slots = slots.n > 0 ? slots.mean() : last ? lane.slots : kNotAvailable;
   // A slot has as many bytes in every head and step, where it is not stored otherwise.
   if (lane.kv_bytes > 0 && lane.slots > 0) out.bytes = out.slots == lane.slots ? lane.kv_bytes : lane.kv_bytes / lane.slots * out.slots;
-  if (stored.n > 0) out.bytes = last && lane.kv_bytes > 0 ? lane.kv_bytes : others.n == 0 ? stored.sum : kNotAvailable;
-  if (lane.bytes > 0) out.allocated = lane.bytes;
+  if (stored.n == 0) return;
+  const double in_full = others.n > 0 ? others.sum * row_in_full(snapshot, stored.n + others.n) : 0;
+  out.bytes = last && lane.kv_bytes > 0 ? lane.kv_bytes : stored.sum + in_full;
 }
 
 /// Ids of the prompt, and from each step that predicts a token after it one of its ids.
@@ -114,7 +122,7 @@ int first_counted_step(const Snapshot& snapshot, const LaneSnapshot& lane) {
 RunFigures run_figures(const Snapshot& snapshot, const LaneSnapshot& lane, bool heads) {
   const int n = static_cast<int>(lane.steps.size());
   RunFigures out = run_figures(snapshot, lane, first_counted_step(snapshot, lane), n - 1, heads);
-  if (n > 0) add_cache(lane, n - 1, out);  // after the prompt there is a cache, if no step that counts
+  if (n > 0) add_cache(snapshot, lane, n - 1, out);  // after the prompt there is a cache, if no step that counts
   return out;
 }
 
@@ -140,7 +148,7 @@ RunFigures run_figures(const Snapshot& snapshot, const LaneSnapshot& lane, int f
     if (!step->hidden_rel_l2.empty()) out.hidden_rel_l2.add(step->hidden_rel_l2.back());
     if (heads) add_heads(*step, out);
   }
-  add_cache(lane, last, out);
+  add_cache(snapshot, lane, last, out);
   return out;
 }
 

@@ -80,6 +80,29 @@ TEST(Storing, BytesAreThoseOfTheHeadsAndOfTheEquation) {
   EXPECT_EQ(lane_of(out, kStoredLanes[1]).kv_bytes, heads * turned);
 }
 
+/// A policy may leave the first layers whole: their rows are bytes of the run like any others, in every step.
+TEST(Storing, FiguresOfAStepHaveTheBytesOfAllHeads) {
+  Session session = open_session(tiny_model());
+  const double row = 2.0 * session.config().head_dim * 8;
+  const Snapshot out =
+      run(session, stored_request(random_ids(40, 64, 3), {"quest:page=4,pages=2,whole=1", "kivi:bits=2"}, PromptMode::stream));
+  bool mixed = false;
+  for (const LaneSnapshot& lane : out.lanes) {
+    for (int s = 0; s < static_cast<int>(lane.steps.size()); ++s) {
+      double sum = 0;
+      std::size_t n_full = 0;
+      const std::vector<HeadRecord>& heads = lane.steps[static_cast<std::size_t>(s)]->heads;
+      for (const HeadRecord& head : heads) {
+        n_full += std::isnan(head.kv_bytes);
+        sum += std::isnan(head.kv_bytes) ? head.n_slots * row : head.kv_bytes;
+      }
+      mixed = mixed || (n_full > 0 && n_full < heads.size());
+      EXPECT_EQ(run_figures(out, lane, s, s).bytes, sum) << lane.spec << ", step " << s;
+    }
+  }
+  EXPECT_TRUE(mixed);
+}
+
 TEST(Storing, EveryRunSaysThatItIsComputedAsIfStored) {
   Session session = open_session(tiny_model());
   const Snapshot out = run(session, stored_request(random_ids(40, 64, 3), kStoredLanes, PromptMode::prefill));
