@@ -87,6 +87,19 @@ TEST(HeadFacts, PrintsTheMeasuresOfTheRecord) {
               HasSubstr("attention lost to eviction n/a, stood in by merges 25.0 % · local error n/a · after Wₒ n/a"));
 }
 
+/// Where numbers are stored with fewer bits, the head changes though every token stays.
+TEST(HeadFacts, AChangeByStorageIsNoneByRemovals) {
+  Snapshot snapshot = small_snapshot();
+  LaneSnapshot& lane = snapshot.lanes[1];
+  lane.stored_as = "x = q·s + z";
+  auto step = std::make_shared<StepRecord>(*lane.steps.back());
+  step->heads[0].events.clear();
+  lane.steps.back() = step;
+  EXPECT_THAT(head_facts(pick_head(snapshot, head_of(1, 0, 0, 7))), HasSubstr(" · changed by this step's storage 1.2 %"));
+  step->heads[0].events = {Event{}};
+  EXPECT_THAT(head_facts(pick_head(snapshot, head_of(1, 0, 0, 7))), HasSubstr(" · changed by this step's removals and storage 1.2 %"));
+}
+
 /// What a query would pay to tokens whose slot it could not see, but another's that stands for them.
 TEST(HeadFacts, AttentionThatMergedSlotsStandInForIsNoneThatWasLost) {
   const Snapshot snapshot = small_snapshot();

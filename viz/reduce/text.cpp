@@ -109,12 +109,18 @@ std::string lost_text(const HeadPick& pick) {
                          : "attention lost " + lost;
 }
 
+/// What this step's compression did to the head: where keys and values are stored with fewer bits, they change though nothing goes.
+static const char* compression_word(const HeadPick& pick) {
+  if (pick.run == nullptr || pick.run->stored_as.empty()) return "removals";
+  return pick.values->events.empty() ? "storage" : "removals and storage";
+}
+
 std::string head_facts(const HeadPick& pick) {
   if (pick.values == nullptr) return {};
   const HeadRecord& head = *pick.values;
-  return fmt::format("{}{} · {} · local error {} · after Wₒ {} · changed by this step's removals {}{}", head_name(head.layer, head.kv_head),
+  return fmt::format("{}{} · {} · local error {} · after Wₒ {} · changed by this step's {} {}{}", head_name(head.layer, head.kv_head),
                      choice_text(pick), lost_text(pick), format_percent(head.local_rel_l2), format_number(head.local_l1_wo),
-                     format_percent(head.compress_rel_l2), pooled_text(head));
+                     compression_word(pick), format_percent(head.compress_rel_l2), pooled_text(head));
 }
 
 std::string restored_text(std::span<const EarlierFate> past, int token, int step) {
