@@ -436,6 +436,12 @@ TEST_F(BreaksTest, OpeningTheModelAnewLeavesTheAnswer) {
   EXPECT_EQ(point(1).words, before.words);
 }
 
+/// The search says from which budget on the budgets that it tried answer; one above them may answer otherwise.
+TEST(SweepFlagWords, PromiseNothingOfBudgetsThatWereNotTried) {
+  for (const QString& words : sweepFlagWords()) EXPECT_FALSE(words.contains("from there on")) << words.toStdString();
+  EXPECT_TRUE(sweepFlagWords().front().contains("with more slots it need not"));
+}
+
 TEST(SweepBreakLetters, NoFlagLiesOverOne) {
   const auto at = [](std::initializer_list<double> flags) {
     std::vector<SweepBreak> breaks;

@@ -47,6 +47,11 @@ std::vector<SweepBreak> sweepBreaks(const Workspace& workspace) {
   return out;
 }
 
+QStringList sweepFlagWords() {
+  return {"flags: a run was found to say this step's token there; with more slots it need not", "flags: found to say this step's token",
+          "flags: this step is right"};
+}
+
 QStringList sweepBreakWords(const Workspace& workspace) {
   QStringList out;
   forEach(workspace, [&](std::size_t lane, const BreakPoint& point) {
@@ -85,7 +90,7 @@ void paintSweepBreaks(QPainter& painter, const QRectF& plot, const viz::Theme& t
     pen.setCapStyle(Qt::FlatCap);
     painter.setPen(pen);
     painter.drawLine(QPointF(one.x, plot.top()), QPointF(one.x, plot.bottom()));
-    // A flag to the right: from there on it says it.
+    // A flag to the right: that is where what was tried says it.
     painter.setPen(Qt::NoPen);
     painter.setBrush(colour);
     painter.drawPolygon(QPolygonF{QPointF(one.x, plot.top() - 10), QPointF(one.x + kFlag, plot.top() - 5), QPointF(one.x, plot.top())});

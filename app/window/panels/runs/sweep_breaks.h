@@ -16,7 +16,7 @@ namespace kvscope {
 
 class Workspace;
 
-/// From which budget on a run on screen says the full cache's token of the step that is shown: a vertical mark over the curves.
+/// At which budget, of those tried, a run on screen says the full cache's token of the step that is shown: a vertical mark over the curves.
 struct SweepBreak {
   int lane = 0;
   int slots = 0;
@@ -33,6 +33,8 @@ QStringList sweepBreakWords(const Workspace& workspace);
 /// order of the flags. width: of a run's letter.
 std::vector<double> sweepBreakLetters(const std::vector<SweepBreak>& breaks, const std::function<double(int lane)>& width);
 void paintSweepBreaks(QPainter& painter, const QRectF& plot, const viz::Theme& theme, const std::vector<SweepBreak>& breaks);
+/// What a flag means, and in fewer words: budgets that were not tried are not known, more slots need not be better.
+QStringList sweepFlagWords();
 /// Under the pointer; nullptr: none.
 const SweepBreak* sweepBreakAt(const QPointF& at, const QRectF& plot, const std::vector<SweepBreak>& breaks);
 

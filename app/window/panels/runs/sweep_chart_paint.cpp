@@ -75,9 +75,9 @@ void SweepChart::paintOn(QPainter& painter, const QRect& area) const {
     painter.setFont(uiFont(11));
     painter.setPen(toColor(theme.secondary));
     const QRectF room(shown.plot.left() + 160, shown.plot.top() - 34, area.right() - 12 - shown.plot.left() - 160, 18);
-    QString words = "flags: from there on a run says this step's token";
-    if (painter.fontMetrics().horizontalAdvance(words) > room.width()) words = "flags: this step is right";
-    painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, words);
+    const QStringList words = sweepFlagWords();
+    painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter,
+                     fitting(painter.fontMetrics(), static_cast<int>(room.width()), {words[0], words[1], words[2]}));
   }
   painter.setFont(uiFont(12));
   const bool pointed = !m_hovered.empty();
