@@ -17,6 +17,7 @@
 #include <QWheelEvent>
 
 #include "app/window/canvas/canvas_accessible.h"
+#include "app/window/commands/commands.h"
 #include "app/window/look/style.h"
 #include "app/window/session/workspace.h"
 
@@ -325,8 +326,7 @@ void CanvasWidget::offer(const viz::OfferList& list) {
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
   for (const viz::OfferList::Choice& choice : list.choices) {
-    QAction* action =
-        menu->addAction(QString::fromStdString(choice.words).replace("&", "&&"), this, [this, key = choice.key] { takeKey(key); });
+    QAction* action = menu->addAction(asLabel(QString::fromStdString(choice.words)), this, [this, key = choice.key] { takeKey(key); });
     action->setCheckable(true);
     action->setChecked(menu->actions().size() - 1 == list.current);
     if (action->isChecked()) menu->setActiveAction(action);

@@ -19,6 +19,8 @@ QString commandText(QString text) {
   return text.replace(QChar(0), "&");
 }
 
+QString asLabel(QString name) { return name.replace('&', "&&"); }
+
 QString commandArea(const QAction& action) {
   for (const QObject* object : action.associatedObjects()) {
     if (const auto* menu = qobject_cast<const QMenu*>(object); menu && !menu->title().isEmpty()) return commandText(menu->title());

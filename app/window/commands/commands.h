@@ -15,6 +15,8 @@ namespace kvscope {
 
 /// "&Open model…" -> "Open model…": as a menu shows it.
 QString commandText(QString text);
+/// Of a name the words of a button, an entry or a tab, where a single & marks a key.
+QString asLabel(QString name);
 /// Title of the menu that holds the action; "Window" for actions without one.
 QString commandArea(const QAction& action);
 /// Keys of an action, "F5, Ctrl+Return"; empty: none.

@@ -6,6 +6,8 @@
 #include <QMenu>
 #include <QSettings>
 
+#include "app/window/commands/commands.h"
+
 namespace kvscope {
 
 RecentFiles::RecentFiles(QSettings* settings, QObject* parent) : QObject(parent), m_settings(settings) {
@@ -49,7 +51,7 @@ void RecentFiles::attach(QMenu* menu) {
       const QFileInfo file(path);
       QString text = path;
       if (path.startsWith(QDir::homePath() + '/')) text = '~' + path.mid(QDir::homePath().size());
-      text = menu->fontMetrics().elidedText(text, Qt::ElideMiddle, 420).replace('&', "&&");
+      text = asLabel(menu->fontMetrics().elidedText(text, Qt::ElideMiddle, 420));
       QAction* action = menu->addAction(QString("&%1  %2%3").arg(++i % 10).arg(text, file.exists() ? "" : "  (missing)"));
       action->setToolTip(path);
       action->setEnabled(file.exists());

@@ -15,6 +15,7 @@
 #include <QStyle>
 #include <QToolButton>
 
+#include "app/window/commands/commands.h"
 #include "app/window/lecture/lecture_guide.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel.h"
@@ -231,7 +232,7 @@ void LectureCaption::refresh() {
   m_where->setText(begins ? QString("New: 1 of %1").arg(m_guide.nScenes()) : where);  // the dots say which scene it is
   const QString lesson = qs(m_guide.lesson().name);
   m_lessons->ensurePolished();
-  m_lessons->setText(m_lessons->fontMetrics().elidedText(lesson, Qt::ElideRight, px(*this, kName)));
+  m_lessons->setText(asLabel(m_lessons->fontMetrics().elidedText(lesson, Qt::ElideRight, px(*this, kName))));
   m_lessons->setToolTip(lesson + ": choose another lesson");
   m_where->setAccessibleName(QString("%1, %2").arg(lesson, where));
   const bool last = m_guide.scene() + 1 >= m_guide.nScenes();
@@ -243,8 +244,8 @@ void LectureCaption::refresh() {
     const int key = QFontMetrics(m_keys->font()).horizontalAdvance("   N   ");
     const int room = px(*this, kName) - key;
     const QString long_words = "Next: " + m_next_name;
-    m_next->setText(metrics.horizontalAdvance(long_words) <= room ? long_words
-                                                                  : metrics.elidedText("→ " + m_next_name, Qt::ElideRight, room));
+    m_next->setText(
+        asLabel(metrics.horizontalAdvance(long_words) <= room ? long_words : metrics.elidedText("→ " + m_next_name, Qt::ElideRight, room)));
     m_next->setToolTip(QString(m_guide.lesson().staged() ? "Next lesson: %1 (Page Down, N)" : "Next lesson: %1 (N)").arg(m_next_name));
     m_next->setAccessibleName(m_next->toolTip());
   }

@@ -14,6 +14,7 @@
 
 #include "app/lessons/lesson.h"
 #include "app/window/commands/command_table.h"
+#include "app/window/commands/commands.h"
 #include "app/window/files/usual_folder.h"
 #include "app/window/files/write_path.h"
 #include "app/window/lecture/lecture_guide.h"
@@ -105,7 +106,7 @@ void LessonFiles::listOwn(QMenu* menu) {
       if (names.contains(name)) name += QString(" (%1)").arg(QFileInfo(path).fileName());
       if (names.contains(name)) name = QString("%1 (%2)").arg(qs(lesson.name), path);
       names << name;
-      auto* item = new QAction(name.replace('&', "&&"), menu);
+      auto* item = new QAction(asLabel(name), menu);
       item->setCheckable(true);
       item->setData(path);
       item->setToolTip(path);

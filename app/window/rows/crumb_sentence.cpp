@@ -11,6 +11,8 @@
 #include <QStyle>
 #include <QTextLayout>
 
+#include "app/window/commands/commands.h"
+
 namespace kvscope {
 
 namespace {
@@ -35,7 +37,7 @@ void CrumbSentence::fit() {
   for (int brief = m_brief; brief < 5; ++brief) {
     m_brief = brief;
     dispensable->setVisible(wanted && brief < 4);
-    for (const auto& [of, full, words] : chips) of->setText(QChar(0x200E) + (brief > 0 ? words : full) + QChar(0x200E));
+    for (const auto& [of, full, words] : chips) of->setText(QChar(0x200E) + asLabel(brief > 0 ? words : full) + QChar(0x200E));
     for (const Question& question : questions)
       ask(question, brief < 2 ? question.full : brief < 3 ? question.brief : question.brief.first(1));
     row.invalidate();
@@ -107,17 +109,19 @@ void CrumbSentence::ask(const Question& question, const QStringList& may_say) {
   int room = 0;
   setLines(button, false);
   for (const QString& words : may_say) {
-    button.setText(words);
+    button.setText(asLabel(words));
     room = std::max(room, button.sizeHint().width());
   }
+  QString shown;
   for (const QString& words : question.says) {
     setLines(button, words.contains('\n'));
-    button.setText(question.menu ? words + kMenu : words);
+    shown = question.menu ? words + kMenu : words;
+    button.setText(asLabel(shown));
     if (button.sizeHint().width() <= room) break;
   }
   if (const int lack = button.sizeHint().width() - room; lack > 0)
-    button.setText(button.fontMetrics().elidedText(button.text(), Qt::ElideRight,
-                                                   std::max(0, button.fontMetrics().horizontalAdvance(button.text()) - lack)));
+    button.setText(
+        asLabel(button.fontMetrics().elidedText(shown, Qt::ElideRight, std::max(0, button.fontMetrics().horizontalAdvance(shown) - lack))));
   button.setFixedWidth(room);
   button.setAccessibleName(QString(question.says.front()).replace('\n', ", "));
 }

@@ -13,6 +13,7 @@
 #include <QPushButton>
 #include <QToolButton>
 
+#include "app/window/commands/commands.h"
 #include "app/window/look/spoken.h"
 #include "app/window/look/style.h"
 #include "app/window/panels/prompt/sample_prompts.h"
@@ -415,7 +416,7 @@ void CrumbRow::offerRuns() {
   const Snapshot& snapshot = m_workspace.snapshot();
   for (int i = 0; i < static_cast<int>(snapshot.lanes.size()); ++i) {
     const QString words = qs(viz::lane_letter(i)) + "  " + budgetedTitle(snapshot.lanes[static_cast<std::size_t>(i)]);
-    QAction* run = menu->addAction(words, this, [this, i] {
+    QAction* run = menu->addAction(asLabel(words), this, [this, i] {
       viz::Selection selection = m_workspace.selection();
       selection.lane = i;
       m_workspace.setSelection(selection);
@@ -433,10 +434,10 @@ void CrumbRow::offerBudgets() {
   if (!point.several()) return Q_EMIT budgetRequested(point.asked, point.share);
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
-  menu->addAction(QString("Set %1: %2 in step %3").arg(point.share, point.token).arg(point.step), this,
+  menu->addAction(asLabel(QString("Set %1: %2 in step %3").arg(point.share, point.token).arg(point.step)), this,
                   [this, point] { Q_EMIT budgetRequested(point.asked, point.share); });
   for (const BreakPoint::Wider& more : point.wider)
-    menu->addAction(QString("Set %1: %2").arg(more.share, more.what), this,
+    menu->addAction(asLabel(QString("Set %1: %2").arg(more.share, more.what)), this,
                     [this, more] { Q_EMIT budgetRequested(more.asked, more.share); });
   menu->popup(m_saved->mapToGlobal(m_saved->rect().bottomLeft()));
 }

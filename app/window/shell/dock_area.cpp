@@ -16,6 +16,7 @@
 #include <QScreen>
 #include <QTabBar>
 
+#include "app/window/commands/commands.h"
 #include "app/window/look/restyle.h"
 #include "app/window/look/style.h"
 
@@ -86,7 +87,7 @@ void DockArea::showFloating(QDockWidget* dock, bool floating) {
   }
   // The title of a window has no keys to mark; the menu has, and so have tabs.
   const QString entry = dock->toggleViewAction()->text();
-  dock->setWindowTitle(floating ? QString(entry).replace("&&", "&") : entry);
+  dock->setWindowTitle(floating ? commandText(entry) : entry);
   dock->toggleViewAction()->setText(entry);
   // Who drags it off puts it where it belongs.
   const bool dragged = QApplication::mouseButtons() != Qt::NoButton && m_double_clicked != dock;

@@ -16,6 +16,7 @@
 #include <QStackedWidget>
 
 #include "app/window/commands/command_table.h"
+#include "app/window/commands/commands.h"
 #include "app/window/rows/window_rows.h"
 #include "app/window/shell/dock_area.h"
 #include "app/window/shell/pages.h"
@@ -230,7 +231,7 @@ void InspectPage::fillPanelsMenu(Commands& commands, QMenu* panels, QMenu* go) {
     toggle->setShortcut(key);
     commands.adopt({toggle});
   }
-  for (Panel* p : m_panels.all()) commands.add(go, {p->title().replace("&", "&&"), {}, [this, p] { goTo(*p); }});
+  for (Panel* p : m_panels.all()) commands.add(go, {asLabel(p->title()), {}, [this, p] { goTo(*p); }});
 }
 
 void InspectPage::fillLayoutMenu(Commands& commands, QMenu* menu) {

@@ -7,6 +7,7 @@
 #include <QStyleOption>
 #include <QToolButton>
 
+#include "app/window/commands/commands.h"
 #include "app/window/look/style.h"
 #include "app/window/shell/panel_paint.h"
 #include "viz/draw/theme.h"
@@ -156,7 +157,7 @@ void Panel::applyTheme(const viz::Theme& theme) {
 }
 
 QDockWidget* Panel::makeDock(QWidget* parent) {
-  auto* dock = new QDockWidget(title().replace("&", "&&"), parent);  // in a menu and on a tab a single one marks a key
+  auto* dock = new QDockWidget(asLabel(title()), parent);  // in a menu and on a tab a single one marks a key
   dock->setObjectName("dock_" + m_id);
   dock->setTitleBarWidget(m_header);
   dock->setWidget(m_body);

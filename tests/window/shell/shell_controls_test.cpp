@@ -8,9 +8,13 @@
 #include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
+#include <QPushButton>
 #include <QSlider>
+#include <QTimer>
 #include <QToolButton>
 
+#include "app/window/commands/commands.h"
 #include "app/window/rows/budget_box.h"
 #include "app/window/rows/rows.h"
 #include "viz/draw/format.h"
@@ -114,6 +118,32 @@ TEST_F(WindowTest, FitsOnASmallScreenThatIsEnlarged) {
   EXPECT_EQ(window->size(), screen);
   const QWidget& status = window->rows().status();
   EXPECT_TRUE(window->rect().contains(QRect(status.mapTo(window.get(), QPoint()), status.size())));
+}
+
+/// On a button and in a menu a single & marks a key.
+TEST_F(WindowTest, ANameWithAnAmpersandIsWholeInItsChipAndInTheListOfRuns) {
+  ASSERT_TRUE(settle());
+  window->controller().addLane(QString("custom:score=last,name=\"this&that\",ratio=0.3"));
+  ASSERT_TRUE(settle());
+  viz::Selection selection = window->workspace().selection();
+  selection.lane = static_cast<int>(snapshot().lanes.size()) - 1;
+  window->workspace().setSelection(selection);
+  QApplication::processEvents();
+  ASSERT_EQ(window->workspace().lane()->title, "this&that");
+  QPushButton* chip = buttonOf(window->rows().crumbs(), "this");
+  ASSERT_NE(chip, nullptr);
+  EXPECT_TRUE(commandText(chip->text()).contains("this&that")) << chip->text().toStdString();
+  EXPECT_TRUE(chip->accessibleName().contains("this&that"));
+  bool listed = false;
+  QTimer::singleShot(300, [&listed] {
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    if (menu == nullptr) return;
+    for (const QAction* a : menu->actions()) listed = listed || commandText(a->text()).contains("this&that");
+    menu->close();
+  });
+  QTest::mouseClick(chip, Qt::LeftButton, {}, {8, chip->height() / 2});
+  QTest::qWait(500);
+  EXPECT_TRUE(listed);
 }
 
 TEST_F(WindowTest, WhatWasDoneIsSaidBesideThePagesAndHidesNoButton) {

@@ -6,6 +6,7 @@
 #include <QInputDialog>
 #include <QMenu>
 
+#include "app/window/commands/commands.h"
 #include "app/window/panels/policy/policy_form.h"
 #include "app/window/session/kept_settings.h"
 #include "app/window/session/session_controller.h"
@@ -97,8 +98,7 @@ void PresetButton::fill() {
   const QString view_only = m_controller.whyViewOnly();
   const bool can = m_form.lane() > 0 && !now.empty() && view_only.isEmpty();
   const auto add = [&](const Preset& preset) {
-    QAction* action =
-        m_menu->addAction(QString(preset.name).replace("&", "&&") + '\t' + preset.spec, this, [this, spec = preset.spec] { apply(spec); });
+    QAction* action = m_menu->addAction(asLabel(preset.name) + '\t' + preset.spec, this, [this, spec = preset.spec] { apply(spec); });
     action->setCheckable(true);
     action->setChecked(preset.spec.toStdString() == now);
     action->setEnabled(can);
@@ -113,8 +113,7 @@ void PresetButton::fill() {
   m_menu->addAction("Keep these settings…", this, &PresetButton::ask)->setEnabled(can);
   QMenu* forget_menu = m_menu->addMenu("Forget");
   forget_menu->setEnabled(!m_kept.isEmpty());
-  for (const Preset& preset : m_kept)
-    forget_menu->addAction(QString(preset.name).replace("&", "&&"), this, [this, name = preset.name] { forget(name); });
+  for (const Preset& preset : m_kept) forget_menu->addAction(asLabel(preset.name), this, [this, name = preset.name] { forget(name); });
 }
 
 void PresetButton::ask() {

@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "app/window/commands/commands.h"
 #include "app/window/panels/prompt/sample_prompts.h"
 
 namespace kvscope {
@@ -21,7 +22,7 @@ PromptSamples::PromptSamples(QWidget* parent) : QWidget(parent) {
   column->setSpacing(6);
   const auto& all = samplePrompts();
   for (const SamplePrompt& sample : all.first(std::min<qsizetype>(kShown, all.size()))) {
-    auto* button = new QPushButton(sample.title);
+    auto* button = new QPushButton(asLabel(sample.title));
     button->setObjectName("chip");
     button->setToolTip(sample.about);
     button->setAccessibleName(QString("sample prompt: %1").arg(sample.title));
@@ -41,7 +42,7 @@ PromptSamples::PromptSamples(QWidget* parent) : QWidget(parent) {
 void fillWithSamples(QMenu& menu, std::function<void(const QString& text)> chosen) {
   menu.setToolTipsVisible(true);
   for (const SamplePrompt& sample : samplePrompts()) {
-    QAction* action = menu.addAction(QString(sample.title).replace('&', "&&"), &menu, [chosen, text = sample.text] { chosen(text); });
+    QAction* action = menu.addAction(asLabel(sample.title), &menu, [chosen, text = sample.text] { chosen(text); });
     action->setToolTip(sample.about);
   }
   if (menu.isEmpty()) menu.addAction("the list of samples cannot be read")->setEnabled(false);

@@ -11,6 +11,7 @@
 #include <QMenu>
 
 #include "app/window/commands/command_table.h"
+#include "app/window/commands/commands.h"
 #include "app/window/panels/policy/policy_presets.h"
 #include "app/window/panels/runs/add_runs_dialog.h"
 #include "app/window/panels/runs/jobs_panel.h"
@@ -344,7 +345,7 @@ void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
     remove->clear();
     const QStringList specs = m_model.controller.laneSpecs();
     for (int i = 1; i < specs.size(); ++i)
-      remove->addAction(QString("%1 · %2").arg(QString::fromStdString(viz::lane_letter(i))).arg(specs[i]), this,
+      remove->addAction(QString("%1 · %2").arg(QString::fromStdString(viz::lane_letter(i)), asLabel(specs[i])), this,
                         [this, i] { m_model.controller.removeLane(i); });
     if (remove->isEmpty()) remove->addAction("only the reference is left")->setEnabled(false);
   });
@@ -371,7 +372,8 @@ void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
     connect(look, &QMenu::aboutToShow, run, [this, i, there, run, name] {
       if (!there()) return;
       const LaneSnapshot& lane = m_model.workspace.snapshot().lanes[static_cast<std::size_t>(i)];
-      run->setText(name + " · " + qs(lane.title) + (lane.slots_asked < 0 ? QString() : ", " + counted(lane.slots_asked, "slot", "slots")));
+      run->setText(name + " · " + asLabel(qs(lane.title)) +
+                   (lane.slots_asked < 0 ? QString() : ", " + counted(lane.slots_asked, "slot", "slots")));
     });
     connect(look, &QMenu::aboutToHide, run, [run, name] { run->setText(name); });
   }

@@ -16,6 +16,7 @@
 #include <QTableWidget>
 #include <QVBoxLayout>
 
+#include "app/window/commands/commands.h"
 #include "app/window/panels/runs/row_table.h"
 #include "app/window/panels/stores/sweep_process.h"
 #include "app/window/session/workspace.h"
@@ -243,7 +244,7 @@ void StorePanel::refreshProcess() {
   for (QWidget* widget : {static_cast<QWidget*>(m_progress), static_cast<QWidget*>(m_cancel)})
     widget->setVisible(state != State::none && state != State::done);
   const QString does = m_process.running() ? "Cancel" : "Go on";
-  const QString shorter = m_cancel->fontMetrics().elidedText(name, Qt::ElideMiddle, px(*m_cancel, 160)).replace('&', "&&");
+  const QString shorter = asLabel(m_cancel->fontMetrics().elidedText(name, Qt::ElideMiddle, px(*m_cancel, 160)));
   m_cancel->setText(another ? QString(m_process.running() ? "%1 %2" : "%1 with %2").arg(does, shorter) : does);
   m_cancel->setToolTip(another ? folder : QString());
   m_progress->setToolTip(shellLine("kvscope-cli", argumentsOf(m_process.sweep())));

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "app/window/commands/commands.h"
 #include "app/window/session/undo/undo.h"
 #include "app/window/session/window_model.h"
 
@@ -23,7 +24,7 @@ void RunsUndo::without(const std::function<void()>& change) {
 
 /// In the menu an edit by hand is called as where it is said to be taken back. It is never one step with others, whose words change.
 LanesEdit* RunsUndo::named(LanesEdit* edit) const {
-  if (edit->byHand()) edit->setText(edit->words(m_model.workspace.snapshot(), false).replace("&", "&&"));
+  if (edit->byHand()) edit->setText(asLabel(edit->words(m_model.workspace.snapshot(), false)));
   return edit;
 }
 
