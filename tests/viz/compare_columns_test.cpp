@@ -88,6 +88,42 @@ TEST_F(CompareTest, AnAnswerSaysHowMuchOfItFindsNoRoomAndHowMuchOfThatIsWrong) {
   }
 }
 
+/// Runs that read their own texts are compared while they read one; and what was fed next may be written in wide letters.
+TEST_F(CompareTest, NoUnitRunsIntoTheColumnBeforeIt) {
+  snapshot.follow = "self";
+  LaneSnapshot& run = snapshot.lanes[1];
+  auto step = std::make_shared<StepRecord>(*run.steps[1]);
+  ++step->next_token;
+  run.steps[1] = step;
+  for (const float scale : {1.0f, 1.5f}) {
+    Headless scaled{snapshot, {1550 * scale, 870 * scale}, true, scale};
+    scaled.frame.selection.step = 2;
+    scaled.draw(*view);
+    EXPECT_EQ(mark("unit", "mean KL").value, "of one text");
+    EXPECT_EQ(mark("unit", "top-1 same").value, "of one text") << "whole";
+    int n = 0;
+    for (const Mark& m : view->marks()) {
+      if (m.kind != "unit") continue;
+      EXPECT_GE(m.min.x, mark("column", m.label).min.x + (m.label == "answer" ? 0 : 5)) << m.label << ": " << m.value;
+      EXPECT_LE(m.max.x, mark("column", m.label).max.x) << m.label << ": " << m.value;
+      ++n;
+    }
+    EXPECT_GE(n, 9);
+  }
+  auto vocabulary = std::make_shared<std::vector<TokenInfo>>(1);
+  vocabulary->front() = {.id = 0, .bytes = "海伦的门牌号是四百"};
+  snapshot.vocabulary = vocabulary;
+  for (LaneSnapshot& lane : snapshot.lanes) {
+    auto fed = std::make_shared<StepRecord>(*lane.steps[2]);
+    fed->next_token = 0;
+    lane.steps[2] = fed;
+  }
+  ++snapshot.sequence;
+  canvas.draw(*view);
+  EXPECT_NE(mark("unit", "−ln p").value.find("…"), std::string::npos) << mark("unit", "−ln p").value;
+  EXPECT_GE(mark("unit", "−ln p").min.x, mark("column", "−ln p").min.x + 5);
+}
+
 /// The facts in the title of the panel have no room for it in a small window.
 TEST_F(CompareTest, TheColumnOfSlotsSaysThatBudgetsDiffer) {
   canvas.frame.size = {944, 420};

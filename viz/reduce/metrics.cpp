@@ -50,10 +50,10 @@ std::vector<MetricColumn> metric_columns(const Snapshot& snapshot, const std::ve
       {Kind::answer, "answer", "top choices", 102},
       {Kind::differs, "first differs", "at token", 80},
       {Kind::kl, "KL, nats", at_step, 58},
-      {Kind::mean_kl, "mean KL", part ? "while one text" : mean_unit, 78},
+      {Kind::mean_kl, "mean KL", part ? "of one text" : mean_unit, 78},
       {Kind::top1, "top-1 same",
        compared >= 0 ? fmt::format("of {}", compared)
-       : part        ? "while one text"
+       : part        ? "of one text"
        : ranged      ? "of range"
                      : "of its steps",
        70},

@@ -20,6 +20,7 @@ namespace {
 
 using Kind = MetricColumn::Kind;
 constexpr float kAnswerBox = 25, kAnswerGap = 4, kAnswerInside = 10, kAnswerEnd = 6;
+constexpr float kUnitGap = 6;                                     // before the unit of the next column
 constexpr std::size_t kAnswerLines = 10;                          // of a tooltip
 constexpr float kAnswerNote = 54;                                 // height of a row that has a second line for what finds no room
 constexpr float kPlainBox = 13, kPlainGap = 2, kPlainInside = 6;  // of a lecture, where a whole number stands in large type
@@ -273,7 +274,10 @@ void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricC
     const std::string& follow = p.frame().snapshot->follow;  // the row is no text that the run wrote, unless it goes on from its own
     const bool fed = c.kind == Kind::answer && !p.frame().plain && follow != "self";
     const std::string unit = unequal ? "they differ" : fed ? follow == "file" ? "after given tokens" : "after A's tokens" : c.unit;
-    p.text({at, strip.y0 + p.px(24)}, unit, Face::caption, unequal ? t.accent : t.secondary, left ? Align::left : Align::right);
+    const std::string shown = p.elide(unit, Face::caption, end - x - p.px(kUnitGap));
+    const float w =
+        p.text({at, strip.y0 + p.px(24)}, shown, Face::caption, unequal ? t.accent : t.secondary, left ? Align::left : Align::right);
+    p.mark("unit", c.title, {left ? x : end - w, strip.y0 + p.px(17), left ? x + w : end, strip.y0 + p.px(31)}, shown);
     p.mark("column", c.title, {x, strip.y0, end, strip.y1}, unit);
     x = end;
   }
