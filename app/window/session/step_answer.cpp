@@ -6,6 +6,7 @@
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
 #include "app/window/shell/panel_paint.h"
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -29,6 +30,7 @@ QString StepAnswer::words() const {
   const LaneSnapshot* lane = m_workspace.lane();
   const StepRecord* record = m_workspace.stepRecord();
   if (!m_made || lane == nullptr || record == nullptr || lane->spec != m_made->spec || m_workspace.step() != m_made->step) return {};
+  if (!compares(m_workspace.snapshot(), *lane, m_made->step)) return {};     // with the change it reads another text by then
   if (record->top1 < 0 || textKey(m_controller) != m_made->text) return {};  // what it was before is of that text and model
   const QString is = qs(viz::quoted(viz::text_of_id(m_workspace.snapshot(), record->top1)));
   const QString answer = record->top1 == m_made->top1 ? (record->top1_same ? is + " as before" : "still " + is)

@@ -86,7 +86,8 @@ WhatIfEffect effect_of(const Snapshot& snapshot, int fork, int which, bool alone
   out.kl_mean = mean_kl(lane) - mean_kl(base);
   for (std::size_t s = 0; s < n && out.first_change < 0; ++s)
     if (lane.steps[s]->top1 != base.steps[s]->top1) out.first_change = static_cast<int>(s);
-  out.wrong = out.first_change >= 0 && !lane.steps[static_cast<std::size_t>(out.first_change)]->top1_same;
+  out.wrong = out.first_change >= 0 && compares(snapshot, lane, out.first_change) &&
+              !lane.steps[static_cast<std::size_t>(out.first_change)]->top1_same;
   return out;
 }
 
