@@ -78,8 +78,10 @@ class FullCaches : public OfVariant {
   }
 
   void expect_same_on_host(const std::vector<std::string>& lanes, int n_generate) {
+    const bool narrow = name_of_variant(GetParam()).ends_with("16");  // of keys and values alone: not every mode of every shape anew
     for (const ModelConfig& shape : {ModelConfig{}, shape_of(2, 2, 16, 2)})
       for (const PromptMode mode : {PromptMode::prefill, PromptMode::stream}) {
+        if (narrow && (shape.n_layers > 0) != (mode == PromptMode::stream)) continue;
         const auto on_device = session(shape), on_host = session(shape);
         const Snapshot got = on_device->run(request(lanes, mode, n_generate, Detail::events), CancelToken()),
                        expected = on_host->run(request(lanes, mode, n_generate, Detail::slots), CancelToken());
