@@ -88,28 +88,14 @@ void name_forks(std::vector<LaneSnapshot>& lanes) {
     if (!edits_of(lane.spec).what_ifs.empty()) lane.title += "′";
 }
 
-/// Some slot was changed by this edit, and not by one before it in the same step.
-bool changed_slots(std::span<const WarningWatch::ByHand> heads, std::span<const WhatIf> edits, const WhatIf& which) {
-  constexpr Event::Kind kKinds[] = {Event::Kind::evict, Event::Kind::evict, Event::Kind::merge, Event::Kind::restore};
-  for (const WarningWatch::ByHand& head : heads) {
-    HandEvents events(head.events);
-    for (const WhatIf& edit : edits) {
-      if (edit.kind == WhatIf::Kind::pin || edit.step != which.step || !edit.heads.has(head.layer, head.kv_head)) continue;
-      const auto n =
-          std::ranges::count_if(edit.positions, [&](int pos) { return events.take(kKinds[static_cast<int>(edit.kind)], pos, edit.into); });
-      if (&edit != &which) continue;
-      if (n > 0) return true;
-      break;
-    }
-  }
-  return false;
-}
-
 /// Edits that nothing came of so far: nobody would tell them from those whose effect is nil. edits: those that are on, by step.
 int n_idle(std::span<const WhatIf> edits, const WarningWatch& watch) {
   return static_cast<int>(std::ranges::count_if(edits, [&](const WhatIf& edit) {
     if (edit.kind == WhatIf::Kind::pin) return edit.step >= watch.step() || edit.positions.front() > watch.position();
-    return !changed_slots(watch.by_hand(edit.step), edits, edit);
+    const auto which = static_cast<std::size_t>(&edit - edits.data());
+    return std::ranges::none_of(watch.by_hand(edit.step), [&](const WarningWatch::ByHand& head) {
+      return edit.heads.has(head.layer, head.kv_head) && slots_changed(std::span(head.events), head.layer, head.kv_head, edits, which) > 0;
+    });
   }));
 }
 

@@ -118,20 +118,6 @@ int othersOf(const LaneSnapshot& fork, const LaneSnapshot& base, const EditsMade
   return std::max(0, own(with.what_ifs, without.what_ifs) + own(with.budgets, without.budgets) - static_cast<int>(made.size()));
 }
 
-/// Slots of the head that this edit changed, and not one before it in the same step.
-int slotsChanged(const HeadRecord& head, const std::vector<WhatIf>& edits, std::size_t which) {
-  constexpr Event::Kind kKinds[] = {Event::Kind::evict, Event::Kind::evict, Event::Kind::merge, Event::Kind::restore};
-  HandEvents events(head.events);
-  int n = 0;
-  for (std::size_t i = 0; i <= which; ++i) {
-    const WhatIf& edit = edits[i];
-    if (!edit.on || edit.kind == WhatIf::Kind::pin || edit.step != edits[which].step || !edit.heads.has(head.layer, head.kv_head)) continue;
-    n = static_cast<int>(
-        std::ranges::count_if(edit.positions, [&](int pos) { return events.take(kKinds[static_cast<int>(edit.kind)], pos, edit.into); }));
-  }
-  return n;
-}
-
 constexpr const char* kPinIt = "pin it to keep it (P).";
 
 }  // namespace
@@ -147,7 +133,7 @@ EditDone doneOf(const LaneSnapshot& fork, const std::vector<WhatIf>& edits, std:
     out.asked += static_cast<int>(edit.positions.size());
     out.done +=
         pin ? static_cast<int>(std::ranges::count_if(edit.positions, [&](int pos) { return std::ranges::binary_search(head.pos, pos); }))
-            : slotsChanged(head, edits, which);
+            : slots_changed(head.events, head.layer, head.kv_head, std::span(edits), which);
   }
   return out;
 }
