@@ -68,12 +68,11 @@ void write_counts(JsonText& json, const LaneSnapshot& run, const StepRecord& rec
 }
 
 void write_top(JsonText& json, const Snapshot& snapshot, const LaneSnapshot& run, int step) {
-  const bool compared = compares(snapshot, run, step);
   json.key("top").begin_array();
   for (const TopToken& t : viz::candidates(snapshot, run, step)) {
     json.begin_array().value(viz::text_of_id(snapshot, t.id));
-    json.value(t.rank == t.rank_reference || !compared ? std::to_string(t.rank)
-                                                       : std::to_string(t.rank_reference) + " → " + std::to_string(t.rank));
+    json.value(t.rank == t.rank_reference || t.rank_reference == 0 ? std::to_string(t.rank)
+                                                                   : std::to_string(t.rank_reference) + " → " + std::to_string(t.rank));
     json.value(format_probability(t.p_reference)).value(format_probability(t.p)).value(format_delta(t.p - t.p_reference));
     json.value(drawn(t.p_reference)).value(drawn(t.p));
     json.value((t.rank_reference == 1 ? 1 : 0) + (t.rank == 1 ? 2 : 0)).end_array();

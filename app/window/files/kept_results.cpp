@@ -100,6 +100,11 @@ static SnapshotPtr withNames(const SnapshotPtr& results, const std::vector<LaneS
   return out;
 }
 
+bool KeptResults::stillComputed() const {
+  const Snapshot& s = m_model.workspace.snapshot();
+  return !m_model.controller.answersNewest(s) || s.phase == RunPhase::loading || s.phase == RunPhase::computing;
+}
+
 /// By the names that its session has for files.
 KeptResults::Said KeptResults::keep(const QString& path, const SavedSession& written) {
   const SessionController& controller = m_model.controller;
@@ -113,7 +118,7 @@ KeptResults::Said KeptResults::keep(const QString& path, const SavedSession& wri
   // A model that was refused leaves the results of the one before.
   const bool refused = s.phase == RunPhase::failed && !s.loading.empty() && s.prompt == written.request.prompt &&
                        std::ranges::equal(s.lanes, controller.request().lanes, {}, &LaneSnapshot::spec, &LaneSpec::text);
-  if (!controller.answersNewest(s) || s.phase == RunPhase::loading || s.phase == RunPhase::computing) {
+  if (stillComputed()) {
     m_awaited = Awaited{path, controller.modelFolder(), written, workKey(controller.request())};
     return {has_them ? words : "; its results are written once they are computed"};
   }
@@ -135,10 +140,9 @@ void KeptResults::giveUp(const QString& why) {
 void KeptResults::keepAwaited() {
   if (!m_awaited) return;
   const SessionController& controller = m_model.controller;
-  const Snapshot& s = m_model.workspace.snapshot();
   if (controller.viewOnly() || controller.modelFolder() != m_awaited->model || workKey(controller.request()) != m_awaited->work)
     return giveUp("it was changed before they were computed");
-  if (!controller.answersNewest(s) || s.phase == RunPhase::loading || s.phase == RunPhase::computing) return;
+  if (stillComputed()) return;
   const Awaited awaited = *m_awaited;
   if (const Said said = keep(awaited.path, awaited.written); !said.why_not.isEmpty()) Q_EMIT notKept(awaited.path, said.why_not);
 }

@@ -59,6 +59,7 @@ class KeptResults : public QObject {
     SavedSession written;
     std::string work;
   };
+  bool stillComputed() const;
   void keepAwaited();
   void giveUp(const QString& why);
   void sayAnother(const QString& path, bool known);
