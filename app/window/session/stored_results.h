@@ -29,9 +29,7 @@ struct PackedAtMost {
 };
 
 /// Results beside what computes them: the trace that kvscope-cli writes with --detail why (of long runs, where that would be too large,
-/// with
-/// --detail slots), compressed by zlib. Throws Cancelled, Error (still too large).
-/// request: what they are of.
+/// with --detail slots), compressed by zlib. request: what they are of. Throws Cancelled, Error (still too large).
 PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const CancelToken* cancel = nullptr,
                       const PackedAtMost& most = {});
 /// The trace of results as kvscope-cli writes it with --detail why, in pieces as they are made. temperature nullopt: not known.
