@@ -55,7 +55,7 @@ class RunBox : public QComboBox {
     update();
   }
   /// What was changed by hand is still of its policy.
-  QString shown() const { return m_name.startsWith(currentText()) ? currentText() : m_name; }
+  QString shown() const { return !currentText().isEmpty() && m_name.startsWith(currentText()) ? currentText() : m_name; }
 
  protected:
   void initStyleOption(QStyleOptionComboBox* option) const override {
@@ -296,6 +296,9 @@ void LectureRow::wordSlots() {
     if (step && held.alike() && held.most == viz::tokens_seen(*step)) {
       const QString all = QString("no limit · all %1 tokens").arg(holds);
       m_slot_words = {all + bytes, all, "no limit"};
+    } else if (step && held.mean + 0.05 < viz::tokens_seen(*step)) {  // tokens go, by no number that could be set
+      const QString words = "holds " + (held.alike() ? holds + " slots" : holds + " slots on average");
+      m_slot_words = {words + " · no budget to set" + bytes, words + " · no budget to set", words};
     }
   }
   m_slots->setToolTip(help);

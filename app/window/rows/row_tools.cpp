@@ -26,6 +26,7 @@
 #include "core/error.h"
 #include "policy/catalog.h"
 #include "snapshot/figures.h"
+#include "viz/draw/draw.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
 
@@ -306,7 +307,11 @@ QString ToolRow::facts() const {
   const int shown = step < 0 ? static_cast<int>(lane->steps.size()) - 1 : step;
   const double read = run_figures(snapshot, *lane, shown, shown).read.mean();
   const std::string memory = viz::format_bytes(bytes) + (std::isnan(read) ? "" : ", of which a step reads " + viz::format_bytes(read));
-  if (!hasBudget() || snapshot.n_prompt <= 0) return qs("no limit · " + when + memory);
+  if (!hasBudget() || snapshot.n_prompt <= 0) {
+    const StepRecord* record = m_workspace.stepRecord();
+    const bool loses = record && slots + 0.05 < viz::tokens_seen(*record);  // by no number that could be set
+    return qs((loses ? "no budget to set · " : "no limit · ") + when + memory);
+  }
   const int n_slots = m_slots->value();
   const std::string tokens = viz::format_count(snapshot.n_prompt);
   const std::string share = n_slots < snapshot.n_prompt

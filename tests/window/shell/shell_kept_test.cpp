@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QComboBox>
 #include <QDragEnterEvent>
 #include <QDropEvent>
+#include <QLabel>
 #include <QMimeData>
 #include <QProcess>
 #include <QTemporaryDir>
 
+#include "app/window/lecture/lecture_row.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
 #include "app/window/rows/rows.h"
@@ -77,6 +80,28 @@ TEST_F(KeptTest, ADroppedFileBringsItsTextAndItsRunsByTheirNames) {
         EXPECT_EQ(held, step.kept[h]) << r << " " << step.step << " " << h;
       }
   EXPECT_GT(snapshot().lanes[1].steps.back()->kl, 0) << "measured, not told";
+}
+
+TEST_F(KeptTest, ARunThatSaysItselfWhatStaysHasANameAndNoLimitThatItDoesNotKeep) {
+  drop(written("kvmini", 6, 4));
+  ASSERT_TRUE(settle());
+  viz::Selection at = window->workspace().selection();
+  at.lane = 1;
+  at.step = 0;
+  window->workspace().setSelection(at);
+  const auto says = [](QWidget& in, const QString& words) {
+    const auto labels = in.findChildren<QLabel*>();
+    return std::ranges::any_of(labels, [&](const QLabel* label) { return label->isVisible() && label->text().startsWith(words); });
+  };
+  EXPECT_TRUE(says(*window, "no budget to set · step 0: 18.0 KiB"));
+  window->pages().show(Page::lecture);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(says(window->lectureMode().row(), "holds 3 slots"));
+  const auto boxes = window->lectureMode().row().findChildren<QComboBox*>();
+  EXPECT_TRUE(std::ranges::any_of(boxes, [](const QComboBox* box) { return box->accessibleDescription() == "my method"; }));
+  at.lane = 0;
+  window->workspace().setSelection(at);
+  EXPECT_TRUE(says(window->lectureMode().row(), "no limit · all 4 tokens"));
 }
 
 /// A run that says itself what stays has no budget to lift: its tokens are pinned instead.
