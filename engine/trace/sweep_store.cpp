@@ -162,12 +162,13 @@ bool is_sweep_contents_name(std::string_view name) { return name.starts_with(kCo
 
 SweepStore::SweepStore(std::string folder) : folder_(std::move(folder)) {
   if (::mkdir(folder_.c_str(), 0777) != 0 && errno != EEXIST)
-    throw Error(fmt::format("--store {}: the folder cannot be made: {}", folder_, std::strerror(errno)));
+    throw Error(fmt::format("{}: the folder of the sweep cannot be made: {}", folder_, std::strerror(errno)));
   struct stat info {};
-  if (::stat(folder_.c_str(), &info) != 0) throw Error(fmt::format("--store {}: cannot be examined: {}", folder_, std::strerror(errno)));
-  if (!S_ISDIR(info.st_mode)) throw Error(fmt::format("--store {}: expected a folder, got {}", folder_, kind_of_file(info.st_mode)));
+  if (::stat(folder_.c_str(), &info) != 0)
+    throw Error(fmt::format("{}: the folder of the sweep cannot be examined: {}", folder_, std::strerror(errno)));
+  if (!S_ISDIR(info.st_mode)) throw Error(fmt::format("{}: expected a folder for the sweep, got {}", folder_, kind_of_file(info.st_mode)));
   if (::access(folder_.c_str(), R_OK | W_OK | X_OK) != 0)
-    throw Error(fmt::format("--store {}: expected a folder to write to: {}", folder_, std::strerror(errno)));
+    throw Error(fmt::format("{}: expected a folder to write to: {}", folder_, std::strerror(errno)));
 }
 
 std::string SweepStore::path_of(const SweepItem& item) const {
