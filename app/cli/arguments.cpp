@@ -313,6 +313,9 @@ void resolve(const CLI::App& command, Arguments& a, const Words& w) {
   a.lanes = lanes_of(a.lane_texts, w.budgets, w.what_ifs);  // says what is wrong before a model is opened
   if (!a.out_kept.empty() && a.detail < Detail::slots)
     throw UsageError(fmt::format("--out-kept: expected --detail slots or why, got {}; the others hold no slots", name_of(a.detail)));
+  if (!a.out_kept.empty() && a.follow == Follow::self)
+    throw UsageError(
+        "--out-kept: expected --follow reference or a file, got self: the file holds one text, and each run would read its own");
   if (a.command == Command::share && (a.out.empty() || a.out == "-")) throw UsageError("share: expected --out FILE.html, got none");
   if (a.command == Command::trace && a.out.empty() && !a.json)
     throw UsageError("trace: expected --out FILE (or --json: the trace on stdout), got neither");

@@ -491,6 +491,7 @@ class Kept(CliTest):
         self.refuses(2, ["run", *model, "--kept", kept, "--prompt-mode", "stream"], "expected prompt mode prefill")
         self.refuses(1, ["run", *model, "--kept", self.write("x.json", "{}")], "kvscope.kept/1")
         self.refuses(2, [*TRACE, "--detail", "summary", "--out", self.path("t.json"), "--out-kept", self.path("k.json")], "expected --detail slots or why")
+        self.refuses(2, [*TRACE, "--follow", "self", "--out", self.path("t.json"), "--out-kept", self.path("k.json")], "--out-kept: expected --follow reference")
         self.refuses(2, [*TRACE, "--out", self.path("t.json"), "--out-kept", "/nowhere/k.json"], "the folder /nowhere does not exist")
 
     def test_words_of_kvpress_are_understood_aloud(self):
