@@ -82,6 +82,7 @@ Snapshot with_plain_texts(const Snapshot& snapshot) {
   for (std::string* name : {&out.model.name, &out.device, &out.precision, &out.follow}) make_plain(*name, kLongestToken);
   make_plain(out.notice, kLongestText);
   for (LaneSnapshot& lane : out.lanes) {
+    std::ranges::for_each(lane.tokens, cut_token);
     make_plain(lane.title, kLongestToken);
     make_plain(lane.spec, kLongestText);
     make_plain(lane.statistic, kLongestToken);
@@ -122,10 +123,10 @@ void write_tokens(JsonText& json, const Snapshot& s) {
 
 /// Ids of a run that was fed a text of its own, as texts from the first that differs on; nothing where it read the common one.
 void write_own_tokens(JsonText& json, const Snapshot& s, const LaneSnapshot& lane) {
-  const std::vector<int> ids = lane_tokens(s, lane);
   json.key("own").begin_array();
-  for (std::size_t i = 0; i < std::min(ids.size(), s.tokens.size()); ++i)
-    if (ids[i] != s.tokens[i].id) json.begin_array().value(static_cast<int>(i)).value(viz::text_of_id(s, ids[i])).end_array();
+  for (std::size_t i = 0; i < std::min(lane.tokens.size(), s.tokens.size()); ++i)
+    if (lane.tokens[i].id != s.tokens[i].id)
+      json.begin_array().value(static_cast<int>(i)).value(viz::token_text(lane.tokens[i])).end_array();
   json.end_array();
 }
 

@@ -14,13 +14,13 @@ namespace {
 
 void write_card(JsonText& json, const Snapshot& snapshot, const viz::HeadPick& pick, int token) {
   const viz::Why why = viz::why_of(pick, token);
-  json.begin_array().value(viz::why_headline(snapshot, why));
+  json.begin_array().value(viz::why_headline(tokens_of(snapshot, pick.lane), why));
   for (const viz::WhyStep& step : viz::why_steps(snapshot, pick, why)) {
     json.begin_array().value(step.title).begin_array();
     for (const std::string& line : step.lines) json.value(line);
     json.end_array().begin_array();
     for (const auto& [pos, cosine] : step.keys)
-      json.begin_array().value(viz::slot_name(snapshot, pos)).value(fmt::format("{:.3f}", cosine)).end_array();
+      json.begin_array().value(viz::slot_name(tokens_of(snapshot, pick.lane), pos)).value(fmt::format("{:.3f}", cosine)).end_array();
     for (const std::vector<std::string>& row : step.rows) {
       json.begin_array();
       for (const std::string& cell : row) json.value(cell);

@@ -160,8 +160,8 @@ void step_fields(Archive& a, Is<StepRecord> auto& s) {
 template <class Archive>
 void lane_fields(Archive& a, Is<LaneSnapshot> auto& l) {
   [[maybe_unused]] auto& [spec, policy, title, fork_of, params, head_params, sinks, slots_asked, sees_question, looks_at, statistic,
-                          half_life, steps, fates, fed, warnings, text_end, score_equation, stored_as, kv_bytes, bytes, slots, compress_ms,
-                          prompt_compress_ms] = l;
+                          half_life, steps, fates, fed, tokens, warnings, text_end, score_equation, stored_as, kv_bytes, bytes, slots,
+                          compress_ms, prompt_compress_ms] = l;
   a(spec, policy, title, fork_of, params, head_params, sinks, slots_asked, sees_question, looks_at, statistic, half_life, fed, warnings,
     text_end, score_equation, stored_as, kv_bytes, bytes, slots, compress_ms, prompt_compress_ms);
 }

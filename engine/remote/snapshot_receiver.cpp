@@ -10,6 +10,7 @@
 #include "remote/bytes.h"
 #include "remote/checks.h"
 #include "remote/records.h"
+#include "snapshot/figures.h"
 #include "tokenizer/chat_template.h"
 
 namespace kvscope::remote {
@@ -205,6 +206,7 @@ std::shared_ptr<Snapshot> SnapshotReceiver::snapshot() {
       out->lanes[l].steps.push_back(step.record);
     }
   }
+  tell_own_texts(*out);
   return out;
 }
 

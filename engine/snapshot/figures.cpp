@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace kvscope {
 
@@ -178,6 +179,39 @@ PolicyWork policy_work(const Snapshot& snapshot, const LaneSnapshot& lane) {
 
 std::vector<int> lane_tokens(const Snapshot& snapshot, const LaneSnapshot& lane) {
   return text_with(snapshot, lane, &StepRecord::next_token);
+}
+
+void tell_own_texts(Snapshot& s) {
+  const auto named = [&s](int id) {
+    const bool known =
+        s.vocabulary && id < static_cast<int>(s.vocabulary->size()) && (*s.vocabulary)[static_cast<std::size_t>(id)].id == id;
+    if (known) return (*s.vocabulary)[static_cast<std::size_t>(id)];
+    const auto found = std::ranges::find(s.tokens, id, &TokenInfo::id);
+    TokenInfo token = found != s.tokens.end() ? *found : TokenInfo{.id = id};
+    token.text_begin = token.text_end = -1;
+    return token;
+  };
+  for (LaneSnapshot& lane : s.lanes) {
+    lane.tokens.clear();
+    const std::vector<int> ids = lane_tokens(s, lane);
+    const std::size_t n_read = lane.steps.empty() || !lane.steps.back() ? 0 : static_cast<std::size_t>(lane.steps.back()->position) + 1;
+    const std::size_t n = std::min(ids.size(), n_read);
+    const auto same = [&](std::size_t i) { return i < s.tokens.size() && s.tokens[i].id == ids[i]; };
+    std::size_t first = 0;
+    while (first < n && same(first)) ++first;
+    if (first == n) continue;
+    lane.tokens.assign(s.tokens.begin(), s.tokens.begin() + static_cast<std::ptrdiff_t>(first));
+    for (std::size_t i = first; i < n; ++i) lane.tokens.push_back(named(ids[i]));
+  }
+}
+
+int n_alike_tokens(const Snapshot& s, const LaneSnapshot& a, const LaneSnapshot& b) {
+  const std::vector<TokenInfo>&x = tokens_of(s, a), &y = tokens_of(s, b);
+  const auto parted =
+      &x == &y ? std::pair(x.end(), y.end())
+               : std::mismatch(x.begin(), x.end(), y.begin(), y.end(), [](const TokenInfo& t, const TokenInfo& u) { return t.id == u.id; });
+  const bool parts = parted.first != x.end() && parted.second != y.end();
+  return parts ? static_cast<int>(parted.first - x.begin()) : std::numeric_limits<int>::max();
 }
 
 std::vector<int> said_tokens(const Snapshot& snapshot, const LaneSnapshot& lane) {

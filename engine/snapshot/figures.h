@@ -80,6 +80,11 @@ struct PolicyWork {
 };
 PolicyWork policy_work(const Snapshot& snapshot, const LaneSnapshot& lane);
 
+/// Gives every run that was fed another text than the full cache its own: LaneSnapshot::tokens, texts by the vocabulary.
+void tell_own_texts(Snapshot& snapshot);
+/// How many tokens two runs have read alike, from the beginning: beyond them a position is another token in each. The largest int
+/// where they do not part.
+int n_alike_tokens(const Snapshot& snapshot, const LaneSnapshot& a, const LaneSnapshot& b);
 /// Ids of the run's whole text: the prompt's and those fed after it.
 std::vector<int> lane_tokens(const Snapshot& snapshot, const LaneSnapshot& lane);
 /// The same with what the run itself says in these places after the prompt: what it was fed where that is its own text, else its own top

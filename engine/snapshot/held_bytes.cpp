@@ -79,7 +79,7 @@ double held_bytes(const Snapshot& snapshot) {
   double sum = sizeof(Snapshot) + bytes(snapshot.prompt) + bytes_of(snapshot.tokens) + bytes(snapshot.lanes) + held_bytes(snapshot.lanes);
   if (snapshot.vocabulary != nullptr) sum += bytes_of(*snapshot.vocabulary);
   for (const LaneSnapshot& lane : snapshot.lanes) {
-    sum += bytes(lane.steps) + bytes(lane.fed);
+    sum += bytes(lane.steps) + bytes(lane.fed) + bytes_of(lane.tokens);
     if (lane.fates == nullptr || !first_time(lane.fates.get())) continue;
     sum += bytes(lane.fates->heads);
     for (const HeadFates& head : lane.fates->heads) {

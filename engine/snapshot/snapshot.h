@@ -59,7 +59,8 @@ struct LaneSnapshot {
   double half_life = kNotAvailable;    // of the statistic, in queries, where it has one
   std::vector<StepPtr> steps;          // step s of the trace is steps[s]
   std::shared_ptr<const LaneFates> fates;
-  std::vector<int> fed;                       // tokens fed after the prompt, per step (differs from the reference only with follow=self)
+  std::vector<int> fed;                       // the token fed after each step
+  std::vector<TokenInfo> tokens;              // that it has read, where they are others than Snapshot::tokens; empty: those (tokens_of)
   std::vector<LaneWarning> warnings;          // of the steps so far
   int text_end = -1;                          // tokens after the prompt up to the first that ends a text, it included; -1: none has
   std::string score_equation;                 // what a score is made of, or what it is; empty: nothing is ranked
@@ -126,6 +127,16 @@ struct Snapshot {
 inline int n_generated(const Snapshot& s) {
   const int n_steps = s.lanes.empty() ? 0 : static_cast<int>(s.lanes.front().steps.size());
   return std::max(0, n_steps - (s.prefill_mode ? 1 : s.n_prompt));
+}
+
+/// The prompt and what a run has read after it: a token by its position is one of these.
+inline const std::vector<TokenInfo>& tokens_of(const Snapshot& s, const LaneSnapshot& lane) {
+  return lane.tokens.empty() ? s.tokens : lane.tokens;
+}
+/// The same of a place in the list of runs; beyond it, those of the full cache.
+inline const std::vector<TokenInfo>& tokens_of(const Snapshot& s, int lane) {
+  const bool there = lane >= 0 && lane < static_cast<int>(s.lanes.size());
+  return there ? tokens_of(s, s.lanes[static_cast<std::size_t>(lane)]) : s.tokens;
 }
 
 using SnapshotPtr = std::shared_ptr<const Snapshot>;

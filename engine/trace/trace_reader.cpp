@@ -14,6 +14,7 @@
 #include "io/files.h"
 #include "io/json_cursor.h"
 #include "runtime/session/snapshot_builder.h"
+#include "snapshot/figures.h"
 #include "trace/slot_history.h"
 #include "trace/token_text.h"
 #include "trace/trace_checks.h"
@@ -114,6 +115,7 @@ void Reader::read() {
   if (root_.has("prompt")) out_.prompt = root_.at("prompt").text();
   const JsonCursor lanes = root_.at("lanes");
   for (std::size_t i = 0; i < lanes.size(1024); ++i) out_.lanes.push_back(lane(lanes.at(i), i == 0 || out_.follow != "self"));
+  tell_own_texts(out_);
   try {
     find_forks(out_.lanes);
   } catch (const Error&) {  // a specification that this build does not know: shown as it is

@@ -123,11 +123,12 @@ void Writer::tokens() {
   json_.key("token_texts").begin_array();
   for (const TokenInfo& t : snapshot_.tokens) write_token_text(json_, t);
   json_.end_array();
-  if (!shown_) return;
-  json_.key("token_ranges").begin_array();
-  for (const TokenInfo& t : snapshot_.tokens) json_.begin_array().value(t.text_begin).value(t.text_end).end_array();
-  json_.end_array();
-  candidates();
+  if (shown_) {
+    json_.key("token_ranges").begin_array();
+    for (const TokenInfo& t : snapshot_.tokens) json_.begin_array().value(t.text_begin).value(t.text_end).end_array();
+    json_.end_array();
+  }
+  if (shown_ || snapshot_.follow == "self") candidates();  // what a run has read of its own has its text there alone
 }
 
 std::set<int> Writer::candidate_ids() const {
@@ -136,12 +137,13 @@ std::set<int> Writer::candidate_ids() const {
   for (const LaneSnapshot& l : snapshot_.lanes) {
     for (const StepPtr& s : l.steps) {
       for (const TopToken& t : s->top_tokens) ids.insert(t.id);
+      ids.insert(s->next_token);
     }
   }
   return ids;
 }
 
-/// Texts of the tokens that were likely somewhere, for readers without the tokenizer: [id, text], ids ascending.
+/// Texts of the tokens that were likely somewhere or that a run was fed, for readers without the tokenizer: [id, text], ids ascending.
 void Writer::candidates() {
   if (snapshot_.vocabulary == nullptr) return;
   json_.key("candidate_texts").begin_array();
@@ -264,6 +266,7 @@ void TraceStream::take(int lane, const StepRecord& step) {
   const bool shown = d.options.for_window || d.options.detail == Detail::why;
   StepWriter(json, d.options.detail, shown, d.measures.theta).write(step);
   for (const TopToken& t : step.top_tokens) d.steps.candidates.insert(t.id);
+  d.steps.candidates.insert(step.next_token);
   if (json.text().size() >= kPiece) d.steps.lanes[l].append(json.take());
 }
 

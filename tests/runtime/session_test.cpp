@@ -11,6 +11,7 @@
 #include "policy/catalog.h"
 #include "policy/text/lane_edits.h"
 #include "runs.h"
+#include "snapshot/figures.h"
 
 namespace kvscope {
 namespace {
@@ -309,6 +310,57 @@ TEST_P(Session_, TheEndOfATextIsFoundInStepsThatAreThere) {
   EXPECT_EQ(out.notice, want.notice);
   EXPECT_FALSE(out.notice.empty());
   expect_same_run(out, want);
+}
+
+/// Runs that read their own texts say their last token at different steps: generation ends with the last of them.
+TEST_P(Session_, EveryRunEndsItsOwnText) {
+  RunRequest request = request_of(random_ids(20, 64, 3), {"h2o:slots=8"}, GetParam(), 24);
+  request.follow = Follow::self;
+  Session free = open_session(tiny_model());
+  const Snapshot all = run(free, request);
+  const int n_prompt_steps = GetParam() == PromptMode::prefill ? 1 : 20;
+  const auto said_at = [&](std::size_t lane, int id) {
+    const std::vector<int> ids = lane_tokens(all, all.lanes[lane]);
+    return static_cast<int>(std::find(ids.begin() + 20, ids.end(), id) - ids.begin()) - 20;
+  };
+  int end = -1, last = 24;  // a token that both say, not at the same step, the earliest there is
+  for (int id = 0; id < 64; ++id) {
+    const int a = said_at(0, id), b = said_at(1, id);
+    if (a != b && std::max(a, b) < last) end = id, last = std::max(a, b);
+  }
+  ASSERT_GE(end, 0);
+  ModelFiles model = open_model(tiny_model());
+  model.end_ids = {end};
+  Session session(std::move(model), {.precision = DType::f64, .n_threads = 1});
+  const Snapshot out = run(session, request);
+  EXPECT_EQ(out.notice, fmt::format("the text ended after {} of 24 tokens", last + 1));
+  for (std::size_t lane = 0; lane < 2; ++lane) {
+    EXPECT_EQ(out.lanes[lane].text_end, said_at(lane, end) + 1);
+    EXPECT_EQ(static_cast<int>(out.lanes[lane].steps.size()), n_prompt_steps + last);
+  }
+}
+
+/// Where texts part, a position is another token in each run: every result names it by what the run has read.
+TEST_P(Session_, ARunOfItsOwnTextHasItsOwnTokens) {
+  RunRequest request = request_of(random_ids(20, 64, 3), {"h2o:slots=8", "full"}, GetParam(), 12);
+  request.follow = Follow::self;
+  Session session = open_session(tiny_model());
+  const Snapshot out = run(session, request);
+  ASSERT_TRUE(out.lanes[2].tokens.empty()) << "the same text is kept once";
+  ASSERT_FALSE(out.lanes[1].tokens.empty());
+  const int n_alike = n_alike_tokens(out, out.lanes[0], out.lanes[1]);
+  ASSERT_GE(n_alike, 20);
+  ASSERT_LT(n_alike, 32);
+  const std::vector<int> ids = lane_tokens(out, out.lanes[1]);
+  const std::vector<TokenInfo>& read = tokens_of(out, 1);
+  ASSERT_EQ(static_cast<int>(read.size()), out.lanes[1].steps.back()->position + 1);
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].id, ids[i]);
+    EXPECT_EQ(read[i].bytes, (*out.vocabulary)[static_cast<std::size_t>(ids[i])].bytes);
+  }
+  EXPECT_NE(read[static_cast<std::size_t>(n_alike)].id, out.tokens[static_cast<std::size_t>(n_alike)].id);
+  request.follow = Follow::reference;
+  for (const LaneSnapshot& lane : run(session, request).lanes) EXPECT_TRUE(lane.tokens.empty());
 }
 
 TEST(Session, TokensKnowTheirBytesInThePrompt) {

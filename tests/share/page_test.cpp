@@ -96,7 +96,7 @@ TEST(PageData, GivesTheReasonsOfTheWindow) {
             s, {.lane = run, .layer = static_cast<int>(head) / 4, .kv_head = static_cast<int>(head) % 4, .step = events[i].get<int>()});
         const viz::Why why = viz::why_of(pick, events[i + 2]);
         const Json& card = own["cards"][events[i + 4].get<std::size_t>()];
-        EXPECT_EQ(card[0], viz::why_headline(s, why));
+        EXPECT_EQ(card[0], viz::why_headline(s.tokens, why));
         const std::vector<viz::WhyStep> steps = viz::why_steps(s, pick, why);
         ASSERT_EQ(card.size(), steps.size() + 1);
         for (std::size_t k = 0; k < steps.size(); ++k) EXPECT_EQ(card[k + 1][0], steps[k].title);

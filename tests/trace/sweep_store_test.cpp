@@ -136,7 +136,8 @@ TEST(SweepStore, ALinkInAnItemsPlaceIsNotWrittenThrough) {
 
 TEST(SweepStore, WhatIsNoFolderIsSaid) {
   const TempFolder folder;
-  EXPECT_THAT(message_of<Error>([&] { SweepStore(folder.write("f", "x")); }), HasSubstr("expected a folder for the sweep, got a regular file"));
+  EXPECT_THAT(message_of<Error>([&] { SweepStore(folder.write("f", "x")); }),
+              HasSubstr("expected a folder for the sweep, got a regular file"));
   EXPECT_THAT(message_of<Error>([&] { SweepStore(folder / "none/s"); }), HasSubstr("cannot be made"));
 }
 

@@ -242,7 +242,7 @@ TEST_F(AtlasTest, TheTooltipSaysWhatFateScoreAndContext) {
   EXPECT_EQ(hover->hover.token, token);
   ASSERT_GE(hover->tooltip.size(), 3u);
   EXPECT_LE(hover->tooltip.size(), 12u);
-  EXPECT_EQ(hover->tooltip[0], "L0 · H0 · token " + std::to_string(token) + " " + viz::quoted(token_text(snapshot, token)));
+  EXPECT_EQ(hover->tooltip[0], "L0 · H0 · token " + std::to_string(token) + " " + viz::quoted(token_text(snapshot.tokens, token)));
   EXPECT_EQ(hover->tooltip[1].substr(0, 16), "evicted at step ");
   const std::size_t n = canvas.intents.size();
   canvas.draw(*view);

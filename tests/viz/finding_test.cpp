@@ -136,7 +136,7 @@ TEST(FindingTest, NamesAMergedTokenWhereTheHeadsOutputMovedMore) {
     return finding_sentence(s, lane, finding_of(s, lane, 2, causes), causes);
   };
   const std::string merged =
-      fmt::format("merged token {} {} into slot {}, 96.9 % of its attention", token, viz::quoted(token_text(s, token)), slot);
+      fmt::format("merged token {} {} into slot {}, 96.9 % of its attention", token, viz::quoted(token_text(s.tokens, token)), slot);
   const std::string words = say(1.03, {});
   EXPECT_TRUE(
       words.ends_with(fmt::format("Largest attention × local error: L{} H{} {}, local error 103.0 %.", head.layer, head.kv_head, merged)))
@@ -208,7 +208,7 @@ TEST(FindingTest, SaysWhichHeadsHaveWhatAnotherMisses) {
                                  : fmt::format("{} and {} more", name(first), without.size() - 1);
   };
   const auto of = [&](std::size_t first) { return without.size() == 1 ? std::string("its") : name(first) + "'s"; };
-  const std::string evicted = fmt::format("{} evicted token {} {}", who(without[0]), token, viz::quoted(token_text(s, token)));
+  const std::string evicted = fmt::format("{} evicted token {} {}", who(without[0]), token, viz::quoted(token_text(s.tokens, token)));
   const std::string missed = evicted + "; ";
   pay(without[0], 0.9f);
   EXPECT_EQ(say(), alone + " " + evicted + ", 90.0 % of " + of(without[0]) + " attention.")
@@ -246,7 +246,7 @@ TEST(FindingTest, CountsEveryHeadThatIsWithoutATokenWhateverItPaysToIt) {
   lane.fates = fates;
   EXPECT_EQ(agreement_at(s, lane, kStep).misses,
             fmt::format("All {} heads evicted token {} {}, 90.0 % of L{} H{}'s attention.", step->heads.size(), kToken,
-                        viz::quoted(token_text(s, kToken)), step->heads[2].layer, step->heads[2].kv_head));
+                        viz::quoted(token_text(s.tokens, kToken)), step->heads[2].layer, step->heads[2].kv_head));
 }
 
 /// What a step's compression takes away its query has still seen, as after a token was given back by hand: the head has not missed it, and
@@ -274,7 +274,7 @@ TEST(FindingTest, DoesNotCountWhatAHeadLosesOnlyAfterTheQuery) {
                                                                                        : other == without ? 0.57f
                                                                                                           : 0.01f;
       const auto name = [&](std::size_t of) { return fmt::format("L{} H{}", step->heads[of].layer, step->heads[of].kv_head); };
-      const std::string token = fmt::format("token {} {}", event->pos, viz::quoted(token_text(s, event->pos)));
+      const std::string token = fmt::format("token {} {}", event->pos, viz::quoted(token_text(s.tokens, event->pos)));
       lane.steps[i] = step;
       std::vector<std::size_t> all;
       for (std::size_t other = 0; other < step->heads.size(); ++other)

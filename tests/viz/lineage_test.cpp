@@ -168,9 +168,9 @@ TEST_F(SmallRun, ARestoredTokenThatGoesAgainSaysSo) {
   add(7, evict_event(0, 0.02));
   const Lineage again = lineage_of(at(7), 0);
   EXPECT_EQ(lineage_headline(again), "slot 0 · restored at step 6 · evicted again at step 7");
-  EXPECT_EQ(lineage_lines(snapshot, again, 0)[1], "gone at step 6, restored at step 6");
-  EXPECT_NE(why_headline(snapshot, why_of(at(7), 0)).find("evicted again at step 7, restored at step 6"), std::string::npos)
-      << why_headline(snapshot, why_of(at(7), 0));
+  EXPECT_EQ(lineage_lines(snapshot.tokens, again, 0)[1], "gone at step 6, restored at step 6");
+  EXPECT_NE(why_headline(snapshot.tokens, why_of(at(7), 0)).find("evicted again at step 7, restored at step 6"), std::string::npos)
+      << why_headline(snapshot.tokens, why_of(at(7), 0));
   EXPECT_NE(lines().find("restored by hand in step 6: attention that it got before is not in its score"), std::string::npos) << lines();
 }
 
@@ -237,7 +237,7 @@ TEST_F(SmallRun, WhyPutsTheRecordsNumbersIntoTheEquation) {
   EXPECT_EQ(why.n_ranked, 4);
   EXPECT_EQ(why.rank, 4);
   EXPECT_DOUBLE_EQ(why.threshold, 0.8);
-  EXPECT_EQ(why_headline(snapshot, why), "slot 5 «t5» (1 vote) merged into slot 3 at step 7");
+  EXPECT_EQ(why_headline(snapshot.tokens, why), "slot 5 «t5» (1 vote) merged into slot 3 at step 7");
   const std::vector<WhyStep> steps = why_steps(snapshot, at(7), why);
   ASSERT_EQ(steps.size(), 4u);
   EXPECT_EQ(steps[0].title, "Over budget: 5 slots, 4 allowed");
@@ -275,7 +275,7 @@ TEST_F(SmallRun, WhyOfAGoneTokenIsItsOwnRemoval) {
   ASSERT_EQ(steps.size(), 3u);  // no T and m in the record, so no fourth step
   EXPECT_EQ(steps[2].lines[0], "w₂ = 0.400  (removed)     w₃ = 0.600  (target)");
   const Why evicted = why_of(at(7), 0);
-  EXPECT_EQ(why_headline(snapshot, evicted), "slot 0 «t0» (1 vote) evicted at step 6");
+  EXPECT_EQ(why_headline(snapshot.tokens, evicted), "slot 0 «t0» (1 vote) evicted at step 6");
   EXPECT_EQ(why_steps(snapshot, at(7), evicted)[1].title, "Nothing takes it over: it is evicted");
 }
 

@@ -87,9 +87,9 @@ std::string token_text(const TokenInfo& token) {
   return visible(token.bytes);
 }
 
-std::string token_text(const Snapshot& snapshot, int pos) {
-  if (pos < 0 || pos >= static_cast<int>(snapshot.tokens.size())) return fmt::format("token {}", pos);
-  return token_text(snapshot.tokens[static_cast<std::size_t>(pos)]);
+std::string token_text(std::span<const TokenInfo> tokens, int pos) {
+  if (pos < 0 || pos >= static_cast<int>(tokens.size())) return fmt::format("token {}", pos);
+  return token_text(tokens[static_cast<std::size_t>(pos)]);
 }
 
 std::string token_range_text(std::span<const TokenInfo> tokens, int first, int last, int max_chars) {

@@ -43,8 +43,8 @@ std::string place_name(int layer, int kv_head, int token);
 /// What stands for a token on screen: leading spaces as ·, newline ↵, tab ⇥, bytes that are no whole character ⟨E4⟩, control and direction
 /// marks ⟨U+202E⟩, a special token its piece in ⟨⟩ (draw it as a pill). Never empty.
 std::string token_text(const TokenInfo& token);
-/// token_text of the token at `pos`; "token 417" where the snapshot has no text for it.
-std::string token_text(const Snapshot& snapshot, int pos);
+/// token_text of the token at `pos` of what a run has read (tokens_of); "token 417" where it has none there.
+std::string token_text(std::span<const TokenInfo> tokens, int pos);
 /// Tokens [first, last] as one text: pieces of one character are joined; at most `max_chars` characters, then "…".
 std::string token_range_text(std::span<const TokenInfo> tokens, int first, int last, int max_chars = 60);
 /// "«·be»"

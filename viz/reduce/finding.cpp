@@ -186,7 +186,7 @@ Agreement agreement_at(const Snapshot& snapshot, const LaneSnapshot& lane, int s
       fmt::format("{} evicted token {} {}",
                   heads.none.size() == record.heads.size() && record.heads.size() > 1 ? fmt::format("All {} heads", record.heads.size())
                                                                                       : names_of(snapshot, heads.none),
-                  loss.token, quoted(token_text(snapshot, loss.token)));
+                  loss.token, quoted(token_text(tokens_of(snapshot, lane), loss.token)));
   // Others may have it, too, and pay it nothing: they do not explain the answer.
   const bool one = heads.own.size() == 1;
   if (!heads.own.empty())
@@ -316,7 +316,8 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
                           : n > 1 ? name
                                   : "It";
   const std::string lost = fmt::format(
-      "{} token {} {}{}, {} of {}{}.", loss.slot < 0 ? "evicted" : "merged", loss.token, quoted(token_text(snapshot, loss.token)),
+      "{} token {} {}{}, {} of {}{}.", loss.slot < 0 ? "evicted" : "merged", loss.token,
+      quoted(token_text(tokens_of(snapshot, lane), loss.token)),
       loss.slot < 0 || all ? std::string() : fmt::format(" into slot {}", loss.slot),
       format_percent(all ? attention_of(*lane.steps[static_cast<std::size_t>(finding.step)], head, loss.token) : loss.attention),
       all                        ? name + "'s attention"

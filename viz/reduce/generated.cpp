@@ -36,8 +36,9 @@ std::vector<GeneratedToken> generated_tokens(const Snapshot& snapshot, const Lan
     const bool own = snapshot.follow == "self" && step.next_token >= 0;  // what it is fed may be drawn
     const int says = own ? step.next_token : step.top1;
     const bool same = own && known ? says == reference : step.top1_same;
-    out.push_back({static_cast<int>(s), known ? token_text(snapshot, next) : text_of_id(snapshot, reference), text_of_id(snapshot, says),
-                   text_of_id(snapshot, step.top1_reference), same, s < n_compared ? probability(step, reference) : kNotAvailable});
+    out.push_back({static_cast<int>(s), known ? token_text(snapshot.tokens, next) : text_of_id(snapshot, reference),
+                   text_of_id(snapshot, says), text_of_id(snapshot, step.top1_reference), same,
+                   s < n_compared ? probability(step, reference) : kNotAvailable});
   }
   return out;
 }

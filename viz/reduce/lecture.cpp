@@ -40,10 +40,10 @@ constexpr std::string_view kNames =
 double or_zero(double v) { return std::isnan(v) ? 0 : v; }
 
 /// With the position where other tokens of the first `n` have the same text: "«·at» #9".
-std::string numbered(const Snapshot& s, std::string words, int token, int n) {
-  const std::string text = token_text(s, token);
+std::string numbered(std::span<const TokenInfo> tokens, std::string words, int token, int n) {
+  const std::string text = token_text(tokens, token);
   for (int t = 0; t < n; ++t)
-    if (t != token && token_text(s, t) == text) return words + " #" + std::to_string(token);
+    if (t != token && token_text(tokens, t) == text) return words + " #" + std::to_string(token);
   return words;
 }
 
@@ -130,7 +130,9 @@ void merge_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick, int n_tok
   const MergedSlot merged = telling_merge(s, pick);
   f["votes"] = count(merged.votes);
   if (merged.slot < 0) return;
-  const auto name = [&](int t) { return numbered(s, quoted(token_text(s, t)), t, n_tokens); };
+  const auto name = [&tokens = tokens_of(s, pick.lane), n_tokens](int t) {
+    return numbered(tokens, quoted(token_text(tokens, t)), t, n_tokens);
+  };
   f["votes_token"] = word(name(merged.slot));
   f["member_token"] = word(merged.member < 0 ? std::string() : name(merged.member));
   const SlotFacts slot = slot_facts(pick, merged.slot);
@@ -175,7 +177,7 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   f["lost"] = missed >= kMissed ? share(missed) : Fact{"", 0};
   // The loss that explains a wrong answer is the largest of the step: others are losses, and no reasons.
   f["lost_most"] = count(lost >= 0 && largest_loss_at(s, *pick.run, pick.step).token == lost ? 1 : 0);
-  const auto name = [&](int t) { return numbered(s, quoted(token_text(s, t)), t, n); };
+  const auto name = [&tokens = tokens_of(s, pick.lane), n](int t) { return numbered(tokens, quoted(token_text(tokens, t)), t, n); };
   f["lost_token"] = word(missed >= kMissed ? name(lost) : std::string());
   merge_facts_of(f, s, pick, n);
 }
@@ -185,7 +187,8 @@ void framed_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick, const Se
   const int n = pick.record->position + 1;
   if (!selection.tokens || selection.tokens->first < 0 || selection.tokens->first >= n) return;
   const auto t = static_cast<std::size_t>(selection.tokens->first);
-  f["framed"] = word(numbered(s, quoted(token_text(s, selection.tokens->first)), selection.tokens->first, n));
+  const std::vector<TokenInfo>& tokens = tokens_of(s, pick.lane);
+  f["framed"] = word(numbered(tokens, quoted(token_text(tokens, selection.tokens->first)), selection.tokens->first, n));
   const Shares shares = shares_by_slot(pick, head_columns(s, pick));
   f["framed_attention"] = share(pick.values->attention.empty() ? kNotAvailable : shares.here[t]);
   f["framed_wanted"] = share(shares.all.empty() ? kNotAvailable : shares.all[t]);
@@ -425,6 +428,7 @@ std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, in
                                      const std::optional<Category>& about) {
   std::vector<PairRow> rows;
   if (n < 1 || pick.values == nullptr || pick.run->fates == nullptr || pick.values->attention.empty()) return rows;
+  const std::vector<TokenInfo>& tokens = tokens_of(s, pick.lane);
   const HeadColumns columns = head_columns(s, pick);
   Shares shares = shares_by_slot(pick, columns);
   if (pick.lane == 0) shares.all = shares.here;  // the full cache is its own reference
@@ -435,7 +439,7 @@ std::vector<PairRow> attention_pairs(const Snapshot& s, const HeadPick& pick, in
   for (const std::size_t t : most_read(shares, static_cast<std::size_t>(n) - rows.size(), slot, slot >= 0 ? -1 : also.value_or(-1))) {
     PairRow row;
     row.whole = slot >= 0 && t == static_cast<std::size_t>(slot);
-    row.label = numbered(s, token_text(s, static_cast<int>(t)), static_cast<int>(t), columns.size());
+    row.label = numbered(tokens, token_text(tokens, static_cast<int>(t)), static_cast<int>(t), columns.size());
     row.reference = t < all.size() ? all[t] : kNotAvailable;
     row.lane = here[t];
     // A token that left in this very step was still seen by its query.
@@ -532,6 +536,7 @@ Loss largest_loss(const Snapshot& s, const LaneSnapshot& lane) {
 
 MergedSlot telling_merge(const Snapshot& s, const HeadPick& pick) {
   if (pick.values == nullptr || pick.run->fates == nullptr) return {};
+  const std::vector<TokenInfo>& tokens = tokens_of(s, pick.lane);
   const HeadColumns columns = head_columns(s, pick);
   std::vector<MergedSlot> slots(static_cast<std::size_t>(columns.size()));
   int n_merged = 0;
@@ -541,7 +546,7 @@ MergedSlot telling_merge(const Snapshot& s, const HeadPick& pick) {
     const int slot = slot_of(*pick.run->fates, *pick.record, pick.head, t);
     if (slot < 0 || slot >= columns.size()) continue;
     MergedSlot& of = slots[static_cast<std::size_t>(slot)];
-    const bool alike = token_text(s, t) == token_text(s, slot);
+    const bool alike = token_text(tokens, t) == token_text(tokens, slot);
     of.slot = slot;
     of.votes = static_cast<int>(columns.votes[static_cast<std::size_t>(slot)]);
     const bool nearer = std::abs(t - slot) < std::abs(of.member - slot);  // both are to be seen at once

@@ -56,7 +56,9 @@ std::vector<LostAtOnce> lost_at_once(const HeadPick& pick) {
 
 }  // namespace
 
-std::string slot_name(const Snapshot& snapshot, int pos) { return fmt::format("slot {} {}", pos, quoted(token_text(snapshot, pos))); }
+std::string slot_name(std::span<const TokenInfo> tokens, int pos) {
+  return fmt::format("slot {} {}", pos, quoted(token_text(tokens, pos)));
+}
 
 std::string rank_of_places(int rank, int n_ranked, int places, bool against) {
   return fmt::format("rank {} of {} for {}{}", format_count(rank), format_count(n_ranked), count_of(places, "place", "places"),
@@ -187,8 +189,8 @@ std::vector<std::string> token_lines(const Snapshot& snapshot, const HeadPick& p
   if (pick.values == nullptr || token < 0 || token >= columns.size()) return {};
   const auto t = static_cast<std::size_t>(token);
   std::vector<std::string> out;
-  out.push_back(
-      fmt::format("token {} {} · {}", token, quoted(token_text(snapshot, token)), head_name(pick.values->layer, pick.values->kv_head)));
+  out.push_back(fmt::format("token {} {} · {}", token, quoted(token_text(tokens_of(snapshot, pick.lane), token)),
+                            head_name(pick.values->layer, pick.values->kv_head)));
   out.push_back(fate_text(columns, token));
   if (std::isfinite(columns.attention[t])) {
     out.push_back(fmt::format("attention {}, {}", format_attention(columns.attention[t]), rank_text(columns.attention, token)));
@@ -233,9 +235,10 @@ Table head_table(const Snapshot& snapshot, const HeadPick& pick) {
   const std::vector<LostAtOnce> at_once = lost_at_once(pick);
   for (int token = 0; token < columns.size(); ++token) {
     const auto t = static_cast<std::size_t>(token);
-    std::vector<std::string> row = {
-        std::to_string(token),       token_text(snapshot, token), fate_text(columns, token), std::to_string(columns.votes[t]),
-        exact(columns.attention[t]), exact(columns.lost[t]),      exact(columns.score[t])};
+    std::vector<std::string> row = {std::to_string(token),       token_text(tokens_of(snapshot, pick.lane), token),
+                                    fate_text(columns, token),   std::to_string(columns.votes[t]),
+                                    exact(columns.attention[t]), exact(columns.lost[t]),
+                                    exact(columns.score[t])};
     if (!columns.probed.empty()) row.push_back(exact(columns.probed[t]));
     if (!columns.agreement.empty()) row.push_back(exact(columns.agreement[t]));
     if (!columns.statistic.empty()) row.push_back(exact(columns.statistic[t]));
@@ -266,7 +269,7 @@ std::vector<CardRow> slot_card(const Snapshot& snapshot, const HeadPick& pick, c
     const bool merged = facts.removal.step >= 0 && facts.removal.event.kind == Event::Kind::merge;
     out.push_back({merged ? "merged" : "evicted", step_or_dash(facts.removal.step)});
     if (merged) {
-      out.push_back({"into", slot_name(snapshot, facts.removal.event.into)});
+      out.push_back({"into", slot_name(tokens_of(snapshot, pick.lane), facts.removal.event.into)});
       out.push_back({"evicted with it", step_or_dash(facts.evicted)});
     }
     out.push_back({"score at its removal", format_number(facts.removal.event.score)});

@@ -47,7 +47,7 @@ std::pair<std::string, std::string> told_apart(double a, double b);
 std::string rank_of_places(int rank, int n_ranked, int places, bool against);
 
 /// "slot 58 «·be»"
-std::string slot_name(const Snapshot& snapshot, int pos);
+std::string slot_name(std::span<const TokenInfo> tokens, int pos);
 
 /// "1 vote", "8 votes"
 std::string votes_text(int votes);
@@ -69,7 +69,7 @@ struct WhyStep {
 std::vector<WhyStep> why_steps(const Snapshot& snapshot, const HeadPick& pick, const Why& why);
 
 /// "slot 56 «·br» (2 votes) merged into slot 58 at step 101"
-std::string why_headline(const Snapshot& snapshot, const Why& why);
+std::string why_headline(std::span<const TokenInfo> tokens, const Why& why);
 
 /// Value of a row whose measure was not asked for, or not stored.
 inline constexpr std::string_view kNotMeasured = "not measured";

@@ -76,7 +76,7 @@ void LectureHand::refresh() {
   if (isHidden()) return;
   const bool writing = m_editor.writing();
   const viz::TokenRange& range = *m_workspace.selection().tokens;
-  const QString which = qs(viz::quoted(viz::token_range_text(m_workspace.snapshot().tokens, range.first, range.last, 16)));
+  const QString which = qs(viz::quoted(viz::token_range_text(m_workspace.read(), range.first, range.last, 16)));
   const auto word = [&](QPushButton* b, const QString& name, const QString& key, QString help) {
     b->setText(QString(writing ? "%1 (Esc, %2)" : "%1 (%2)").arg(name, key));
     if (writing) help += QString(". While you edit text, letters type: press Esc, then %1").arg(key);

@@ -207,7 +207,7 @@ void LecturePage::refresh() {
                          head ? "This head" : "The text");
   m_atlas_panel->setTitle(QString("All %1 heads").arg(viz::n_heads_total(snapshot)));
   const LaneSnapshot* lane = m_workspace.lane();
-  const QString by_hand = lane ? handWords(snapshot, edits_of(lane->spec)) : QString();
+  const QString by_hand = lane ? handWords(tokens_of(snapshot, *lane), edits_of(lane->spec)) : QString();
   m_text_panel->setFacts(by_hand.isEmpty() ? QString() : "by hand: " + by_hand);
   m_next_panel->setFacts(nextFacts());
   const int group = snapshot.model.n_kv_heads > 0 ? snapshot.model.group() : 1;
@@ -226,7 +226,7 @@ void LecturePage::refresh() {
     framed << counted(pick.values->n_slots, "slot", "slots");  // of which other heads have more or fewer
   constexpr int kAWord = 3;                                    // tokens: of longer ones the frame has to do
   if (s.tokens && s.tokens->last - s.tokens->first < kAWord) {
-    const QString words = qs(viz::quoted(viz::token_range_text(snapshot.tokens, s.tokens->first, s.tokens->last, 16)));
+    const QString words = qs(viz::quoted(viz::token_range_text(tokens_of(snapshot, s.lane), s.tokens->first, s.tokens->last, 16)));
     framed << words;
   }
   m_atlas_panel->setFacts(framed.isEmpty() ? QString() : "framed: " + framed.join(", "));

@@ -45,7 +45,7 @@ QString tokensText(const Snapshot& snapshot, const viz::Selection& selection) {
     return QString("%1 tokens in %2 places").arg(viz::n_tokens(selection)).arg(places + 1);
   const int n = range.last - range.first + 1;
   const QString what = n == 1 ? QString("token %1").arg(range.first) : QString("tokens %1–%2 (%3)").arg(range.first).arg(range.last).arg(n);
-  const std::string words = viz::token_range_text(snapshot.tokens, range.first, range.last, 14);
+  const std::string words = viz::token_range_text(tokens_of(snapshot, selection.lane), range.first, range.last, 14);
   return what + "  «" + QString::fromStdString(words) + "»";
 }
 

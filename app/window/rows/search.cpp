@@ -17,9 +17,9 @@ namespace {
 constexpr std::int64_t kEventsRead = 500000;  // enough for hours of reading; more would stop the window for too long
 constexpr qint64 kLongestNs = 1'000'000'000;  // the same for a regular expression that tries much in every line
 
-QString quotedToken(const Snapshot& snapshot, int token) {
-  if (token < 0 || token >= static_cast<int>(snapshot.tokens.size())) return {};
-  return QString::fromStdString(viz::quoted(viz::token_text(snapshot.tokens[static_cast<std::size_t>(token)])));
+QString quotedToken(std::span<const TokenInfo> read, int token) {
+  if (token < 0 || token >= static_cast<int>(read.size())) return {};
+  return QString::fromStdString(viz::quoted(viz::token_text(read, token)));
 }
 
 void giveUp(SearchResult& out) {
@@ -90,12 +90,12 @@ bool full(SearchResult& out) {
   return true;
 }
 
-void searchTokens(const SearchQuery& query, Matcher& matcher, const Snapshot& snapshot, SearchResult& out) {
+void searchTokens(const SearchQuery& query, Matcher& matcher, std::span<const TokenInfo> read, SearchResult& out) {
   // The text as one string, and for each of its UTF-8 bytes the token that it came from.
   std::string bytes;
   std::vector<int> token_of;
-  for (int t = 0; t < static_cast<int>(snapshot.tokens.size()); ++t) {
-    const TokenInfo& token = snapshot.tokens[static_cast<std::size_t>(t)];
+  for (int t = 0; t < static_cast<int>(read.size()); ++t) {
+    const TokenInfo& token = read[static_cast<std::size_t>(t)];
     const std::string& text = token.special ? token.piece : token.bytes;
     bytes += text;
     token_of.insert(token_of.end(), text.size(), t);
@@ -158,11 +158,11 @@ void searchHeads(const SearchQuery& query, Matcher& matcher, const Snapshot& sna
     out.note = QString("the model has L0–L%1, H0–H%2").arg(snapshot.model.n_layers - 1).arg(snapshot.model.n_kv_heads - 1);
 }
 
-QString eventLine(const Snapshot& snapshot, const HeadRecord& head, const Event& event, int step) {
+QString eventLine(std::span<const TokenInfo> read, const HeadRecord& head, const Event& event, int step) {
   QString line = QString(event.kind == Event::Kind::evict ? "evict token %1 %2" : "merge token %1 %2")
                      .arg(event.pos)
-                     .arg(quotedToken(snapshot, event.pos));
-  if (event.kind == Event::Kind::merge) line += QString(" into %1 %2").arg(event.into).arg(quotedToken(snapshot, event.into));
+                     .arg(quotedToken(read, event.pos));
+  if (event.kind == Event::Kind::merge) line += QString(" into %1 %2").arg(event.into).arg(quotedToken(read, event.into));
   return line + QString(" L%1 H%2 step %3").arg(head.layer).arg(head.kv_head).arg(step);
 }
 
@@ -180,7 +180,7 @@ void searchEvents(Matcher& matcher, const Snapshot& snapshot, const viz::Selecti
           out.note = QString("first %1 events searched").arg(QString::fromStdString(viz::format_count(kEventsRead)));
           return;
         }
-        const QString line = eventLine(snapshot, head, event, s);
+        const QString line = eventLine(tokens_of(snapshot, lane), head, event, s);
         const bool meant = matcher(line, out);
         if (out.given_up) return;
         if (!meant) continue;
@@ -220,7 +220,7 @@ SearchResult searchFor(const SearchQuery& query, const Snapshot& snapshot, const
   }
   switch (query.in) {
     case SearchIn::tokens:
-      searchTokens(query, matcher, snapshot, out);
+      searchTokens(query, matcher, tokens_of(snapshot, selection.lane), out);
       break;
     case SearchIn::heads:
       searchHeads(query, matcher, snapshot, out);

@@ -35,6 +35,8 @@ class Workspace : public QObject {
   /// The selected lane; nullptr without lanes.
   const LaneSnapshot* lane() const;
   const StepRecord* stepRecord() const;
+  /// What the selected run has read.
+  const std::vector<TokenInfo>& read() const { return tokens_of(snapshot(), selection().lane); }
   /// Votes of all heads after it; zeros without a step.
   StepVotes stepVotes() const;
   /// Steps that the user marked; views of time show them.

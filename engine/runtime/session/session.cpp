@@ -24,6 +24,7 @@
 #include "runtime/session/sampler.h"
 #include "runtime/session/step_batch.h"
 #include "runtime/stopwatch.h"
+#include "snapshot/figures.h"
 #include "snapshot/held_bytes.h"
 
 namespace kvscope {
@@ -394,25 +395,27 @@ void Session::Impl::load_prompt(std::span<Lane* const> fresh, double ms, const C
 }
 
 bool Session::Impl::ends_before(int s, const RunRequest& request) {
-  const int n_given = static_cast<int>((mode == PromptMode::prefill ? 1 : ids.size()) + request.given_ids.size());
+  const int n_given = n_prompt_steps() + static_cast<int>(request.given_ids.size());
   const std::vector<int>& ends = model.files.end_ids;
   if (request.ignore_end || request.follow == Follow::file || ends.empty() || horizon > 0 || s < n_given) return false;
   const auto token = [&](const Lane& lane) {
     return static_cast<int>(lane.steps.size()) > s ? lane.fed[static_cast<std::size_t>(s - 1)] : token_at(request, lane, s - 1);
   };
-  if (!std::ranges::all_of(lanes, [&](const auto& lane) { return std::ranges::find(ends, token(*lane)) != ends.end(); })) return false;
+  const auto has_ended = [&](const auto& lane) {  // now, or before: with texts of their own they end one after the other
+    return std::ranges::find(ends, token(*lane)) != ends.end() || end_of_text(lane->fed, s - 1, n_given, ends) >= 0;
+  };
+  if (!std::ranges::all_of(lanes, has_ended)) return false;
   for (const auto& lane : lanes) set_next(*lane, s - 1, token(*lane));
   return true;
 }
 
 int Session::Impl::step_until(int n_steps, const RunRequest& request, const CancelToken& cancel) {
-  const int n_prompt_steps = mode == PromptMode::prefill ? 1 : static_cast<int>(ids.size());
   int from = n_steps;
   for (const auto& lane : lanes) from = std::min(from, static_cast<int>(lane->steps.size()));
   // Of steps that are there, too, the end may not have been looked for, or another run had not ended.
-  for (int s = std::min(from, n_prompt_steps); s < n_steps; ++s) {
+  for (int s = std::min(from, n_prompt_steps()); s < n_steps; ++s) {
     if (ends_before(s, request)) {
-      add_notice(fmt::format("the text ended after {} of {} tokens", s - n_prompt_steps + 1, n_steps - n_prompt_steps));
+      add_notice(fmt::format("the text ended after {} of {} tokens", s - n_prompt_steps() + 1, n_steps - n_prompt_steps()));
       return s;
     }
     if (s < from) continue;
@@ -463,7 +466,7 @@ void Session::Impl::run_lanes(std::span<Lane* const> active, int s, const RunReq
 }
 
 int Session::Impl::token_at(const RunRequest& request, const Lane& lane, int s) {
-  const int n_prompt_steps = mode == PromptMode::prefill ? 1 : static_cast<int>(ids.size()), place = s - (n_prompt_steps - 1);
+  const int place = s - (n_prompt_steps() - 1);
   if (place < 0) return ids[s + 1];
   if (request.follow == Follow::file) return request.follow_ids[place];
   if (place < static_cast<int>(request.given_ids.size())) return request.given_ids[place];
@@ -582,19 +585,16 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps, bool en
   std::vector<int> all = ids;
   for (auto& lane : lanes) {
     LaneSnapshot& described = out.lanes.emplace_back(describe_lane(*lane, model.config(), n_steps, ended));
-    const int cut = std::min(lane->n_figures_only, n_steps);
-    described.text_end = end_of_text(described.fed, n_steps, out.prefill_mode ? 1 : out.n_prompt, model.files.end_ids);
-    if (cut > 0)
+    described.text_end = end_of_text(described.fed, n_steps, n_prompt_steps(), model.files.end_ids);
+    if (const int cut = std::min(lane->n_figures_only, n_steps); cut > 0)
       described.warnings.push_back({.kind = LaneWarning::Kind::figures_only, .count = static_cast<double>(cut), .got = record_limit});
   }
   name_forks(out.lanes);
-  if (!lanes.empty()) {
-    const int n_prompt_steps = out.prefill_mode ? 1 : out.n_prompt;
-    const std::vector<int>& fed = out.lanes[0].fed;
-    for (int s = n_prompt_steps - 1; s < static_cast<int>(fed.size()) && s < n_steps - 1; ++s) all.push_back(fed[s]);
-  }
+  const int n_fed = lanes.empty() ? 0 : std::min(n_steps - 1, static_cast<int>(lanes[0]->fed.size()));
+  for (int s = n_prompt_steps() - 1; s < n_fed; ++s) all.push_back(lanes[0]->fed[s]);
   out.prompt = spelled.text;
   out.tokens = describe_tokens(all, spelled.tokens, *vocabulary);
+  tell_own_texts(out);
   out.total_ms = ms_since(started);
   out.tokens_per_s = decode_ms > 0 ? decode_rows * 1000 / decode_ms : 0;
   return out;

@@ -76,6 +76,7 @@ struct Session::Impl {
   /// The token that follows step `s` of a lane is known now.
   void set_next(Lane& lane, int s, int token);
   int token_at(const RunRequest& request, const Lane& lane, int s);
+  int n_prompt_steps() const { return mode == PromptMode::prefill ? 1 : static_cast<int>(ids.size()); }
   void save_checkpoint(Lane& lane);
 
   /// ended: the text has, before as many steps as were asked for.

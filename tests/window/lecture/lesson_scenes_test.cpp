@@ -46,7 +46,7 @@ class LessonScene : public LessonTest, public ::testing::WithParamInterface<int>
       const int place = match.captured(2).isEmpty() ? -1 : match.captured(2).toInt();
       bool marked = false;
       for (int token = 0; token < snapshot().n_prompt && !marked; ++token)
-        marked = (place < 0 || token == place) && viz::quoted(viz::token_text(snapshot(), token)) == text &&
+        marked = (place < 0 || token == place) && viz::quoted(viz::token_text(snapshot().tokens, token)) == text &&
                  viz::has_token(selection(), token) && seen(token);
       if (!marked) out += match.captured().toStdString() + " ";
     }
@@ -76,7 +76,7 @@ TEST_P(LessonScene, WhatItsCaptionNamesIsMarkedInTheText) {
     const std::string where = guide().lesson().name + " " + scene.id + ": " + mode().caption().text().toStdString();
     if (scene.look == Scene::Look::reads) {
       ASSERT_TRUE(selection().tokens) << where;
-      const QString text = qs(viz::token_text(snapshot(), selection().tokens->first));
+      const QString text = qs(viz::token_text(snapshot().tokens, selection().tokens->first));
       EXPECT_TRUE(std::ranges::any_of(text, [](QChar c) { return c.isLetterOrNumber(); })) << text.toStdString() << " " << where;
     }
     const viz::Facts facts = viz::lecture_facts(snapshot(), selection());

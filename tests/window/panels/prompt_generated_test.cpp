@@ -107,7 +107,7 @@ TEST_F(PromptGeneratedTest, OfAGivenTextItSaysWhatWasFedAndWhatTheReferenceSays)
   auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[2]);
   step->top1_reference = s.tokens[3].id;
   s.lanes[3].steps[2] = step;
-  const std::string fed = viz::token_text(s, 169), choice = viz::token_text(s, 3);
+  const std::string fed = viz::token_text(s.tokens, 169), choice = viz::token_text(s.tokens, 3);
   ASSERT_NE(fed, choice);
   publish(std::move(s));
   const std::string help = panel.strip().helpOf(panel.strip().cells()[2]).toStdString();

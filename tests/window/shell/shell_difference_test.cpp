@@ -71,7 +71,7 @@ TEST_F(FreshStart, LeadsToTheReasonByOneClick) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->page(), Page::inspector);
   ASSERT_TRUE(selection().tokens.has_value());
-  EXPECT_EQ(viz::token_text(snapshot(), selection().tokens->first), "8");
+  EXPECT_EQ(viz::token_text(snapshot().tokens, selection().tokens->first), "8");
 }
 
 TEST_F(FreshStart, MovesToTheFirstDifferenceOfARunUnlessAStepWasChosen) {

@@ -93,7 +93,7 @@ TEST_F(FatesTest, AllWaysOfSayingAgreeInEveryHeadStepAndEdit) {
             const viz::Why why = viz::why_of(pick, t);
             if (!here) {
               EXPECT_EQ(why.step, told.gone) << where;
-              const std::string headline = viz::why_headline(snapshot(), why);
+              const std::string headline = viz::why_headline(snapshot().tokens, why);
               EXPECT_EQ(headline.find("by hand") != std::string::npos, told.gone_by_hand) << where << " | " << headline;
               EXPECT_EQ(headline.find(" merged") != std::string::npos, why.event.kind == Event::Kind::merge) << headline;
             }

@@ -549,7 +549,7 @@ TEST_F(WhatIfTest, ATokenThatWasEvictedSinceIsNotThePolicysToTake) {
   select(token, token, 2);
   QString said;
   QObject::connect(&window->model().hand, &HandEdits::said, window.get(), [&](const QString& words) { said = words; });
-  const QString name = QString("Token %1 %2").arg(token).arg(qs(viz::quoted(viz::token_text(snapshot(), token))));
+  const QString name = QString("Token %1 %2").arg(token).arg(qs(viz::quoted(viz::token_text(snapshot().tokens, token))));
   key("atlas", Qt::Key_P);
   key("atlas", Qt::Key_P);
   EXPECT_EQ(snapshot().lanes.size(), 5u) << "nothing is left of the fork";
@@ -620,7 +620,7 @@ TEST_F(WhatIfTest, APinOfATokenThatIsGoneRestoresItAndKeepsIt) {
   ASSERT_EQ(snapshot().lanes.size(), 6u) << "in the same fork";
   EXPECT_TRUE(has(5, gone, last)) << lane(5);
   EXPECT_TRUE(words.startsWith(QString("With %1 restored and pinned in L2 · H1, after step %2, and with 1 other edit: at step %3")
-                                   .arg(qs(viz::quoted(viz::token_text(snapshot(), gone))))
+                                   .arg(qs(viz::quoted(viz::token_text(snapshot().tokens, gone))))
                                    .arg(last - 1)
                                    .arg(last)))
       << words.toStdString();
@@ -836,7 +836,7 @@ TEST_F(WhatIfTest, TheSentenceIsOfTheFirstStepThatChanges) {
       ::testing::HasSubstr(": at step 2, the first that changes, the next token becomes " + viz::quoted(viz::text_of_id(s, step->top1))));
   EXPECT_THAT(resultWords(s, fork, pin, 2).toStdString(), ::testing::HasSubstr(": at step 2 the next token becomes"));
   EXPECT_EQ(same.find("step -1"), std::string::npos);
-  EXPECT_FALSE(madeWords(s, pin).contains("-1")) << madeWords(s, pin).toStdString();
+  EXPECT_FALSE(madeWords(s.tokens, pin).contains("-1")) << madeWords(s.tokens, pin).toStdString();
 }
 
 TEST_F(WhatIfTest, WhileTheTextIsReadThereIsNoAnswerToCompare) {

@@ -46,7 +46,7 @@ std::string sum_text(const std::vector<std::size_t>& order, Term term) {
   return out;
 }
 
-WhyStep had_to_go(const Snapshot& snapshot, const Why& why, const KeySet& set) {
+WhyStep had_to_go(std::span<const TokenInfo> tokens, const Why& why, const KeySet& set) {
   WhyStep step;
   step.title = why.event.by_hand ? fmt::format("Removed by hand: {} slots before, budget {}", format_count(why.slots_before),
                                                why.budget >= 0 ? format_count(why.budget) : std::string("none"))
@@ -62,7 +62,7 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why, const KeySet& set) {
                            ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), score)
                            : fmt::format("score {}, {}", score, rank_of_places(why.rank, why.n_ranked, why.places, why.against_rank));
     if (std::isfinite(why.next_score)) {
-      line += why.next_pos >= 0 ? fmt::format("  ·  lowest kept then (step {}), {}: {}", why.step, slot_name(snapshot, why.next_pos), next)
+      line += why.next_pos >= 0 ? fmt::format("  ·  lowest kept then (step {}), {}: {}", why.step, slot_name(tokens, why.next_pos), next)
                                 : fmt::format("  ·  lowest kept then (step {}): {}", why.step, next);
     }
     step.lines.push_back(std::move(line));
@@ -85,13 +85,13 @@ WhyStep had_to_go(const Snapshot& snapshot, const Why& why, const KeySet& set) {
   return step;
 }
 
-WhyStep where_to(const Snapshot& snapshot, const Why& why, const KeySet& set) {
-  if (set.n > 0) return key_set_step(snapshot, set);
+WhyStep where_to(std::span<const TokenInfo> tokens, const Why& why, const KeySet& set) {
+  if (set.n > 0) return key_set_step(tokens, set);
   WhyStep step;
   const bool merged = why.event.kind == Event::Kind::merge;
   const std::string cos = fixed(why.event.cos, 3);
   if (merged && why.event.by_hand) {  // whatever key is nearest
-    step.title = fmt::format("It merges into {} by hand", slot_name(snapshot, why.event.into));
+    step.title = fmt::format("It merges into {} by hand", slot_name(tokens, why.event.into));
     if (std::isfinite(why.event.cos)) step.title += ", cosine " + cos;
   } else if (std::isfinite(why.event.cos)) {
     step.kind = WhyStep::Kind::cosines;
@@ -99,10 +99,10 @@ WhyStep where_to(const Snapshot& snapshot, const Why& why, const KeySet& set) {
     for (const auto& [pos, cosine] : why.event.runner_ups) step.keys.push_back({pos, cosine});
     const std::string limit =
         std::isfinite(why.threshold) ? fmt::format(" {} {}", merged ? "≥" : "<", fixed(why.threshold, 2)) : std::string();
-    step.title = merged ? fmt::format("Nearest key: {}, cosine {}{}, so it merges", slot_name(snapshot, why.event.into), cos, limit)
+    step.title = merged ? fmt::format("Nearest key: {}, cosine {}{}, so it merges", slot_name(tokens, why.event.into), cos, limit)
                         : fmt::format("Nearest key: cosine {}{}, so it is evicted", cos, limit);
   } else if (merged) {
-    step.title = fmt::format("It merges into {}", slot_name(snapshot, why.event.into));
+    step.title = fmt::format("It merges into {}", slot_name(tokens, why.event.into));
   } else if (why.pooled_tokens > 0) {
     step.title = "It went into the head's state";
     step.lines.push_back("a sum over all that went, read by every query like one more slot");
@@ -213,9 +213,9 @@ WhyStep state_step(const HeadPick& pick) {
 std::vector<WhyStep> what_happened(const Snapshot& snapshot, const HeadPick& pick, const Why& why) {
   std::vector<WhyStep> out;
   const KeySet set = key_set_of(pick, why);
-  out.push_back(had_to_go(snapshot, why, set));
+  out.push_back(had_to_go(tokens_of(snapshot, pick.lane), why, set));
   if (const std::string share = share_text(*pick.run, why.budget); !share.empty() && !why.event.by_hand) out.back().lines.push_back(share);
-  out.push_back(where_to(snapshot, why, set));
+  out.push_back(where_to(tokens_of(snapshot, pick.lane), why, set));
   if (why.event.kind == Event::Kind::evict) {
     if (!why.event.spread.empty()) {
       WhyStep spread;
@@ -235,9 +235,9 @@ std::vector<WhyStep> what_happened(const Snapshot& snapshot, const HeadPick& pic
 
 }  // namespace
 
-std::string why_headline(const Snapshot& snapshot, const Why& why) {
+std::string why_headline(std::span<const TokenInfo> tokens, const Why& why) {
   if (why.step < 0) return {};
-  const std::string who = fmt::format("{} ({})", slot_name(snapshot, why.event.pos), votes_text(why.removed_votes));
+  const std::string who = fmt::format("{} ({})", slot_name(tokens, why.event.pos), votes_text(why.removed_votes));
   const std::string hand = std::string(why.event.by_hand ? " by hand" : "") + (why.restored >= 0 ? " again" : "");
   const std::string restored = why.restored >= 0 ? fmt::format(", restored at step {}", why.restored) : std::string();
   return (why.event.kind == Event::Kind::merge ? fmt::format("{} merged{} into slot {} at step {}", who, hand, why.event.into, why.step)

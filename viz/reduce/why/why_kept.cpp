@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "snapshot/figures.h"
 #include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
@@ -87,7 +88,7 @@ WhyStep rank_step(const Snapshot& snapshot, const HeadPick& pick, const WhyKept&
     step.lines.push_back(std::move(line));  // who went did not go by rank
     return step;
   }
-  if (kept.gone >= 0) line += fmt::format("  ·  highest that went, {}: {}", slot_name(snapshot, kept.gone), gone);
+  if (kept.gone >= 0) line += fmt::format("  ·  highest that went, {}: {}", slot_name(tokens_of(snapshot, pick.lane), kept.gone), gone);
   step.lines.push_back(std::move(line));
   if (kept.gone >= 0 && kept.gone_score == kept.score && kept.lower_of_equals) step.lines.emplace_back(kEqualScores);
   if (kept.alike.last > kept.alike.first)
@@ -198,12 +199,15 @@ std::string verdict_text(const HeadPick& pick, int token) {
 
 WhyStep other_runs_step(const Snapshot& snapshot, const HeadPick& pick, int token) {
   WhyStep out;
-  out.title = fmt::format("{} in the other runs", slot_name(snapshot, token));
+  out.title = fmt::format("{} in the other runs", slot_name(tokens_of(snapshot, pick.lane), token));
   for (int lane = 1; lane < static_cast<int>(snapshot.lanes.size()); ++lane) {
     if (lane == pick.lane) continue;
     const HeadPick other = counterpart(snapshot, pick, lane);
-    if (other.values != nullptr)
-      out.lines.push_back(fmt::format("{} {} {}", lane_letter(lane), other.run->title, verdict_text(other, token)));
+    if (other.values == nullptr) continue;
+    const bool same = token < n_alike_tokens(snapshot, *pick.run, *other.run);
+    const std::string there =
+        same ? verdict_text(other, token) : "reads " + quoted(token_text(tokens_of(snapshot, lane), token)) + " there";
+    out.lines.push_back(fmt::format("{} {} {}", lane_letter(lane), other.run->title, there));
   }
   return out;
 }

@@ -24,7 +24,7 @@ std::string gone_because(const Snapshot& snapshot, const HeadPick& pick, const W
   if (why.event.by_hand) return "that was done by hand";
   if (const KeySet set = key_set_of(pick, why); set.n > 0)
     return fmt::format("it is one of {} neighbours that were joined by their keys, and {} got most attention of them", format_count(set.n),
-                       quoted(token_text(snapshot, set.into)));
+                       quoted(token_text(tokens_of(snapshot, pick.lane), set.into)));
   if (why.rank >= 0) return place_of_score(why.rank, why.n_ranked, why.places, why.against_rank);
   if (why.scored) return kNoFiniteScore;
   if (why.protected_sinks > 0 || why.protected_recent > 0)
@@ -55,7 +55,7 @@ std::string kept_because(const HeadPick& pick, int token) {
 Reason why_sentence(const Snapshot& snapshot, const HeadPick& pick, int token, const std::string& run) {
   const SlotFacts slot = slot_facts(pick, token);
   if (slot.token < 0) return {};
-  const std::string who = quoted(token_text(snapshot, token));
+  const std::string who = quoted(token_text(tokens_of(snapshot, pick.lane), token));
   const std::string where = fmt::format("layer {}, head {}", pick.values->layer, pick.values->kv_head);
   const std::string gone = fmt::format("Why is {} gone{}?", who, run.empty() ? run : " from " + run);
   if (slot.pos == token)
@@ -63,9 +63,10 @@ Reason why_sentence(const Snapshot& snapshot, const HeadPick& pick, int token, c
             fmt::format("In {} {}.", where, kept_because(pick, token))};
   const Why why = why_of(pick, token);
   if (why.step < 0 || why.event.pos != token) return {gone, "What happened to it is not known."};
-  const std::string how = why.event.kind == Event::Kind::merge ? fmt::format("It was merged into {} in step {} of {}",
-                                                                             quoted(token_text(snapshot, why.event.into)), why.step, where)
-                                                               : fmt::format("It left {} in step {}", where, why.step);
+  const std::string how = why.event.kind == Event::Kind::merge
+                              ? fmt::format("It was merged into {} in step {} of {}",
+                                            quoted(token_text(tokens_of(snapshot, pick.lane), why.event.into)), why.step, where)
+                              : fmt::format("It left {} in step {}", where, why.step);
   return {gone, fmt::format("{}: {}.", how, gone_because(snapshot, pick, why))};
 }
 

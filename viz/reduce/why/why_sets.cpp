@@ -40,13 +40,13 @@ KeySet key_set_of(const HeadPick& pick, const Why& why) {
   return set_joined_to(head_at(pick, why.step), why.event.into);
 }
 
-WhyStep key_set_step(const Snapshot& snapshot, const KeySet& set) {
+WhyStep key_set_step(std::span<const TokenInfo> tokens, const KeySet& set) {
   WhyStep step;
   step.title = fmt::format("It is one of {} neighbours joined by their keys, from {} to {}: they become {}", format_count(set.n), set.first,
-                           set.last, slot_name(snapshot, set.into));
+                           set.last, slot_name(tokens, set.into));
   step.lines.push_back(
       fmt::format("each key's cosine to that of slot {}, the last of them, is above {}", set.last, format_number(set.threshold)));
-  step.lines.push_back(fmt::format("{} got most attention of them and stands for all{}", slot_name(snapshot, set.into),
+  step.lines.push_back(fmt::format("{} got most attention of them and stands for all{}", slot_name(tokens, set.into),
                                    std::isfinite(set.score) ? fmt::format(": score {}", format_number(set.score)) : std::string()));
   return step;
 }

@@ -21,7 +21,7 @@ struct KeySet {
 KeySet key_set_of(const HeadPick& pick, const Why& why);
 
 /// Where it went: which set, by which threshold, and who stands for it.
-WhyStep key_set_step(const Snapshot& snapshot, const KeySet& set);
+WhyStep key_set_step(std::span<const TokenInfo> tokens, const KeySet& set);
 
 /// What became of a slot that stayed.
 struct KeptOfSets {

@@ -79,7 +79,7 @@ void Atlas::hover(const Painter& p, const AtlasScene& s, std::vector<Intent>& in
 std::vector<std::string> Atlas::tooltip(const AtlasScene& s, const AtlasRow* row, int token) const {
   if (row == nullptr) {  // in the minimap
     const int n = represented_.heads_per_token()[static_cast<std::size_t>(token)];
-    return {fmt::format("token {} {}", format_count(token), quoted(token_text(*s.snapshot, token))),
+    return {fmt::format("token {} {}", format_count(token), quoted(token_text(tokens_of(*s.snapshot, *s.lane), token))),
             fmt::format("represented in {} of {} heads", format_count(n), format_count(n_heads_total(*s.snapshot)))};
   }
   if (row->kv_head < 0 || s.bin > 1) return bin_tooltip(s, *row, s.bin_of(token));

@@ -33,8 +33,8 @@ void draw_atlas_glyphs(Painter& p, const AtlasScene& s) {
       p.fill({r.x1, r.y0, r.x1 + 1, r.y1}, p.theme().panel);
       if (p.frame().emphasis && c != *p.frame().emphasis && c != Category::evicted) continue;  // steps back: no glyph
       if (with_text && c != Category::unseen) {
-        const TokenInfo* info =
-            t < static_cast<int>(s.snapshot->tokens.size()) ? &s.snapshot->tokens[static_cast<std::size_t>(t)] : nullptr;
+        const std::vector<TokenInfo>& tokens = tokens_of(*s.snapshot, *s.lane);
+        const TokenInfo* info = t < static_cast<int>(tokens.size()) ? &tokens[static_cast<std::size_t>(t)] : nullptr;
         if (info != nullptr) {
           p.clip(r);
           p.token({r.middle_x(), r.middle_y()}, token_text(*info), p.px(11), ink_on(cell_fill(p.theme(), c), p.theme()), false, false,

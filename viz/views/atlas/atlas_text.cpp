@@ -36,14 +36,14 @@ std::string fate_text(const Snapshot& s, const LaneSnapshot& lane, int step, int
       return "not seen yet";
     case Category::evicted:
       if (f.into >= 0 && f.left < f.lost) {
-        return fmt::format("merged into {} {} at {}, evicted with it at {}", format_count(f.into), quoted(token_text(s, f.into)),
-                           step_text(f.left), step_text(f.lost)) +
+        return fmt::format("merged into {} {} at {}, evicted with it at {}", format_count(f.into),
+                           quoted(token_text(tokens_of(s, lane), f.into)), step_text(f.left), step_text(f.lost)) +
                again;
       }
       return (by_hand(lane, head, token, f.lost) ? "evicted by hand at " : "evicted at ") + step_text(f.lost) + again;
     case Category::merged: {
       std::string text = fmt::format("merged{} into {} {} at {}", by_hand(lane, head, token, f.left) ? " by hand" : "",
-                                     format_count(f.into), quoted(token_text(s, f.into)), step_text(f.left));
+                                     format_count(f.into), quoted(token_text(tokens_of(s, lane), f.into)), step_text(f.left));
       const int slot = slot_of(*lane.fates, record, head, token);
       if (slot != f.into) text += ", now in slot " + format_count(slot);
       return text + again;
@@ -68,7 +68,7 @@ std::vector<std::string> token_tooltip(const Snapshot& s, const LaneSnapshot& la
   const StepRecord& record = *lane.steps[static_cast<std::size_t>(step)];
   const int n_kv = s.model.n_kv_heads;
   std::vector<std::string> lines;
-  lines.push_back(place_name(head / n_kv, head % n_kv, token) + " " + quoted(token_text(s, token)));
+  lines.push_back(place_name(head / n_kv, head % n_kv, token) + " " + quoted(token_text(tokens_of(s, lane), token)));
   lines.push_back(fate_text(s, lane, step, head, token));
   if (static_cast<std::size_t>(head) < record.heads.size()) {
     const HeadRecord& h = record.heads[static_cast<std::size_t>(head)];
@@ -89,7 +89,7 @@ std::vector<std::string> token_tooltip(const Snapshot& s, const LaneSnapshot& la
                       format_attention(static_cast<double>(h.reference_attention[static_cast<std::size_t>(token)])));
     }
   }
-  lines.push_back(token_range_text(s.tokens, std::max(0, token - 4), token + 4, 44));
+  lines.push_back(token_range_text(tokens_of(s, lane), std::max(0, token - 4), token + 4, 44));
   return lines;
 }
 
@@ -144,12 +144,13 @@ std::vector<std::string> bin_tooltip(const AtlasScene& s, const AtlasRow& row, c
     lines.push_back(fmt::format("score of {} ranked {}: min {} · mean {} · max {}", format_count(n_scores),
                                 n_scores == 1 ? "slot" : "slots", format_number(least), format_number(sum / n_scores),
                                 format_number(most)));
-    lines.push_back(fmt::format("highest score: token {} {}", format_count(top_token), quoted(token_text(*s.snapshot, top_token))));
+    lines.push_back(
+        fmt::format("highest score: token {} {}", format_count(top_token), quoted(token_text(tokens_of(*s.snapshot, *s.lane), top_token))));
   } else {
     lines.push_back("no slot here was ranked in this step");
   }
   if (s.bin > 1 || s.rows.by_layer) lines.push_back("Enter: zoom in here");
-  lines.push_back(token_range_text(s.snapshot->tokens, first, last, 44));
+  lines.push_back(token_range_text(tokens_of(*s.snapshot, *s.lane), first, last, 44));
   return lines;
 }
 
@@ -183,8 +184,9 @@ Table atlas_table(const Frame& frame) {
         }
       }
       table.rows.push_back({std::to_string(h / frame.snapshot->model.n_kv_heads), std::to_string(h % frame.snapshot->model.n_kv_heads),
-                            std::to_string(t), token_text(*frame.snapshot, t), category_word(*lane, row_categories[i]), at_step(fate.left),
-                            fate.into < 0 ? std::string() : std::to_string(fate.into), at_step(fate.lost), votes, score});
+                            std::to_string(t), token_text(tokens_of(*frame.snapshot, *lane), t), category_word(*lane, row_categories[i]),
+                            at_step(fate.left), fate.into < 0 ? std::string() : std::to_string(fate.into), at_step(fate.lost), votes,
+                            score});
     }
   }
   if (static_cast<std::int64_t>(table.rows.size()) < all) {

@@ -66,7 +66,7 @@ std::string Compare::facts(const Frame& frame) const {
   if (const auto budgets = unequal_budgets(*frame.snapshot); budgets && !frame.plain)
     out += fmt::format(" · budgets differ: {} to {} slots", format_count(budgets->first), format_count(budgets->second));
   if (record != nullptr && !frame.plain)
-    out += fmt::format(" · step {}, reads {}", step_of(*lane, frame.selection), quoted(token_text(*frame.snapshot, record->position)));
+    out += fmt::format(" · step {}, {}", step_of(*lane, frame.selection), read_text(*frame.snapshot, record->position));
   if (frame.plain) return out;
   return out;
 }

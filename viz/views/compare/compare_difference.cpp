@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "viz/draw/format.h"
+#include "viz/views/compare/compare_text.h"
 
 namespace kvscope::viz {
 
@@ -57,7 +58,9 @@ void draw_counts(Painter& p, Rect area, const DifferenceScene& scene, bool share
     p.mark("difference", name, r, count);
   }
   if (area.height() >= p.px(12)) {
-    p.text_fit({area.x0, area.y0 + p.px(6)}, fmt::format("of {} token-heads", format_count(scene.cells->total())), Face::caption,
+    const std::string parted =
+        scene.cells->parted() ? fmt::format(" before token {}", format_count(scene.cells->n_alike())) : std::string();
+    p.text_fit({area.x0, area.y0 + p.px(6)}, fmt::format("of {} token-heads{}", format_count(scene.cells->total()), parted), Face::caption,
                t.disabled, area.width());
   }
   if (!shares || area.height() < p.px(34)) return;
@@ -88,8 +91,16 @@ std::vector<std::size_t> runs_listed(std::size_t fit, std::size_t n, const Diffe
 }
 
 /// Heads of one run with the token's own slot, and those where it lives on merged.
-void draw_token_count(Painter& p, const Rect& r, std::size_t lane, const TokenCount& count) {
+void draw_token_count(Painter& p, const Rect& r, std::size_t lane, int token, const TokenCount& count) {
   const Theme& t = p.theme();
+  const int run = static_cast<int>(lane);
+  if (const std::string other = other_token_text(*p.frame().snapshot, p.frame().selection.lane, run, token); !other.empty()) {
+    const float end = r.x1 - p.width_of(Face::caption, other) - p.px(4);
+    p.text_fit({r.x0, r.middle_y()}, lane_name(*p.frame().snapshot, run), Face::body, t.secondary, end - r.x0 - p.px(4));
+    p.text({r.x1, r.middle_y()}, other, Face::caption, t.disabled, Align::right);
+    p.mark("token.other", fmt::format("lane {}", lane), r, other);
+    return;
+  }
   const bool wide = r.width() >= p.px(kCountsOfRun);
   const float numbers = wide ? r.x0 + p.px(150) : r.x1 - p.px(38);
   const std::string kept = count.heads > 0 ? format_count(count.kept) : "–";
@@ -120,8 +131,9 @@ void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
     return;
   }
   const Rect title = area.cut_top(p.px(18));
-  p.text_fit({title.x0, title.middle_y()}, fmt::format("token {} {}", scene.token, quoted(token_text(snapshot, scene.token))), Face::strong,
-             t.text, title.width());
+  p.text_fit({title.x0, title.middle_y()},
+             fmt::format("token {} {}", scene.token, quoted(token_text(tokens_of(snapshot, p.frame().selection.lane), scene.token))),
+             Face::strong, t.text, title.width());
   const Rect unit = area.cut_top(p.px(20));
   p.text_fit({unit.x0, unit.y0 + p.px(7)}, fmt::format("kept + merged, of {} heads", format_count(n_heads_total(snapshot))), Face::caption,
              t.secondary, unit.width());
@@ -137,7 +149,7 @@ void draw_token_counts(Painter& p, Rect area, const DifferenceScene& scene) {
     return Rect{x, y, x + width, y + line};
   };
   const std::vector<std::size_t> listed = runs_listed(shown * columns, n, scene);
-  for (std::size_t i = 0; i < listed.size(); ++i) draw_token_count(p, place(i), listed[i], scene.token_counts[listed[i]]);
+  for (std::size_t i = 0; i < listed.size(); ++i) draw_token_count(p, place(i), listed[i], scene.token, scene.token_counts[listed[i]]);
   if (listed.size() == n) return;
   const Rect r = shown > 0 ? place(listed.size()) : Rect{area.x0, area.y0, area.x0 + width, area.y0 + line};
   const std::string text = fmt::format("+ {} more: point at a run", n - listed.size());
@@ -177,10 +189,12 @@ DifferenceHits draw_difference(Painter& p, Rect area, const TokenAxis& axis, con
   x += p.px(8) + p.text({x + p.px(8), head.middle_y()}, "against", Face::body, t.secondary) + p.px(8);
   hits.second = chip(scene.b, "second run");
   x += p.px(12);
-  const std::string_view rule = "a token counts when a slot represents it", way = " · a click on a name lists the runs";
+  const std::string rule = scene.cells->parted()
+                               ? fmt::format("from token {} on each reads its own text: not compared", format_count(scene.cells->n_alike()))
+                               : std::string("a token counts when a slot represents it");
+  const std::string_view way = " · a click on a name lists the runs";
   const bool paper = p.frame().alone || p.frame().plain;  // a picture has no buttons, nor has a stage
-  p.text_fit({x, head.middle_y()}, paper ? std::string(rule) : fmt::format("{}{}", rule, way), Face::body, t.secondary,
-             hits.swap.x0 - x - 8);
+  p.text_fit({x, head.middle_y()}, paper ? rule : fmt::format("{}{}", rule, way), Face::body, t.secondary, hits.swap.x0 - x - 8);
   const bool hot = p.pointer().inside && hits.swap.contains(p.pointer().at);
   if (hot) p.fill(hits.swap, t.raised, 1, 4);
   if (!paper) p.text({hits.swap.middle_x(), hits.swap.middle_y()}, "Swap", Face::body, hot ? t.text : t.secondary, Align::centre);

@@ -72,7 +72,8 @@ void draw_framed(Painter& p, float x, float y, float end) {
   if (!at.layer || !at.kv_head) return;
   const std::string head = fmt::format("framed: L{} H{}", *at.layer, *at.kv_head);
   const std::string token =
-      at.tokens ? head + ", " + quoted(token_range_text(p.frame().snapshot->tokens, at.tokens->first, at.tokens->last, 8)) : head;
+      at.tokens ? head + ", " + quoted(token_range_text(tokens_of(*p.frame().snapshot, at.lane), at.tokens->first, at.tokens->last, 8))
+                : head;
   for (const std::string& words : {token, head}) {
     const float width = p.width_of(Face::caption, words);
     if (x + width > end) continue;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "snapshot/figures.h"
+
 namespace kvscope::viz {
 namespace {
 
@@ -103,7 +105,8 @@ DifferenceScene RunTokens::difference(const Snapshot& snapshot, std::pair<int, i
   scene.step_a = metrics[static_cast<std::size_t>(scene.a)].step;
   scene.step_b = metrics[static_cast<std::size_t>(scene.b)].step;
   const Represented &a = of(snapshot, scene.a, scene.step_a), &b = of(snapshot, scene.b, scene.step_b);
-  cells_ = LaneDifference(a, b);
+  const auto run = [&](int lane) -> const LaneSnapshot& { return snapshot.lanes[static_cast<std::size_t>(lane)]; };
+  cells_ = LaneDifference(a, b, n_alike_tokens(snapshot, run(scene.a), run(scene.b)));
   scene.cells = &cells_;
   scene.counts = counts_.of(cells_);
   scene.token = token;

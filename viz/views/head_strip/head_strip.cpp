@@ -170,12 +170,13 @@ class HeadStrip final : public View {
     if (x < rows.axis.x0 || x > rows.axis.x1) return;
     const Theme& t = p.theme();
     const double value = columns.lost[static_cast<std::size_t>(token)];
-    const std::string lines[] = {fmt::format("token {} {}, {}", token, quoted(token_text(snapshot, token)), fate_text(columns, token)),
-                                 fmt::format("attention of this query, every token in place: {}", format_attention(value)),
-                                 // It may have come back, or gone, after this step's query.
-                                 columns.votes[static_cast<std::size_t>(token)] > 0
-                                     ? "hatched: not seen by this step"
-                                     : "hatched: every token in place; solid: as the run has them"};
+    const std::string lines[] = {
+        fmt::format("token {} {}, {}", token, quoted(token_text(tokens_of(snapshot, rows.p.frame().selection.lane), token)),
+                    fate_text(columns, token)),
+        fmt::format("attention of this query, every token in place: {}", format_attention(value)),
+        // It may have come back, or gone, after this step's query.
+        columns.votes[static_cast<std::size_t>(token)] > 0 ? "hatched: not seen by this step"
+                                                           : "hatched: every token in place; solid: as the run has them"};
     const float pad = p.px(10), right_end = p.canvas().x1 - 8;
     // Beside its bar, right or left, where it hides no bar; else in one line above the chart.
     const float width =

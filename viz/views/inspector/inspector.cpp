@@ -358,7 +358,8 @@ class Inspector final : public View {
     const bool by_member = slot.pos >= 0 && slot.pos != slot.token;
     draw_slot_card(p,
                    draw_card_head(p, at.slot, slot.pos >= 0 ? fmt::format("Slot {}", shown) : fmt::format("Token {}", shown),
-                                  by_member ? fmt::format("has token {} {}", slot.token, quoted(token_text(snapshot, slot.token)))
+                                  by_member ? fmt::format("has token {} {}", slot.token,
+                                                          quoted(token_text(tokens_of(snapshot, pick.lane), slot.token)))
                                             : std::string(focus.why)),
                    snapshot, pick, slot, buttons_);
     if (at.second.width() <= 0) return {};
@@ -454,7 +455,7 @@ class Inspector final : public View {
     for (const LineageHit& hit : tree) {
       if (!mouse.inside || !hit.rect.contains(mouse.at)) continue;
       hover.token = hit.token;
-      hover_.at(hover, lineage_lines(*frame.snapshot, lineage, hit.token), intents);
+      hover_.at(hover, lineage_lines(tokens_of(*frame.snapshot, frame.selection.lane), lineage, hit.token), intents);
       if (mouse.clicked) select(frame, pick, hit.token, intents);
       return;
     }

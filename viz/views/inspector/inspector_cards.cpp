@@ -13,14 +13,14 @@ namespace kvscope::viz {
 namespace {
 
 /// The members as running text on the tints of their fates; as many lines as fit, then "+ n more". Returns the height used.
-float draw_members(Painter& p, const Rect& area, const Snapshot& snapshot, const SlotFacts& facts, int max_lines) {
+float draw_members(Painter& p, const Rect& area, std::span<const TokenInfo> tokens, const SlotFacts& facts, int max_lines) {
   const Theme& t = p.theme();
   const float size = p.px(14), height = p.px(20), gap = 2;
   float x = area.x0, y = area.y0;
   int line = 1;
   for (std::size_t i = 0; i < facts.members.size(); ++i) {
     const int token = facts.members[i];
-    const std::string text = token_text(snapshot, token);
+    const std::string text = token_text(tokens, token);
     const float guess = size * 0.62f * static_cast<float>(utf8_length(text)) + p.px(4);
     const float reserve = line == max_lines && i + 1 < facts.members.size() ? p.px(58) : 0;
     if (x + guess > area.x1 - reserve && x > area.x0) {
@@ -101,7 +101,8 @@ void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadP
   area.cut_top(p.px(low ? 4 : 10));
   const int shown = facts.pos >= 0 ? facts.pos : facts.token;
   const Rect name = area.cut_top(p.px(24));
-  const std::string text = p.elide(quoted(token_text(snapshot, shown)), Face::headline, name.width() * (low ? 0.4f : 0.9f));
+  const std::string text =
+      p.elide(quoted(token_text(tokens_of(snapshot, pick.lane), shown)), Face::headline, name.width() * (low ? 0.4f : 0.9f));
   const float name_end =
       name.x0 + p.token({name.x0, name.middle_y()}, text, p.size_of(Face::headline), facts.pos >= 0 ? t.text : t.secondary).x;
   p.mark("headline", fmt::format("slot {}", shown), name, text);
@@ -114,7 +115,7 @@ void draw_slot_card(Painter& p, Rect area, const Snapshot& snapshot, const HeadP
     area.cut_top(p.px(3));
     const float lines_below = p.px(18) * static_cast<float>(rows.size());
     const int lines = std::clamp(static_cast<int>((area.height() - lines_below) / p.px(22)), 1, 3);
-    area.cut_top(draw_members(p, area, snapshot, facts, lines));
+    area.cut_top(draw_members(p, area, tokens_of(snapshot, pick.lane), facts, lines));
   }
   area.cut_top(p.px(low ? 2 : 8));
   area.cut_bottom(p.px(low ? 2 : 6));

@@ -145,7 +145,7 @@ class Strip {
     const bool member = is_member(token);
     const Rgb c = own ? t_.accent : member ? t_.text : columns_.votes[i] > 0 ? t_.secondary : t_.disabled;
     const float x = axis_.x_of(token) + axis_.px / 2 - (axis_.px >= 6 ? 0.5f : 0.0f);
-    const std::string text = p_.elide(token_text(scene_.snapshot, token), Face::mono,
+    const std::string text = p_.elide(token_text(tokens_of(scene_.snapshot, scene_.pick.lane), token), Face::mono,
                                       (at_.text.height() - 4) * p_.size_of(Face::mono) / p_.size_of(Face::caption));
     // "8" on its side is another sign.
     const std::size_t n = utf8_length(text);

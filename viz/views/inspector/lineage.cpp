@@ -195,7 +195,7 @@ class River {
     const bool selected = line.into < 0;
     p_.text({area_.x0 + p_.px(22), y}, format_count(line.token), Face::caption, theme_.disabled, Align::right);
     const float limit = p_.px(72);
-    const std::string text = p_.elide(token_text(snapshot_, line.token), Face::mono, limit);
+    const std::string text = p_.elide(token_text(tokens_of(snapshot_, p_.frame().selection.lane), line.token), Face::mono, limit);
     p_.token({area_.x0 + p_.px(32), y}, text, p_.size_of(Face::mono), selected ? theme_.accent : theme_.text, selected);
     const Rect row{area_.x0, y - row_ / 2, area_.x1, y + row_ / 2};
     if (line.into >= 0) {
@@ -272,10 +272,10 @@ std::string lineage_headline(const Lineage& lineage) {
   return fmt::format("slot {} · {} {}{}", lineage.root, format_count(lineage.merges), lineage.merges == 1 ? "merge" : "merges", back);
 }
 
-std::vector<std::string> lineage_lines(const Snapshot& snapshot, const Lineage& lineage, int token) {
+std::vector<std::string> lineage_lines(std::span<const TokenInfo> tokens, const Lineage& lineage, int token) {
   const LineageLine* line = lineage.line(token);
   if (line == nullptr) return {};
-  std::vector<std::string> out = {fmt::format("token {} {}", token, quoted(token_text(snapshot, token)))};
+  std::vector<std::string> out = {fmt::format("token {} {}", token, quoted(token_text(tokens, token)))};
   for (const auto& [gone, back] : line->gaps) out.push_back(fmt::format("gone at step {}, restored at step {}", gone, back));
   if (line->into >= 0) {
     out.push_back(fmt::format("merged into slot {} at step {}", line->into, line->end));

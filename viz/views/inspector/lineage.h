@@ -23,6 +23,6 @@ std::vector<LineageHit> draw_lineage(Painter& p, const Rect& area, const Snapsho
 std::string lineage_headline(const Lineage& lineage);
 
 /// Tooltip of one line of the tree.
-std::vector<std::string> lineage_lines(const Snapshot& snapshot, const Lineage& lineage, int token);
+std::vector<std::string> lineage_lines(std::span<const TokenInfo> tokens, const Lineage& lineage, int token);
 
 }  // namespace kvscope::viz

@@ -55,7 +55,8 @@ std::vector<LineageHit> draw_members(Painter& p, const Rect& whole, const Snapsh
     const Rect row = area.cut_top(p.px(kMemberRow));
     const bool hot = hover == line.token;
     if (hot) p.fill({row.x0 - p.px(6), row.y0, row.x1, row.y1}, t.raised, 1, 3);
-    const std::string name = fmt::format("{} {}", line.token, quoted(token_text(snapshot, line.token)));
+    const std::string name =
+        fmt::format("{} {}", line.token, quoted(token_text(tokens_of(snapshot, p.frame().selection.lane), line.token)));
     p.text_fit({row.x0, row.middle_y()}, name, Face::body, t.text, end_of(kColumns[0]) - row.x0 - p.px(56));
     const std::string cells[] = {format_count(line.into), format_count(line.end), format_number(line.w_removed), format_number(line.cos),
                                  format_count(line.last_votes())};

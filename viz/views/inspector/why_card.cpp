@@ -44,8 +44,8 @@ void number_badge(Painter& p, ImVec2 at, int number) {
 class Cosines {
  public:
   /// `width`: of the rectangle that draw() will get.
-  Cosines(Painter& p, float width, const Snapshot& snapshot, const Why& why, const WhyStep& step)
-      : p_(p), snapshot_(snapshot), why_(why), keys_(step.keys) {
+  Cosines(Painter& p, float width, std::span<const TokenInfo> tokens, const Why& why, const WhyStep& step)
+      : p_(p), tokens_(tokens), why_(why), keys_(step.keys) {
     fit();
     names_ = by_name() ? p.px(108) : p.px(4);
     length_ = std::min(width - p.px(20), p.px(520)) - names_;
@@ -119,7 +119,7 @@ class Cosines {
       const float line = area.y0 + p_.px(kCandidateRow) * (static_cast<float>(i) + 0.5f), x = x0 + along(cos);
       const bool target = pos == why_.event.into;
       p_.text({area.x0 + p_.px(24), line}, format_count(pos), Face::caption, t.disabled, Align::right);
-      p_.token({area.x0 + p_.px(32), line}, p_.elide(token_text(snapshot_, pos), Face::mono, p_.px(70)), p_.size_of(Face::mono),
+      p_.token({area.x0 + p_.px(32), line}, p_.elide(token_text(tokens_, pos), Face::mono, p_.px(70)), p_.size_of(Face::mono),
                target ? t.text : t.secondary);
       p_.hline(x0, x1, line, t.line, 0.5);
       p_.disc({x, line}, p_.px(target ? 4.2f : 3.0f), target ? t.accent : t.disabled);
@@ -149,7 +149,7 @@ class Cosines {
   }
 
   Painter& p_;
-  const Snapshot& snapshot_;
+  std::span<const TokenInfo> tokens_;
   const Why& why_;
   std::vector<std::pair<int, double>> keys_;
   double low_ = 0, high_ = 1;
@@ -211,7 +211,7 @@ float total(const std::vector<Piece>& pieces) {
 }
 
 /// `fewer`: candidates of the cosines to leave out, as far as kKeysLeast stay.
-std::vector<Piece> pieces_of(Painter& p, float width, const Snapshot& snapshot, const Why& why, const std::vector<WhyStep>& steps,
+std::vector<Piece> pieces_of(Painter& p, float width, std::span<const TokenInfo> tokens, const Why& why, const std::vector<WhyStep>& steps,
                              std::size_t fewer) {
   const Theme& t = p.theme();
   const float indent = p.px(kIndent), room = width - indent;
@@ -234,7 +234,7 @@ std::vector<Piece> pieces_of(Painter& p, float width, const Snapshot& snapshot, 
     if (step.kind == WhyStep::Kind::cosines) {
       WhyStep low = step;
       if (low.keys.size() > kKeysLeast) low.keys.resize(std::max(kKeysLeast, low.keys.size() - std::min(fewer, low.keys.size())));
-      Cosines cosines(p, room, snapshot, why, low);
+      Cosines cosines(p, room, tokens, why, low);
       const float height = cosines.height();
       out.push_back({i, height, [cosines = std::move(cosines), indent](const Rect& r) {
                        cosines.draw({r.x0 + indent, r.y0, r.x1, r.y1});
@@ -341,7 +341,7 @@ std::vector<WhyStep> reasons_of(const Snapshot& snapshot, const HeadPick& pick, 
     std::ranges::move(why_stored_steps(pick, slot.pos), std::back_inserter(steps));
     if (why.step >= 0) {
       if (steps.empty()) steps.push_back({.title = why_it_stays(pick, slot)});
-      steps.push_back({.title = "What it took over last: " + why_headline(snapshot, why)});
+      steps.push_back({.title = "What it took over last: " + why_headline(tokens_of(snapshot, pick.lane), why)});
     }
   }
   std::ranges::move(why_steps(snapshot, pick, why), std::back_inserter(steps));
@@ -356,7 +356,8 @@ std::string why_words(const Snapshot& snapshot, const HeadPick& pick, const Why&
   const std::vector<WhyStep> steps = reasons_of(snapshot, pick, why, slot);
   if (steps.empty()) return "Why: " + why_it_stays(pick, slot);
   const bool stays = stays_of(why, slot);
-  std::string out = "Why: " + (stays ? slot_name(snapshot, slot.pos) + " stays" : why_headline(snapshot, why));
+  std::string out = "Why: " + (stays ? slot_name(tokens_of(snapshot, pick.lane), slot.pos) + " stays"
+                                     : why_headline(tokens_of(snapshot, pick.lane), why));
   for (const WhyStep& step : steps) {
     out += ". " + step.title;
     for (const std::string& line : step.lines) out += "; " + line;
@@ -368,7 +369,8 @@ std::string why_words(const Snapshot& snapshot, const HeadPick& pick, const Why&
 float WhyCard::height(Painter& p, float width, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
   const Snapshot& snapshot = *p.frame().snapshot;
   const std::vector<WhyStep> steps = reasons_of(snapshot, pick, why, slot);
-  return p.px(kCardHead + kFoot + 2 * kAir) + 1 + total(pieces_of(p, width - 2 * p.px(kCardPadding), snapshot, why, steps, 0));
+  return p.px(kCardHead + kFoot + 2 * kAir) + 1 +
+         total(pieces_of(p, width - 2 * p.px(kCardPadding), tokens_of(snapshot, pick.lane), why, steps, 0));
 }
 
 void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why& why, const SlotFacts& slot) {
@@ -377,7 +379,9 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
   const std::vector<WhyStep> steps = reasons_of(snapshot, pick, why, slot);
   const bool stays = stays_of(why, slot);
   cost_ = {};
-  body_ = draw_card_head(p, area, "Why", stays && !steps.empty() ? slot_name(snapshot, slot.pos) + " stays" : why_headline(snapshot, why));
+  body_ = draw_card_head(p, area, "Why",
+                         stays && !steps.empty() ? slot_name(tokens_of(snapshot, pick.lane), slot.pos) + " stays"
+                                                 : why_headline(tokens_of(snapshot, pick.lane), why));
   const int of_token = stays ? slot.token : why.event.pos;
   const bool alone = p.frame().alone;  // paper has no wheel: from the first reason on, and on screen nothing moves by that
   if (!alone && (of_step_ != why.step || of_token_ != of_token)) {
@@ -401,10 +405,10 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
   body_.cut_top(p.px(kAir));
 
   // All that fits with fewer candidates is shown with fewer; else all is there, and is scrolled.
-  std::vector<Piece> pieces = pieces_of(p, body_.width(), snapshot, why, steps, 0);
+  std::vector<Piece> pieces = pieces_of(p, body_.width(), tokens_of(snapshot, pick.lane), why, steps, 0);
   if (const float lack = total(pieces) - body_.height(); lack > 0) {
-    std::vector<Piece> fewer =
-        pieces_of(p, body_.width(), snapshot, why, steps, static_cast<std::size_t>(std::ceil(lack / p.px(kCandidateRow))));
+    std::vector<Piece> fewer = pieces_of(p, body_.width(), tokens_of(snapshot, pick.lane), why, steps,
+                                         static_cast<std::size_t>(std::ceil(lack / p.px(kCandidateRow))));
     if (total(fewer) <= body_.height()) pieces = std::move(fewer);
   }
   hidden_ = std::max(0.0f, total(pieces) - body_.height());

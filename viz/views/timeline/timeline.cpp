@@ -9,6 +9,7 @@
 #include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/draw/legend.h"
+#include "viz/reduce/compare.h"
 #include "viz/reduce/finding.h"
 #include "viz/reduce/text.h"
 #include "viz/views.h"
@@ -19,12 +20,7 @@ namespace {
 
 constexpr float kWideColumn = 40;  // pixels that a step needs for its numbers
 
-std::string token_of_id(const Snapshot& s, int id) {
-  for (const TokenInfo& t : s.tokens) {
-    if (t.id == id) return quoted(token_text(t));
-  }
-  return "token id " + format_count(id);
-}
+std::string token_of_id(const Snapshot& s, int id) { return quoted(text_of_id(s, id)); }
 
 std::vector<std::string> tooltip(const Snapshot& snapshot, const LaneSnapshot& lane, const StepSummary& s) {
   const int step = s.step;
@@ -32,7 +28,7 @@ std::vector<std::string> tooltip(const Snapshot& snapshot, const LaneSnapshot& l
   const double n_heads = std::max(1, n_heads_total(snapshot));
   std::vector<std::string> lines;
   lines.push_back(fmt::format("step {} · reads token {} {}", is_prefill_step(snapshot, step) ? "0 (prefill)" : format_count(step),
-                              format_count(r.position), quoted(token_text(snapshot, r.position))));
+                              format_count(r.position), quoted(token_text(tokens_of(snapshot, lane), r.position))));
   const bool compared = compares(snapshot, lane, step);
   lines.push_back(compared ? "KL(full ‖ this run) " + format_number(r.kl) + " nats" : other_text_words(snapshot, lane));
   lines.push_back(!compared    ? "top choice " + token_of_id(snapshot, r.top1)

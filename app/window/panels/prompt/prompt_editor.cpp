@@ -376,7 +376,7 @@ bool PromptEditor::viewportEvent(QEvent* event) {
     QToolTip::hideText();
     return true;
   }
-  const QString head = QString("token %1 %2").arg(token).arg(qs(viz::quoted(viz::token_text(m_workspace.snapshot(), token))));
+  const QString head = QString("token %1 %2").arg(token).arg(qs(viz::quoted(viz::token_text(m_workspace.read(), token))));
   const QString fate = m_colours.describe(token);
   QToolTip::showText(help->globalPos(), (fate.isEmpty() ? head : head + "\n" + fate).toHtmlEscaped().replace("\n", "<br>"), viewport());
   return true;

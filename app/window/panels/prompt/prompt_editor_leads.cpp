@@ -20,7 +20,7 @@ void LeadTokens::update(const Snapshot& snapshot, const QFont& font, double padd
   m_all.clear();
   const QFontMetricsF metrics(font);
   for (int t = 0; t < snapshot.n_prompt && hasNoText(snapshot.tokens[static_cast<std::size_t>(t)]); ++t) {
-    const QString text = qs(viz::token_text(snapshot, t));
+    const QString text = qs(viz::token_text(snapshot.tokens, t));
     m_all.push_back({text, width(), std::ceil(metrics.horizontalAdvance(text) + 2 * padding)});
   }
   if (static_cast<int>(m_all.size()) == snapshot.n_prompt) m_all.clear();  // no text whose beginning it were

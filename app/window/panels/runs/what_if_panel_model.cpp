@@ -143,10 +143,11 @@ QString WhatIfModel::text(int row, int column) const {
     case kEdit: {
       QStringList words;
       for (std::size_t i = 0; i < w.positions.size() && i < 3; ++i)
-        words << QString("%1 %2").arg(w.positions[i]).arg(qs(viz::quoted(viz::token_text(*m_snapshot, w.positions[i]))));
+        words << QString("%1 %2").arg(w.positions[i]).arg(qs(viz::quoted(viz::token_text(tokens_of(*m_snapshot, m_fork), w.positions[i]))));
       if (w.positions.size() > 3) words << QString("… (%1)").arg(w.positions.size());
       QString out = QString("%1 %2").arg(name_of(w.kind), words.join(", "));
-      if (w.into >= 0) out += QString(" into %1 %2").arg(w.into).arg(qs(viz::quoted(viz::token_text(*m_snapshot, w.into))));
+      if (w.into >= 0)
+        out += QString(" into %1 %2").arg(w.into).arg(qs(viz::quoted(viz::token_text(tokens_of(*m_snapshot, m_fork), w.into))));
       return out;
     }
     case kHeads:

@@ -183,7 +183,7 @@ void HandEdits::unpin() {
   m_done.reset();  // what it came to is of no interest any more
   std::vector<WhatIf> others = active_what_ifs(now);
   std::erase_if(others, [this](const WhatIf& w) { return !holdsHere(w); });
-  const QString words = unpinnedWords(m_workspace.snapshot(), tokens, heads, others);
+  const QString words = unpinnedWords(m_workspace.read(), tokens, heads, others);
   if (now.what_ifs.empty()) {  // there is no run left of which that could be said
     m_wanted.clear();
     m_controller.removeLane(lane);
@@ -204,7 +204,7 @@ void HandEdits::edit(WhatIf::Kind kind) {
     m_merging = std::move(edits.front());
     Q_EMIT changed();
     Q_EMIT said(QString("Merge %1: select the token whose slot takes it over (Esc: do not merge).")
-                    .arg(tokenWords(m_workspace.snapshot(), m_merging->positions)));
+                    .arg(tokenWords(m_workspace.read(), m_merging->positions)));
     return;
   }
   add(std::move(edits));
@@ -228,7 +228,7 @@ HandEdits::Held HandEdits::held(const WhatIf& what_if) const {
 QString HandEdits::emptyEdit(const WhatIf& what_if) const {
   if (what_if.step < 0) return {};  // before the first compression every token of the prompt has its slot
   const auto [n_there, n_gone, last_there] = held(what_if);
-  const QString what = tokenWords(m_workspace.snapshot(), what_if.positions), are = what_if.positions.size() == 1 ? "has" : "have";
+  const QString what = tokenWords(m_workspace.read(), what_if.positions), are = what_if.positions.size() == 1 ? "has" : "have";
   if (what_if.kind == WhatIf::Kind::restore)
     return n_gone > 0 ? QString() : QString("%1 %2 a slot in %3 already").arg(what, are, scopeWords());
   if (n_there > 0) return {};
@@ -389,7 +389,7 @@ void HandEdits::add(EditsMade made) {
   const bool is_fork = !now.what_ifs.empty();
   const int n_steps = static_cast<int>(m_workspace.lane()->steps.size());
   const int shown = m_workspace.step(), from = made.front().step + 1;
-  QString words = madeWords(m_workspace.snapshot(), made);
+  QString words = madeWords(m_workspace.read(), made);
   now.what_ifs.insert(now.what_ifs.end(), made.begin(), made.end());
   const LaneSpec spec = with_edits(request.lanes[static_cast<std::size_t>(selected)], now);
   const int lane = is_fork ? selected : static_cast<int>(request.lanes.size());

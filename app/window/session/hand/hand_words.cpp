@@ -51,11 +51,11 @@ QString beginningWith(QString words) {
 }
 
 /// Neighbours as one piece of text.
-QString quotedTokens(const Snapshot& snapshot, const std::vector<int>& positions) {
+QString quotedTokens(std::span<const TokenInfo> read, const std::vector<int>& positions) {
   QStringList words;
   for (std::size_t i = 0, end = 0; i < positions.size(); i = end) {
     for (end = i + 1; end < positions.size() && positions[end] == positions[end - 1] + 1;) ++end;
-    words << qs(viz::quoted(viz::token_range_text(snapshot.tokens, positions[i], positions[end - 1], 16)));
+    words << qs(viz::quoted(viz::token_range_text(read, positions[i], positions[end - 1], 16)));
   }
   return words.join(", ");
 }
@@ -138,9 +138,9 @@ EditDone doneOf(const LaneSnapshot& fork, const std::vector<WhatIf>& edits, std:
   return out;
 }
 
-QString tokenWords(const Snapshot& snapshot, const std::vector<int>& positions) {
+QString tokenWords(std::span<const TokenInfo> read, const std::vector<int>& positions) {
   if (positions.size() != 1) return QString("%1 tokens").arg(positions.size());
-  return QString("token %1 %2").arg(positions.front()).arg(qs(viz::quoted(viz::token_text(snapshot, positions.front()))));
+  return QString("token %1 %2").arg(positions.front()).arg(qs(viz::quoted(viz::token_text(read, positions.front()))));
 }
 
 QString headsWords(const HeadChoice& chosen) {
@@ -150,29 +150,29 @@ QString headsWords(const HeadChoice& chosen) {
   return "some heads";
 }
 
-QString handWords(const Snapshot& snapshot, const LaneEdits& edits) {
+QString handWords(std::span<const TokenInfo> read, const LaneEdits& edits) {
   QStringList words;
   for (const WhatIf& w : edits.what_ifs) {
     if (!w.on) continue;
-    const QString into = w.into >= 0 ? " into " + quotedTokens(snapshot, {w.into}) : QString();
-    words << QString("%1 %2%3 in %4").arg(quotedTokens(snapshot, w.positions), pastOf(w.kind), into, headsWords(w.heads));
+    const QString into = w.into >= 0 ? " into " + quotedTokens(read, {w.into}) : QString();
+    words << QString("%1 %2%3 in %4").arg(quotedTokens(read, w.positions), pastOf(w.kind), into, headsWords(w.heads));
   }
   for (const BudgetOverride& b : edits.budgets)
     if (b.on) words << QString("own budget for %1").arg(headsWords(b.heads));
   return words.join(" · ");
 }
 
-QString madeWords(const Snapshot& snapshot, const EditsMade& made) {
+QString madeWords(std::span<const TokenInfo> read, const EditsMade& made) {
   const WhatIf& first = made.front();
   return QString("%1 %2 by hand in %3, %4")
-      .arg(beginningWith(tokenWords(snapshot, first.positions)), pastOf(made), headsWords(first.heads), sinceWords(first.step));
+      .arg(beginningWith(tokenWords(read, first.positions)), pastOf(made), headsWords(first.heads), sinceWords(first.step));
 }
 
-QString unpinnedWords(const Snapshot& snapshot, const std::vector<int>& tokens, const HeadChoice& heads,
+QString unpinnedWords(std::span<const TokenInfo> read, const std::vector<int>& tokens, const HeadChoice& heads,
                       const std::vector<WhatIf>& others) {
   const bool one = tokens.size() == 1;
   const QString unpinned =
-      QString("%1 %2 no longer pinned in %3").arg(beginningWith(tokenWords(snapshot, tokens)), one ? "is" : "are", headsWords(heads));
+      QString("%1 %2 no longer pinned in %3").arg(beginningWith(tokenWords(read, tokens)), one ? "is" : "are", headsWords(heads));
   const WhatIf* gone = nullptr;
   std::size_t n_gone = 0;
   for (const int token : tokens) {
@@ -214,7 +214,8 @@ QString resultWords(const Snapshot& snapshot, const LaneSnapshot& fork, const Ed
   const QString others = n_others == 0 ? QString() : ", and with " + counted(n_others, "other edit", "other edits");
   QString out =
       QString("%1, %2%3: at step %4%5 %6; KL %7 → %8 nats.")
-          .arg(beginning(made).arg(quotedTokens(snapshot, first.positions), reachedWords(fork, made)), sinceWords(first.step), others)
+          .arg(beginning(made).arg(quotedTokens(tokens_of(snapshot, fork), first.positions), reachedWords(fork, made)),
+               sinceWords(first.step), others)
           .arg(step)
           .arg(step != shown ? ", the first that changes," : "", answer, qs(viz::format_number(compared_kl(snapshot, base, step))),
                qs(viz::format_number(compared_kl(snapshot, fork, step))));

@@ -78,9 +78,12 @@ const WhatIf* other_what_if(const LaneEdits& a, const LaneEdits& b) {
   return in_shorter == shorter.end() ? &longer.back() : &*in_longer;  // a pin may have brought its token back first
 }
 
-QString handStepWords(const Snapshot& snapshot, WhatIf edit) {
+/// `run`: that has the edit, or had it.
+QString handStepWords(const Snapshot& snapshot, const LaneSpec& run, WhatIf edit) {
   edit.on = true;
-  return handWords(snapshot, {.what_ifs = {std::move(edit)}, .budgets = {}});
+  const auto shown = std::ranges::find(snapshot.lanes, run.text, &LaneSnapshot::spec);
+  return handWords(shown != snapshot.lanes.end() ? tokens_of(snapshot, *shown) : snapshot.tokens,
+                   {.what_ifs = {std::move(edit)}, .budgets = {}});
 }
 
 bool other_budget(const LaneSpec& from, const LaneSpec& to) {
@@ -106,7 +109,8 @@ QString changeWords(const Snapshot& snapshot, const LaneSpec& from, const LaneSp
   if (const WhatIf* edit = other_what_if(from.edits, to.edits)) {
     const bool switched = from.edits.what_ifs.size() == to.edits.what_ifs.size();
     const QString off = !switched ? QString() : edit->on ? QString(", switched on") : QString(", switched off");
-    return QString("%1, %2%3").arg(name, handStepWords(snapshot, *edit), off);
+    return QString("%1, %2%3")
+        .arg(name, handStepWords(snapshot, from.edits.what_ifs.size() > to.edits.what_ifs.size() ? from : to, *edit), off);
   }
   if (from.edits.budgets != to.edits.budgets) return name;
   const std::vector<std::string> keys = other_keys(from, to);
@@ -170,7 +174,7 @@ QString runsWords(const Snapshot& snapshot, const Lanes& from, const Lanes& to, 
   const QString verb = (to.size() > from.size()) != back ? "adding" : "removing";
   if (longer.size() > shorter.size() + 1) return QString("%1 %2 runs").arg(verb).arg(longer.size() - shorter.size());
   const LaneSpec& run = longer[at];
-  if (const WhatIf* edit = handEditOf(run)) return QString("%1 %2, %3").arg(verb, runName(at), handStepWords(snapshot, *edit));
+  if (const WhatIf* edit = handEditOf(run)) return QString("%1 %2, %3").arg(verb, runName(at), handStepWords(snapshot, run, *edit));
   const RunWords words = wordsOf(run.text);
   return QString("%1 %2, %3").arg(verb, runName(at), qs(words.title)) + (words.budget.empty() ? QString() : ", " + qs(words.budget));
 }
