@@ -374,6 +374,22 @@ TEST(AttentionPairsTest, ATokenWhoseTextStandsThereTwiceHasItsPosition) {
   EXPECT_NE(f.at("votes_token").text, f.at("member_token").text);
 }
 
+/// For a merged token its slot stands: captions do not call it gone, however much it is wanted.
+TEST(LectureFactsTest, WhatIsMergedIsNotGone) {
+  Snapshot s = synthetic::make_snapshot();
+  const HeadColumns columns = head_columns(s, pick_head(s, at(3, 3)));
+  const auto merged = std::ranges::find(columns.category, Category::merged);
+  ASSERT_NE(merged, columns.category.end());
+  auto step = std::make_shared<StepRecord>(*s.lanes[3].steps[3]);
+  std::vector<float>& wanted = step->heads[static_cast<std::size_t>(head_index(s, 2, 1))].reference_attention;
+  std::ranges::fill(wanted, 0.0f);
+  wanted[static_cast<std::size_t>(merged - columns.category.begin())] = 0.9f;
+  s.lanes[3].steps[3] = step;
+  const Facts f = lecture_facts(s, at(3, 3));
+  EXPECT_EQ(f.at("lost").number, 0);
+  EXPECT_EQ(f.at("lost_token").text, "");
+}
+
 TEST(LargestLossTest, IsAttentionThatNothingStandsFor) {
   const Snapshot s = synthetic::make_snapshot();
   for (const LaneSnapshot& lane : s.lanes) {

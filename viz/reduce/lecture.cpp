@@ -167,13 +167,16 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
                                   ? kNotAvailable
                                   : head.attention_loss);  // of those whose slot this query missed, not of one that left after it
   f["first_attention"] = share(captured && n > 0 ? paid(head, n).front() : kNotAvailable);
-  std::vector<double> by_hand = columns.lost;
+  std::vector<double> gone = columns.lost;  // for what was merged a slot stands: nothing of it is gone
+  for (std::size_t t = 0; t < gone.size(); ++t)
+    if (columns.category[t] == Category::merged) gone[t] = kNotAvailable;
+  std::vector<double> by_hand = gone;
   const std::vector<char> own = evicted_by_hand(*pick.run, n);
   for (int t = 0; t < n; ++t)
     if (!own[static_cast<std::size_t>(t)] || !(or_zero(by_hand[static_cast<std::size_t>(t)]) >= kMissed))
       by_hand[static_cast<std::size_t>(t)] = kNotAvailable;
-  const int lost = largest(by_hand) >= 0 ? largest(by_hand) : largest(columns.lost);  // what a hand took away before what the policy did
-  const double missed = lost < 0 ? 0 : or_zero(columns.lost[static_cast<std::size_t>(lost)]);
+  const int lost = largest(by_hand) >= 0 ? largest(by_hand) : largest(gone);  // what a hand took away before what the policy did
+  const double missed = lost < 0 ? 0 : or_zero(gone[static_cast<std::size_t>(lost)]);
   f["lost"] = missed >= kMissed ? share(missed) : Fact{"", 0};
   // The loss that explains a wrong answer is the largest of the step: others are losses, and no reasons.
   f["lost_most"] = count(lost >= 0 && largest_loss_at(s, *pick.run, pick.step).token == lost ? 1 : 0);

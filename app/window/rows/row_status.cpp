@@ -61,9 +61,9 @@ MessageBar::MessageBar(Workspace& workspace, QWidget* parent) : QFrame(parent) {
   row->addWidget(m_text, 1);
   m_remedy = new QPushButton(this);
   m_other = new QPushButton(this);
+  for (QPushButton* b : {m_remedy, m_other, copy}) b->setFocusPolicy(Qt::TabFocus);  // a click leaves the keys where they were
   for (QPushButton* b : {m_remedy, m_other}) {
     b->setAccessibleName("Remedy");
-    b->setFocusPolicy(Qt::TabFocus);  // a click that ends the message would leave the keys to the prompt
     b->hide();
     row->addWidget(b, 0, Qt::AlignTop);
   }

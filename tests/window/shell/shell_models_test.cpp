@@ -163,6 +163,9 @@ TEST_F(ModelsTest, OneThatWasCutInTheMiddleOfARunIsOpenedAgainByAButton) {
   write(weights, bytes);
   QTest::mouseClick(again(), Qt::LeftButton);
   EXPECT_EQ(QApplication::focusWidget(), had_keys) << "a click on what goes with it leaves the keys where they are";
+  window->messages().show("A message", "its details");
+  QTest::mouseClick(window->messages().findChild<QPushButton*>("copyDetails"), Qt::LeftButton);
+  EXPECT_EQ(QApplication::focusWidget(), had_keys) << "and one on what stays";
   ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle; }, 60000));
   EXPECT_EQ(n_steps(), 401u);
   EXPECT_FALSE(window->messages().isVisible());
