@@ -130,6 +130,19 @@ TEST(ScoreParts, EveryPolicyThatRemovesSaysWhatItsScoreIs) {
   }
 }
 
+/// A formula in which nothing of a token stands has a score, too, and it may be no number: that is another thing than having none.
+TEST(ScoreParts, OfAFormulaWithoutQuantitiesIsItsValue) {
+  Session session = open_session(tiny_model());
+  RunRequest request;
+  request.prompt_ids = random_ids(40, 64, 3);
+  request.lanes = {parse_lane_spec("custom:slots=20,score=log(0-1)")};
+  for (const HeadRecord& head : run(session, request).lanes.back().steps.front()->heads) {
+    ASSERT_EQ(head.parts.parts.size(), 1u);
+    EXPECT_EQ(head.parts.parts.front().name, "score");
+    EXPECT_TRUE(std::ranges::all_of(head.parts.parts.front().values, [](float x) { return std::isnan(x); }));
+  }
+}
+
 TEST(ScoreParts, AreNotMadeWhereNobodyAsks) {
   Session session = open_session(tiny_model());
   RunRequest request;

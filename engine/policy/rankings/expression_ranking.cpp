@@ -81,7 +81,10 @@ std::vector<double> ExpressionRanking::evaluate(const SlotState& slots, const Ke
     columns[i] = values[i];
     if (notes) notes->note(kQuantities[i].name.data(), values[i]);
   }
-  return score_.expression().evaluate(columns, slots.pos.size());
+  std::vector<double> out = score_.expression().evaluate(columns, slots.pos.size());
+  const bool constant = std::ranges::all_of(values, &std::vector<double>::empty);
+  if (notes && constant) notes->note("score", out);  // that there is one is known by its terms: it may be no number
+  return out;
 }
 
 std::vector<double> ExpressionRanking::column(Quantity q, const SlotState& slots, const KeyGeometry* rows) const {
