@@ -110,7 +110,7 @@ void fillUndo(MainWindow& w, Commands& commands, QMenu* menu) {
   QUndoGroup& steps = w.model().undo.group();
   QAction* undo = steps.createUndoAction(&w, "&Undo");
   const auto say_why_not = [undo](const QString& step) {
-    if (step.isEmpty()) undo->setText("&Undo (nothing was changed since this was opened)");
+    if (step.isEmpty()) undo->setText("&Undo (nothing to take back)");
   };
   QObject::connect(&steps, &QUndoGroup::undoTextChanged, undo, say_why_not);
   say_why_not({});

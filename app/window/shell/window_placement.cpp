@@ -16,19 +16,18 @@ constexpr double kShareOfScreen = 0.8;  // of a large one, the first time
 
 void restoreGeometryOf(QMainWindow& window, const QSettings& settings) {
   const QByteArray geometry = settings.value("geometry").toByteArray();
-  if (!geometry.isEmpty()) {
-    window.restoreGeometry(geometry);
-  } else if (const QScreen* const on = window.screen()) {
-    // Where the window with its frame would not fit, it fills the screen: nothing of it may lie outside.
-    window.resize(window.size().expandedTo(on->availableGeometry().size() * kShareOfScreen));
-    const QSize room = on->availableGeometry().size() - kWindowFrame;
-    if (window.size() == window.size().boundedTo(room)) {  // 80 % of a large screen, which nobody reads from edge to edge, in its middle
-      QRect frame(QPoint(), window.size() + kWindowFrame);
-      frame.moveCenter(on->availableGeometry().center());
-      return window.move(frame.topLeft());
-    }
+  if (!geometry.isEmpty()) window.restoreGeometry(geometry);
+  const QScreen* const on = window.screen();
+  if (on == nullptr || (!geometry.isEmpty() && (window.isMaximized() || window.isFullScreen()))) return;
+  if (geometry.isEmpty()) window.resize(window.size().expandedTo(on->availableGeometry().size() * kShareOfScreen));
+  const QSize room = on->availableGeometry().size() - kWindowFrame;
+  if (window.size() != window.size().boundedTo(room)) {  // with its frame it does not fit: it fills the screen, nothing of it lies outside
     window.resize(window.size().boundedTo(room));
     window.setWindowState(window.windowState() | Qt::WindowMaximized);
+  } else if (geometry.isEmpty()) {  // 80 % of a large screen, which nobody reads from edge to edge, in its middle
+    QRect frame(QPoint(), window.size() + kWindowFrame);
+    frame.moveCenter(on->availableGeometry().center());
+    window.move(frame.topLeft());
   }
 }
 

@@ -173,6 +173,23 @@ TEST_F(RoomTest, ALargeScreenOpensALargeWindow) {
   EXPECT_GE(window->height(), screen.height() * 0.79);
 }
 
+/// What was kept on a larger screen: nothing of the window lies outside of this one.
+TEST_F(RoomTest, AKeptSizeFitsASmallerScreen) {
+  const QTemporaryDir folder;
+  QSettings kept(folder.filePath("kept.ini"), QSettings::IniFormat);
+  const QRect screen = window->screen()->availableGeometry();
+  window->setGeometry(QRect(screen.topLeft() + QPoint(2, 44), screen.size()));
+  kept.setValue("geometry", window->saveGeometry());
+  restoreGeometryOf(*window, kept);
+  EXPECT_TRUE(window->isMaximized());
+  window->showNormal();
+  window->setGeometry(QRect(screen.topLeft() + QPoint(20, 60), QSize(900, 600)));
+  kept.setValue("geometry", window->saveGeometry());
+  restoreGeometryOf(*window, kept);
+  EXPECT_FALSE(window->isMaximized()) << "what fits stays as it was";
+  EXPECT_EQ(window->size(), QSize(900, 600));
+}
+
 /// Signs, arrows and knobs of a lecture grow with its type.
 TEST_F(RoomTest, ALectureOnALargeScreenHasLargeSigns) {
   window->setAttribute(Qt::WA_DontShowOnScreen);

@@ -225,6 +225,37 @@ TEST_F(UndoTest, TheMenuSaysWhatWouldBeTakenBack) {
   EXPECT_EQ(offered(), "policy of run C");
 }
 
+/// How a text is read is as much what somebody did as a budget: taking back would else skip it and take what was done before.
+TEST_F(UndoTest, HowTheTextIsReadIsAStepOfItsOwn) {
+  SessionController& controller = window->controller();
+  typeBudget("30");
+  const std::string run = lane(4);
+  controller.setPromptMode(PromptMode::stream);
+  controller.setFollow(Follow::self);
+  controller.setTemperature(0.8);
+  controller.setSeed(7);
+  ASSERT_TRUE(settle());
+  const auto offered = [this] { return window->model().undo.group().undoText(); };
+  EXPECT_EQ(offered(), "seed");
+  window->setFocus();
+  undo();
+  EXPECT_EQ(controller.request().seed, 0u);
+  EXPECT_EQ(offered(), "temperature");
+  undo();
+  EXPECT_EQ(controller.request().temperature, 0);
+  undo();
+  EXPECT_EQ(controller.request().follow, Follow::reference);
+  EXPECT_EQ(controller.request().mode, PromptMode::stream);
+  undo();
+  EXPECT_EQ(controller.request().mode, PromptMode::prefill);
+  EXPECT_EQ(lane(4), run) << "what was done before it is not touched";
+  EXPECT_TRUE(snapshot().prefill_mode);
+  for (int i = 0; i < 4; ++i) redo();
+  EXPECT_EQ(controller.request().seed, 7u);
+  EXPECT_EQ(controller.request().mode, PromptMode::stream);
+  EXPECT_FALSE(window->model().undo.now().canRedo());
+}
+
 TEST_F(UndoTest, ALoadedTextIsAStepOfItsOwn) {
   type("mine");
   const std::string mine = text();

@@ -3,11 +3,29 @@
 
 #include <utility>
 
+#include <QStringList>
+
 #include "app/window/commands/commands.h"
 #include "app/window/session/undo/undo.h"
 #include "app/window/session/window_model.h"
 
 namespace kvscope {
+
+QString choicesWords(const ReadingChoices& from, const ReadingChoices& to) {
+  QStringList words;
+  const auto arrow = [&words](const QString& name, const QString& a, const QString& b) {
+    if (a != b) words << QString("%1, %2 → %3").arg(name, a, b);
+  };
+  const auto mode = [](PromptMode m) { return QString(m == PromptMode::prefill ? "prefill" : "stream"); };
+  const auto follow = [](Follow f) {
+    return QString(f == Follow::reference ? "the text of the reference" : f == Follow::self ? "their own text" : "the given text");
+  };
+  arrow("prompt mode", mode(from.mode), mode(to.mode));
+  arrow("what runs follow", follow(from.follow), follow(to.follow));
+  arrow("temperature", QString::number(from.temperature), QString::number(to.temperature));
+  arrow("seed", QString::number(from.seed), QString::number(to.seed));
+  return words.join("; ");
+}
 
 RunsUndo::RunsUndo(WindowModel& model) : m_model(model), m_before(model.start.request) {
   connect(&model.controller, &SessionController::requestChanged, this, &RunsUndo::requestChanged);
@@ -34,8 +52,11 @@ void RunsUndo::requestChanged() {
   const RunRequest before = std::exchange(m_before, now);
   if (now.n_generate != before.n_generate && now.n_generate >= 0) Q_EMIT generateChanged(now.n_generate);
   const bool text = now.prompt != before.prompt || now.prompt_text != before.prompt_text || now.prompt_ids != before.prompt_ids;
-  if (m_undoing || (!text && now.lanes == before.lanes)) return;
+  const ReadingChoices chosen_before = ReadingChoices::of(before), chosen = ReadingChoices::of(now);
+  if (m_undoing || (!text && now.lanes == before.lanes && chosen == chosen_before)) return;
   m_place.reset();
+  if (!text && now.lanes == before.lanes)
+    return m_model.undo.now().push(new ChoicesEdit(m_model.controller, m_undoing, chosen_before, chosen));
   const viz::Selection& looked_at = m_model.workspace.selection();
   if (text || m_model.hand.followingText())
     m_model.undo.now().push(new TextEdit(m_model.controller, m_undoing, before, now));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,7 +17,7 @@
 
 namespace kvscope {
 
-/// A step of the text and the runs: says what it changes and where that is seen.
+/// A step of the text, the runs, or how they are read: says what it changes and where that is seen.
 class RunsStep : public QUndoCommand {
  public:
   /// "budget of run F, 10 % → 20 %"; back: it is taken back.
@@ -138,6 +139,54 @@ class LanesEdit : public RunsStep {
   std::optional<int> m_step_after;  // at which it was looked at when it was taken back
   bool m_applied = false;
   QElapsedTimer m_age;
+};
+
+/// How the text is read and goes on.
+struct ReadingChoices {
+  PromptMode mode = PromptMode::prefill;
+  Follow follow = Follow::reference;
+  double temperature = 0;
+  std::uint64_t seed = 0;
+  static ReadingChoices of(const RunRequest& request) { return {request.mode, request.follow, request.temperature, request.seed}; }
+  bool operator==(const ReadingChoices&) const = default;
+};
+/// "seed, 0 → 5", "prompt mode, prefill → stream"
+QString choicesWords(const ReadingChoices& from, const ReadingChoices& to);
+
+/// Another way to read the text or to go on. Each choice is a step.
+class ChoicesEdit : public RunsStep {
+ public:
+  /// takingBack: as for LanesEdit.
+  ChoicesEdit(SessionController& controller, bool& takingBack, const ReadingChoices& before, const ReadingChoices& after)
+      : m_controller(controller), m_taking_back(takingBack), m_before(before), m_after(after) {
+    setText(choicesWords(before, after).section(',', 0, 0));
+  }
+  void undo() override { apply(m_before); }
+  void redo() override {
+    if (m_applied) apply(m_after);  // the first time it has been done already
+    m_applied = true;
+  }
+  QString words(const Snapshot&, bool back) const override {
+    return back ? choicesWords(m_after, m_before) : choicesWords(m_before, m_after);
+  }
+  std::optional<StepPlace> place(bool) const override { return std::nullopt; }
+
+ private:
+  void apply(const ReadingChoices& choices) {
+    RunRequest request = m_controller.request();
+    request.mode = choices.mode;
+    request.follow = choices.follow;
+    request.temperature = choices.temperature;
+    request.seed = choices.seed;
+    const bool outer = std::exchange(m_taking_back, true);
+    m_controller.replaceRequest(request);
+    m_taking_back = outer;
+  }
+
+  SessionController& m_controller;
+  bool& m_taking_back;
+  ReadingChoices m_before, m_after;
+  bool m_applied = false;
 };
 
 /// An edit of the prompt, with what became of edits by hand of its tokens. One step back are: characters that are typed or deleted one by
