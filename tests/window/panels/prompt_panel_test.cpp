@@ -139,6 +139,20 @@ TEST_F(PromptPanelTest, KeepsEveryCharacterOfThePrompt) {
   EXPECT_EQ(controller.request().prompt, text.toStdString());
 }
 
+/// A file of another system has other line ends: a letter that is typed rewrites none of them.
+TEST_F(PromptPanelTest, KeepsTheLineEndsOfAFileWhereNothingIsTyped) {
+  PromptEditor& editor = panel.editor();
+  editor.setExactText("a b\r\nc d\r\ne\rf");
+  EXPECT_EQ(controller.request().prompt, "a b\r\nc d\r\ne\rf");
+  QTextCursor cursor = editor.textCursor();
+  cursor.setPosition(5);  // behind c
+  editor.setTextCursor(cursor);
+  QTest::keyClicks(&editor, "Q");
+  EXPECT_EQ(controller.request().prompt, "a b\r\ncQ d\r\ne\rf");
+  editor.setExactText("a b\ncQ d\ne\nf");
+  EXPECT_EQ(controller.request().prompt, "a b\ncQ d\ne\nf") << "other line ends are another text";
+}
+
 TEST_F(PromptPanelTest, ATextThatIsNoPromptIsRefusedAtOnceAndHarmsNothing) {
   panel.editor().setExactText("my text");
   QString why;

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/window/panels/prompt/line_ends.h"
 #include "app/window/panels/prompt/prompt_editor_spans.h"
 
 namespace kvscope {
@@ -42,6 +43,41 @@ TEST(TokenSpans, CountBytesInUtf8AndPlacesInUtf16) {
   EXPECT_EQ(spans.positionOf(4), 3);
   EXPECT_EQ(spans.positionOf(5), 5);
   EXPECT_EQ(spans.positionOf(0), -1) << "the token for the beginning is not in the text";
+}
+
+/// In the editor two characters are one line end: tokens behind it stand where they are seen.
+TEST(TokenSpans, CountALineEndOfTwoCharactersOnce) {
+  const Snapshot s = tokenised({"a", "\r", "\n", "b\r\n", "c", "\r", "d"});
+  TokenSpans spans;
+  spans.setTokens(s, "a\nb\nc\nd");
+  EXPECT_EQ(spans.positionOf(1), 0);
+  EXPECT_EQ(spans.positionOf(3), 1);
+  EXPECT_EQ(spans.positionOf(4), 2);
+  EXPECT_EQ(spans.positionOf(5), 4);
+  EXPECT_EQ(spans.positionOf(6), 5) << "alone it is a line end, too";
+  EXPECT_EQ(spans.positionOf(7), 6);
+  EXPECT_EQ(spans.unread(), 0);
+}
+
+TEST(LineEnds, OfWhatIsNotEditedStay) {
+  const QString text = QString("a\r\nb\rc\nd") + QChar(QChar::ParagraphSeparator) + "e";
+  EXPECT_EQ(shownText(text), "a\nb\nc\nd\ne");
+  EXPECT_EQ(withLineEndsOf(text, "a\nb\nc\nd\ne"), text);
+  EXPECT_EQ(withLineEndsOf(text, "a\nb\nc\nd\neQ"), text + "Q");
+  EXPECT_EQ(withLineEndsOf(text, "Qa\nb\nc\nd\ne"), "Q" + text);
+  EXPECT_EQ(withLineEndsOf("a\r\nb\r\nc", "a\nbx\nc"), "a\r\nbx\r\nc");
+  EXPECT_EQ(withLineEndsOf("a\r\nb\r\nc", "ab\nc"), "ab\r\nc") << "a line end goes as a whole";
+  EXPECT_EQ(withLineEndsOf("a\r\nb\r\nc", ""), "");
+  EXPECT_EQ(withLineEndsOf("", "a\nb"), "a\nb");
+  std::mt19937 random(5);
+  for (int i = 0; i < 2000; ++i) {  // whatever is changed, it is shown as it was typed
+    QString some, typed;
+    for (int n = static_cast<int>(random() % 12); n > 0; --n) some += QChar("ab\r\n"[random() % 4]);
+    typed = shownText(some);
+    const auto at = static_cast<qsizetype>(random() % static_cast<std::size_t>(typed.size() + 1));
+    typed.replace(at, static_cast<qsizetype>(random() % 3), random() % 2 ? "\n" : "x");
+    EXPECT_EQ(shownText(withLineEndsOf(some, typed)), typed) << some.toStdString();
+  }
 }
 
 TEST(TokenSpans, GiveByteTokensTheirShareOfTheCharacter) {

@@ -17,6 +17,7 @@
 #include "app/lessons/prompt_text.h"
 #include "app/window/files/file_kind.h"
 #include "app/window/files/prompt_file.h"
+#include "app/window/panels/prompt/line_ends.h"
 #include "app/window/panels/prompt/prompt_editor_layout.h"
 #include "app/window/session/undo/undo_keys.h"
 #include "app/window/session/workspace.h"
@@ -90,7 +91,9 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
   applyType();
   connect(document(), &QTextDocument::contentsChange, this, [this](int, int removed, int added) {
     if (removed == 0 && added == 0) return;
-    m_spans.setText(exactText());
+    const QString now = inDocument();
+    m_text = m_given ? *m_given : withLineEndsOf(m_text, now);
+    m_spans.setText(now);
     viewport()->update();
     Q_EMIT edited();
   });
@@ -113,12 +116,19 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
   recolour();
 }
 
-QString PromptEditor::exactText() const { return document()->toRawText().replace(QChar::ParagraphSeparator, QChar('\n')); }
+QString PromptEditor::inDocument() const { return document()->toRawText().replace(QChar::ParagraphSeparator, QChar('\n')); }
 
 void PromptEditor::setExactText(const QString& text) {
-  const QString now = exactText();
-  if (text == now) return;
-  const QTextCursor changed = replaceDiffering(*document(), now, text);
+  if (text == m_text) return;
+  const QString now = inDocument(), shown = shownText(text);
+  if (shown == now) {  // other line ends alone
+    m_text = text;
+    Q_EMIT edited();
+    return;
+  }
+  m_given = text;
+  const QTextCursor changed = replaceDiffering(*document(), now, shown);
+  m_given.reset();
   if (hasFocus()) setTextCursor(changed);
 }
 
@@ -190,7 +200,7 @@ void PromptEditor::changeEvent(QEvent* event) {
 void PromptEditor::recolour() {
   if (m_spans_of != m_workspace.snapshotPtr()) {
     m_spans_of = m_workspace.snapshotPtr();
-    m_spans.setTokens(*m_spans_of, exactText());
+    m_spans.setTokens(*m_spans_of, inDocument());
     placeLeads();
   }
   m_colours.update(m_workspace);

@@ -25,8 +25,8 @@ class PromptEditor : public QPlainTextEdit {
  public:
   explicit PromptEditor(Workspace& workspace, QWidget* parent = nullptr);
 
-  /// The text, character for character (toPlainText() would turn no-break spaces into spaces).
-  QString exactText() const;
+  /// The text, character for character, line ends included (the document has one kind of them).
+  const QString& exactText() const { return m_text; }
   /// What differs is replaced, as by hand. Emits edited().
   void setExactText(const QString& text);
   /// Replaces the text by a file's: UTF-8, at most kMostPromptBytes. On failure the text stays and the reason is returned.
@@ -88,6 +88,8 @@ class PromptEditor : public QPlainTextEdit {
     QRectF rect;  // viewport
   };
 
+  /// As it stands in the document (toPlainText() would turn no-break spaces into spaces).
+  QString inDocument() const;
   void applyType();
   void keepWholeLines();
   void recolour();
@@ -106,6 +108,8 @@ class PromptEditor : public QPlainTextEdit {
   QPointF onLine(const QPointF& point) const;
 
   Workspace& m_workspace;
+  QString m_text;
+  std::optional<QString> m_given;  // while it is put into the document
   SpacedTextLayout* m_layout;
   double m_pitch = 25;
   TokenSpans m_spans;

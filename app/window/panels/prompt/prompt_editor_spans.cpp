@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "app/window/panels/prompt/line_ends.h"
+
 namespace kvscope {
 
 namespace {
 
-/// Places of bytes of a text in UTF-16, asked for in (nearly) ascending order. Broken bytes count as one unit each, as QString::fromUtf8
-/// makes of them.
+/// Places of bytes of a text in UTF-16 as it is shown, asked for in (nearly) ascending order. Broken bytes count as one unit each, as
+/// QString::fromUtf8 makes of them, and CR LF as the one line end that it is.
 class Borders {
  public:
   explicit Borders(std::string_view utf8) : m_utf8(utf8) {}
@@ -19,7 +21,8 @@ class Borders {
     while (m_byte < byte) {
       const std::size_t n = length();
       if (m_byte + n > byte) return {m_unit, static_cast<double>(byte - m_byte) / static_cast<double>(n)};
-      m_unit += n == 4 ? 2 : 1;
+      const bool of_two = m_utf8[m_byte] == '\r' && m_byte + 1 < m_utf8.size() && m_utf8[m_byte + 1] == '\n';
+      m_unit += n == 4 ? 2 : of_two ? 0 : 1;
       m_byte += n;
     }
     return {m_unit, 0};
@@ -48,7 +51,7 @@ int lastUnit(const TokenSpans::Span& span) { return span.end.at + (span.end.part
 
 void TokenSpans::setTokens(const Snapshot& snapshot, const QString& text) {
   m_spans.clear();
-  m_tokenised = QString::fromUtf8(snapshot.prompt.data(), static_cast<qsizetype>(snapshot.prompt.size()));
+  m_tokenised = shownText(QString::fromUtf8(snapshot.prompt.data(), static_cast<qsizetype>(snapshot.prompt.size())));
   m_spans.reserve(snapshot.tokens.size());
   Borders borders(snapshot.prompt);
   const int n_bytes = static_cast<int>(snapshot.prompt.size());

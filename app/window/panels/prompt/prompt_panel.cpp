@@ -12,6 +12,7 @@
 #include "app/window/lecture/lecture_answer.h"
 #include "app/window/panels/effect/generated_strip.h"
 #include "app/window/panels/prompt/chat_button.h"
+#include "app/window/panels/prompt/line_ends.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_editor_layout.h"
 #include "app/window/panels/prompt/prompt_panel_legend.h"
@@ -119,7 +120,7 @@ bool PromptPanel::eventFilter(QObject* watched, QEvent* event) {
 }
 
 bool PromptPanel::selectMessage() {
-  const std::optional<std::pair<int, int>> message = m_chat->messageIn(m_editor->exactText());
+  const std::optional<std::pair<int, int>> message = m_chat->messageIn(shownText(m_editor->exactText()));
   QTextCursor cursor = m_editor->textCursor();
   if (!message || (cursor.selectionStart() == message->first && cursor.selectionEnd() == message->second)) return false;
   cursor.setPosition(message->first);

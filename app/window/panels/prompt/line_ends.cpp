@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/window/panels/prompt/line_ends.h"
+
+#include <algorithm>
+
+namespace kvscope {
+
+namespace {
+
+constexpr QChar kReturn('\r'), kLine('\n');
+
+/// Characters of `text` that its first n shown ones are.
+qsizetype behind(const QString& text, qsizetype n) {
+  qsizetype at = 0;
+  for (; n > 0 && at < text.size(); --n, ++at)
+    if (text[at] == kReturn && at + 1 < text.size() && text[at + 1] == kLine) ++at;
+  return at;
+}
+
+}  // namespace
+
+QString shownText(const QString& text) {
+  if (!text.contains(kReturn) && !text.contains(QChar::ParagraphSeparator)) return text;
+  QString out = text;
+  return out.replace("\r\n", "\n").replace(kReturn, kLine).replace(QChar::ParagraphSeparator, kLine);
+}
+
+QString withLineEndsOf(const QString& text, const QString& shown) {
+  const QString before = shownText(text);
+  if (before == text) return shown;
+  const qsizetype most = std::min(before.size(), shown.size());
+  const qsizetype begin = std::ranges::mismatch(before, shown).in1 - before.begin();
+  qsizetype same = 0;
+  while (same < most - begin && before[before.size() - 1 - same] == shown[shown.size() - 1 - same]) ++same;
+  QString out = text.left(behind(text, begin));
+  const QString rest = shown.mid(begin, shown.size() - same - begin) + text.mid(behind(text, before.size() - same));
+  for (qsizetype i = out.size(); rest.startsWith(kLine) && i > 0 && out[i - 1] == kReturn; --i)
+    out[i - 1] = kLine;  // two must not become one
+  return out + rest;
+}
+
+}  // namespace kvscope
