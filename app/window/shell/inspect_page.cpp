@@ -166,6 +166,17 @@ void InspectPage::focusFirst(QWidget& in) {
   }
 }
 
+bool InspectPage::focusSeen(const std::function<bool()>& step) {
+  const auto is_seen = [](const QWidget* w) {
+    while (w && !qobject_cast<const QDockWidget*>(w)) w = w->parentWidget();
+    return !w || !w->visibleRegion().isEmpty();
+  };
+  constexpr int kMost = 500;  // in panels that are not seen
+  bool taken = step();
+  for (int n = 0; taken && n < kMost && !is_seen(QApplication::focusWidget()); ++n) taken = step();
+  return taken;
+}
+
 void InspectPage::goToNext(int step) {
   std::vector<Panel*> visible;
   std::ranges::copy_if(m_panels.all(), std::back_inserter(visible), [](const Panel* p) { return p->body()->isVisible(); });

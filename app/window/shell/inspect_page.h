@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <vector>
 
 #include <QByteArray>
@@ -38,7 +39,9 @@ class InspectPage : public QObject {
   void goTo(Panel& panel);
   void goToNext(int step);              // among those that are visible
   static void focusFirst(QWidget& in);  // of its parts that takes keys
-  void arrange();                       // as the design has it
+  /// Steps the focus on (by `step`, false: nobody takes it) until it is not in a panel behind another tab, which Qt takes for visible.
+  static bool focusSeen(const std::function<bool()>& step);
+  void arrange();  // as the design has it
   QByteArray state() const;
   void restore(const QByteArray& state);
   /// Those that were opened over another page go back to their places.

@@ -89,6 +89,9 @@ class MainWindow : public QMainWindow {
   void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
   bool event(QEvent* event) override;
+  bool focusNextPrevChild(bool next) override {
+    return InspectPage::focusSeen([this, next] { return QMainWindow::focusNextPrevChild(next); });
+  }
 
  private:
   void makePanels();

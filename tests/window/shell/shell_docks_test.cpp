@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Panels are detached, maximised and put back without losing their picture.
+#include <set>
+#include <utility>
+
 #include <QAction>
 #include <QDockWidget>
 #include <QHeaderView>
@@ -70,6 +73,28 @@ TEST_F(DocksTest, ALowWindowHasTabsAndAHighOneHasThePanelsAgain) {
       for (const QDockWidget* b : standing())
         EXPECT_FALSE(a != b && a->geometry().intersects(b->geometry()))
             << at << ": " << a->objectName().toStdString() << " is over " << b->objectName().toStdString();
+  }
+}
+
+/// Qt takes a panel behind another tab for visible: its keys would act where nobody looks.
+TEST_F(DocksTest, TabNeverStopsInAPanelBehindAnother) {
+  window->showPage(MainWindow::Page::inspect);
+  window->resize(960, 600);
+  ASSERT_TRUE(settle());
+  QTest::qWait(200);
+  std::size_t n_behind = 0;
+  for (const QDockWidget* d : docks()) n_behind += d->geometry().right() < 0 ? 1 : 0;
+  ASSERT_GT(n_behind, 0u);
+  for (const auto& [key, modifiers] : {std::pair(Qt::Key_Tab, Qt::NoModifier), std::pair(Qt::Key_Backtab, Qt::ShiftModifier)}) {
+    std::set<const QWidget*> seen;
+    for (int i = 0; i < 150; ++i) {
+      QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : window.get(), key, modifiers);
+      const QWidget* now = QApplication::focusWidget();
+      ASSERT_NE(now, nullptr);
+      seen.insert(now);
+      EXPECT_FALSE(now->visibleRegion().isEmpty()) << now->accessibleName().toStdString() << " " << now->metaObject()->className();
+    }
+    EXPECT_GT(seen.size(), 20u);
   }
 }
 
