@@ -43,6 +43,7 @@ std::optional<Written> written(const QString& text) {
   if (!match.hasMatch() || number <= 0 || (share && number > 100)) return std::nullopt;
   if (share) return Written{number / 100, Written::Of::prompt};
   const auto power = unit.isEmpty() ? -1 : QString("kmg").indexOf(unit.front());
+  if (power < 0 && number != std::floor(number)) return std::nullopt;  // half a slot is none: a share was meant, or something else
   return power < 0 ? Written{number} : Written{number * std::exp2(10.0 * static_cast<double>(power + 1)), Written::Of::memory};
 }
 

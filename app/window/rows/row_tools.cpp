@@ -395,6 +395,7 @@ void ToolRow::sendBudget() {
     const std::string key = m_wanted_share ? "ratio" : "slots";
     const std::string value = m_wanted_share ? QString::number(*m_wanted_share).toStdString() : std::to_string(m_wanted);
     m_controller.setLaneSpec(m_wanted_lane, QString::fromStdString(with_param(specs[m_wanted_lane].toStdString(), key, value)));
+    if (m_controller.laneSpecs().value(m_wanted_lane) == specs[m_wanted_lane]) refresh();  // as before: no result will come and say so
   } catch (const Error& error) {
     Q_EMIT m_controller.refused(QString::fromUtf8(error.what()));
   }

@@ -236,11 +236,24 @@ TEST_F(BudgetFieldTest, TakesSlotsOrPercentAndNeverOnlyTheFirstDigits) {
   EXPECT_EQ(box().refusal(), "");
 }
 
+/// A policy that needs more than was asked for: who asks for the same again is told the same again.
+TEST_F(BudgetFieldTest, WhatWasRaisedIsSaidAgainWhenItIsTypedAgain) {
+  ASSERT_TRUE(settle());
+  viz::Selection at = window->workspace().selection();
+  at.lane = 2;
+  window->workspace().setSelection(at);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(typed("1"), 2) << "one protected, one to choose";
+  const QString before = box().text();
+  EXPECT_EQ(typed("1"), 2);
+  EXPECT_EQ(box().text(), before);
+}
+
 TEST_F(BudgetFieldTest, SaysAtTheFieldWhatItDoesNotUnderstand) {
   ASSERT_TRUE(settle());
   const std::string run = lane(4);
   const int asked = snapshot().lanes[4].slots_asked;
-  for (const char* text : {"abc", "12x", "-4", "0", "610%"}) {
+  for (const char* text : {"abc", "12x", "-4", "0", "0.5", "0,5", "610%"}) {
     EXPECT_EQ(typed(text), asked) << text;
     const bool too_much = QString(text).endsWith('%');
     EXPECT_TRUE(box().refusal().contains(too_much ? "is more than the whole prompt. Use at most 100 %"
