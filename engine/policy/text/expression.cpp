@@ -122,7 +122,7 @@ class ExpressionParser {
     double value = 0;
     const char* first = text_.data() + at_;
     const auto [stop, error] = from_chars(first, text_.data() + text_.size(), value);
-    if (error == std::errc::result_out_of_range) refuse("a number that a double can hold");
+    if (error == std::errc::result_out_of_range) refuse("a number that a double can hold", static_cast<std::size_t>(stop - first));
     if (error != std::errc() || (stop < text_.data() + text_.size() && (is_letter(*stop) || *stop == '.'))) refuse("a number");
     at_ += static_cast<std::size_t>(stop - first);
     emit({Code::number, 0, value});
@@ -182,7 +182,8 @@ class ExpressionParser {
       --stack_;
     out_.steps_.push_back(step);
   }
-  [[noreturn]] void refuse(const std::string& expected);
+  /// n: bytes that are the fault; 0: the word that begins here.
+  [[noreturn]] void refuse(const std::string& expected, std::size_t n = 0);
 
   Expression& out_;
   const std::string& text_;
@@ -192,16 +193,16 @@ class ExpressionParser {
   int level_ = 0;
 };
 
-void ExpressionParser::refuse(const std::string& expected) {
+void ExpressionParser::refuse(const std::string& expected, std::size_t n) {
   constexpr std::size_t kAround = 20;
-  const auto plain = [this](std::size_t from, std::size_t n) {  // a cut inside a UTF-8 character would leave a broken one
-    std::string part = text_.substr(from, n);
+  const auto plain = [this](std::size_t from, std::size_t length) {  // a cut inside a UTF-8 character would leave a broken one
+    std::string part = text_.substr(from, length);
     std::ranges::replace_if(
         part, [](char c) { return c < 0x20 || c == 0x7f; }, '?');
     return part;
   };
-  std::size_t end = at_;
-  while (end < text_.size() && end < at_ + kAround && (is_letter(text_[end]) || is_digit(text_[end]) || text_[end] == '.')) ++end;
+  std::size_t end = at_ + n;
+  while (n == 0 && end < text_.size() && end < at_ + kAround && (is_letter(text_[end]) || is_digit(text_[end]) || text_[end] == '.')) ++end;
   const std::string got = at_ < text_.size() ? fmt::format("'{}'", plain(at_, std::max(end, at_ + 1) - at_)) : "the end";
   const std::size_t from = at_ > kAround ? at_ - kAround : 0;
   throw UsageError(fmt::format("expected {}, got {} at column {}: '{}{}\u2038{}{}'", expected, got, at_ + 1, from > 0 ? "..." : "",

@@ -340,6 +340,11 @@ void RunActions::fillCompareMenu(Commands& commands, QMenu* menu) {
                        "Policies × budgets over many texts with questions: computed beside this window, kept in a folder"},
                       {"&Cancel the runs that wait", {}, [this] { m_model.runs.cancelAll(); }}});
   fillTogetherMenu(commands, menu->addMenu("Add &together"));
+  commands.add(menu, {"Remove the selected r&un", {}, [this] {
+                        const int run = m_model.workspace.selection().lane;
+                        if (run < 1) return Q_EMIT m_model.controller.refused("The full cache stays: all other runs are compared with it.");
+                        m_model.controller.removeLane(run);
+                      }});
   QMenu* remove = menu->addMenu("&Remove run");
   connect(remove, &QMenu::aboutToShow, this, [this, remove] {
     remove->clear();
