@@ -340,6 +340,17 @@ TEST_P(Session_, EveryRunEndsItsOwnText) {
   }
 }
 
+TEST_P(Session_, APromptThatIsNotReadAgainTookNoTime) {
+  Session session = open_session(tiny_model());
+  RunRequest request = request_of(random_ids(40, 64, 3), {"h2o:slots=8"}, GetParam(), 4);
+  EXPECT_GT(run(session, request).lanes[1].steps.front()->ms, 0);
+  request.follow = Follow::self;
+  request.lanes.push_back(parse_lane_spec("h2o:slots=10"));
+  const double again = run(session, request).lanes.back().steps.front()->ms;
+  const bool is_read_with_it = GetParam() == PromptMode::stream;
+  EXPECT_EQ(again > 0, is_read_with_it) << again;
+}
+
 /// Where texts part, a position is another token in each run: every result names it by what the run has read.
 TEST_P(Session_, ARunOfItsOwnTextHasItsOwnTokens) {
   RunRequest request = request_of(random_ids(20, 64, 3), {"h2o:slots=8", "full"}, GetParam(), 12);

@@ -63,6 +63,8 @@ class Reading {
 
   /// The tokens that prompt.update() has in work have left this layer.
   void layer_done(int layer);
+  /// Since it began; 0: nothing had to be read.
+  double read_ms() const { return layer_ < 0 ? 0 : ms(); }
   /// Of the reading, in [0, 1].
   double share() const;
   /// "prompt, 2048 of 8192 tokens, layer 3 of 28, about 40 s of reading left"

@@ -338,11 +338,11 @@ void Session::Impl::run_prompt(int n_steps, const RunRequest& request, const Can
     if (lane->steps.empty()) fresh.push_back(lane.get());
   cancel.check();
   if (horizon > 0 && !fresh.empty() && fresh.front() == lanes.front().get()) {
-    load_prompt({fresh.data(), 1}, ms_since(start), cancel);
+    load_prompt({fresh.data(), 1}, reading.read_ms(), cancel);
     fresh.erase(fresh.begin());
   }
   run_ahead(0, n_steps, request, cancel);
-  load_prompt(fresh, ms_since(start), cancel);
+  load_prompt(fresh, reading.read_ms(), cancel);
   if (lacks_clouds(request)) add_clouds();
   screen = Reading::Screen::results;
   if (ms_since(start) > kLongReadingMs) give_back_memory();

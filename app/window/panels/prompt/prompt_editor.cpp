@@ -17,7 +17,6 @@
 #include "app/lessons/prompt_text.h"
 #include "app/window/files/file_kind.h"
 #include "app/window/files/prompt_file.h"
-#include "app/window/panels/prompt/line_ends.h"
 #include "app/window/panels/prompt/prompt_editor_layout.h"
 #include "app/window/session/undo/undo_keys.h"
 #include "app/window/session/workspace.h"
@@ -37,6 +36,17 @@ QString fileOf(const QMimeData* source) {
   const QString path = urls.front().toLocalFile();
   return kindOfFile(path) == FileKind::prompt ? path : QString();  // the window takes the others
 }
+
+/// Of what is on the clipboard; empty: it can be pasted.
+QString whyNoPrompt(const QString& text) {
+  if (text.isEmpty()) return "The clipboard has no text: the prompt stays as it was";  // a picture, say: what is selected would be gone
+  if (static_cast<std::size_t>(text.size()) <= kMostPromptBytes) return {};            // each takes a byte at least
+  return QString("The text on the clipboard takes %1 and more, a prompt at most %2: the prompt stays as it was")
+      .arg(qs(viz::format_bytes(static_cast<double>(text.size()))), qs(viz::format_bytes(static_cast<double>(kMostPromptBytes))));
+}
+
+/// As it stands there (toPlainText() would turn no-break spaces into spaces).
+QString textIn(const QTextDocument& document) { return document.toRawText().replace(QChar::ParagraphSeparator, QChar('\n')); }
 
 /// The cursor is behind what was put in.
 QTextCursor replaceDiffering(QTextDocument& document, const QString& now, const QString& text) {
@@ -91,8 +101,8 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
   applyType();
   connect(document(), &QTextDocument::contentsChange, this, [this](int, int removed, int added) {
     if (removed == 0 && added == 0) return;
-    const QString now = inDocument();
-    m_text = m_given ? *m_given : withLineEndsOf(m_text, now);
+    const QString now = textIn(*document());
+    m_text.follow(now);
     m_spans.setText(now);
     viewport()->update();
     Q_EMIT edited();
@@ -116,20 +126,14 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
   recolour();
 }
 
-QString PromptEditor::inDocument() const { return document()->toRawText().replace(QChar::ParagraphSeparator, QChar('\n')); }
-
 void PromptEditor::setExactText(const QString& text) {
-  if (text == m_text) return;
-  const QString now = inDocument(), shown = shownText(text);
-  if (shown == now) {  // other line ends alone
-    m_text = text;
-    Q_EMIT edited();
-    return;
-  }
-  m_given = text;
-  const QTextCursor changed = replaceDiffering(*document(), now, shown);
-  m_given.reset();
-  if (hasFocus()) setTextCursor(changed);
+  if (text == exactText()) return;
+  const bool alike = shownText(text) == textIn(*document());  // but for line ends
+  m_text.put(text, [this](const QString& shown) {
+    const QTextCursor changed = replaceDiffering(*document(), textIn(*document()), shown);
+    if (hasFocus()) setTextCursor(changed);
+  });
+  if (alike) Q_EMIT edited();
 }
 
 QString PromptEditor::loadFile(const QString& path) {
@@ -200,7 +204,7 @@ void PromptEditor::changeEvent(QEvent* event) {
 void PromptEditor::recolour() {
   if (m_spans_of != m_workspace.snapshotPtr()) {
     m_spans_of = m_workspace.snapshotPtr();
-    m_spans.setTokens(*m_spans_of, inDocument());
+    m_spans.setTokens(*m_spans_of, textIn(*document()));
     placeLeads();
   }
   m_colours.update(m_workspace);
@@ -412,12 +416,7 @@ void PromptEditor::insertFromMimeData(const QMimeData* source) {
   const QString path = fileOf(source);
   if (path.isEmpty()) {
     const QString text = source->text();
-    if (text.isEmpty())  // a picture, say: what is selected would be gone, and nothing in its place
-      return Q_EMIT refused("The clipboard has no text: the prompt stays as it was");
-    if (static_cast<std::size_t>(text.size()) > kMostPromptBytes)  // each takes a byte at least; Qt would lay them out for minutes
-      return Q_EMIT refused(
-          QString("The text on the clipboard takes %1 and more, a prompt at most %2: the prompt stays as it was")
-              .arg(qs(viz::format_bytes(static_cast<double>(text.size()))), qs(viz::format_bytes(static_cast<double>(kMostPromptBytes)))));
+    if (const QString why = whyNoPrompt(text); !why.isEmpty()) return Q_EMIT refused(why);
     textCursor().insertText(text);
     ensureCursorVisible();
     return;

@@ -7,6 +7,7 @@
 
 #include <QPlainTextEdit>
 
+#include "app/window/panels/prompt/line_ends.h"
 #include "app/window/panels/prompt/prompt_editor_colours.h"
 #include "app/window/panels/prompt/prompt_editor_leads.h"
 #include "app/window/panels/prompt/prompt_editor_spans.h"
@@ -26,7 +27,7 @@ class PromptEditor : public QPlainTextEdit {
   explicit PromptEditor(Workspace& workspace, QWidget* parent = nullptr);
 
   /// The text, character for character, line ends included (the document has one kind of them).
-  const QString& exactText() const { return m_text; }
+  const QString& exactText() const { return m_text.get(); }
   /// What differs is replaced, as by hand. Emits edited().
   void setExactText(const QString& text);
   /// Replaces the text by a file's: UTF-8, at most kMostPromptBytes. On failure the text stays and the reason is returned.
@@ -88,8 +89,6 @@ class PromptEditor : public QPlainTextEdit {
     QRectF rect;  // viewport
   };
 
-  /// As it stands in the document (toPlainText() would turn no-break spaces into spaces).
-  QString inDocument() const;
   void applyType();
   void keepWholeLines();
   void recolour();
@@ -108,8 +107,7 @@ class PromptEditor : public QPlainTextEdit {
   QPointF onLine(const QPointF& point) const;
 
   Workspace& m_workspace;
-  QString m_text;
-  std::optional<QString> m_given;  // while it is put into the document
+  ExactText m_text;
   SpacedTextLayout* m_layout;
   double m_pitch = 25;
   TokenSpans m_spans;
