@@ -28,7 +28,7 @@ class Interrupt(CliTest):
         self.assertIsNone(process.poll(), "it must still be running")
         begin = time.monotonic()
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=20 * slowness())
         return time.monotonic() - begin, out, err
 
     def test_stops_at_once_with_status_130_and_leaves_no_file(self):
@@ -64,7 +64,7 @@ class Interrupt(CliTest):
         time.sleep(0.5)
         self.assertIsNone(process.poll(), "a file that is being written is finished")
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.communicate(timeout=20)[1], b"kvscope-cli: stopped\n")
+        self.assertEqual(process.communicate(timeout=20 * slowness())[1], b"kvscope-cli: stopped\n")
         self.assertEqual(process.returncode, 130)
 
     def test_whenever_it_comes_a_file_is_whole_or_absent(self):
@@ -73,7 +73,7 @@ class Interrupt(CliTest):
             process = self.start("trace", "--prompt", "Once upon a time there was", "--generate", "8", "--lane", "local:slots=4", "--out", self.path("trace.json"))
             time.sleep(after)
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=20)
+            process.communicate(timeout=20 * slowness())
             self.assertIn(process.returncode, (0, 130, -signal.SIGINT))
             there = os.path.exists(self.path("trace.json"))
             if there:
@@ -98,7 +98,7 @@ class Progress(CliTest):
                 except OSError:
                     break
         os.close(ours)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=20 * slowness())
         self.assertEqual(process.returncode, 0)
         return out, drawn.decode()
 

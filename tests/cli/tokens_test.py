@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from program import CLI, HERE, TINY, CliTest, counts_memory
+from program import CLI, HERE, TINY, CliTest, counts_memory, limits_addresses
 
 VOCABULARIES = os.path.join(HERE, "..", "tokenizer", "data")
 
@@ -114,6 +114,7 @@ class Tokens(CliTest):
         self.assertEqual(json.dumps(json.loads(document), indent=1, ensure_ascii=False, separators=(",", ": ")) + "\n", document)
         self.assertEqual(json.loads(document)["tokens"][-1]["end"], len(text.encode()))
 
+    @limits_addresses  # of the process that writes it
     def test_a_template_that_never_ends_is_a_sentence(self):
         self.vocabulary("byte_words")
         doubled = "{% set ns = namespace(x='aaaaaaaaaaaaaaaa') %}{% for i in range(40) %}{% set ns.x = ns.x + ns.x %}{% endfor %}{{ ns.x }}"

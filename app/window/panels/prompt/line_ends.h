@@ -16,8 +16,11 @@ QString withLineEndsOf(const QString& text, const QString& shown);
 class ExactText {
  public:
   const QString& get() const { return m_text; }
-  /// What the document has become.
-  void follow(const QString& shown) { m_text = m_given ? *m_given : withLineEndsOf(m_text, shown); }
+  /// What the document has become, and is returned.
+  QString follow(const QString& shown) {
+    m_text = m_given ? *m_given : withLineEndsOf(m_text, shown);
+    return shown;
+  }
   /// Becomes this text; `show` puts its shown form into the document.
   template <class Show>
   void put(const QString& text, const Show& show) {

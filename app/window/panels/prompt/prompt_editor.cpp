@@ -101,9 +101,7 @@ PromptEditor::PromptEditor(Workspace& workspace, QWidget* parent) : QPlainTextEd
   applyType();
   connect(document(), &QTextDocument::contentsChange, this, [this](int, int removed, int added) {
     if (removed == 0 && added == 0) return;
-    const QString now = textIn(*document());
-    m_text.follow(now);
-    m_spans.setText(now);
+    m_spans.setText(m_text.follow(textIn(*document())));
     viewport()->update();
     Q_EMIT edited();
   });
