@@ -112,6 +112,8 @@ void MessageBar::say(const Message& message) {
   offer(m_remedy, message.remedy, message.run);
   offer(m_other, message.other, message.run_other);
   setNews(message.news);
+  const int sign = std::max(16, 2 * m_text->fontMetrics().xHeight());  // of a lecture's type, too
+  m_close->setIconSize({sign, sign});
   speak(*this);
   QFrame::show();
 }

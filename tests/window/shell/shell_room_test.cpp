@@ -213,6 +213,10 @@ TEST_F(RoomTest, ALectureOnALargeScreenHasLargeSigns) {
     EXPECT_GE(inked(*button, button->rect()).height(), button->height() / 4) << button->accessibleName().toStdString();
   }
   EXPECT_GE(n, 4);
+  window->messages().show("A message", "its details");
+  auto* cross = window->messages().findChild<QToolButton*>();
+  EXPECT_GE(inked(*cross, cross->rect()).height(), window->messages().findChild<QLabel*>()->fontMetrics().xHeight() / 2);
+  window->messages().clear();
   auto* policy = window->lectureMode().row().findChild<QComboBox*>();
   const int arrow = policy->height();  // the square at its right end
   EXPECT_GE(inked(*policy, QRect(policy->width() - arrow, 0, arrow, arrow)).width(), arrow / 6);
