@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "core/error.h"
 #include "core/from_chars.h"
+#include "tokenizer/added_tokens.h"
 #include "tokenizer/tokenizer.h"
 
 namespace kvscope {
@@ -46,8 +48,12 @@ class SentencePiece : public Tokenizer {
     for (int id = 0; id < n; ++id) {
       Token token{processor_->IdToPiece(id), "", processor_->IsControl(id) || processor_->IsUnknown(id)};
       if (!token.special) token.bytes = processor_->IsByte(id) ? byte_of_piece(token.piece) : with_spaces(token.piece);
+      if (processor_->IsControl(id)) named_.push_back({.id = id, .content = token.piece, .special = true});
       tokens_.push_back(std::move(token));
     }
+    std::vector<std::string> names;
+    for (const AddedToken& token : named_) names.push_back(token.content);
+    finder_.emplace(named_, names);
     // The flag is only in the protobuf, whose header is not installed: ask for its effect.
     std::string probe;
     for (const int id : encode("a")) probe += bytes_of(id);
@@ -56,12 +62,24 @@ class SentencePiece : public Tokenizer {
 
   int vocab_size() const override { return static_cast<int>(tokens_.size()); }
 
-  /// Names of special tokens are always text. Ranges are those of the tokens' own bytes.
-  std::vector<TextToken> tokens_of(std::string_view text, SpecialNames, std::span<const TextRange>) const override {
-    std::vector<int> ids;
-    const auto status = processor_->Encode(absl::string_view(text.data(), text.size()), &ids);
-    KVSCOPE_ASSERT(status.ok());  // only an unloaded model fails
-    return places_of(ids, text.size());
+  /// The library takes names of control tokens for text: they are looked for here, and what stands between them is a text of its own, with
+  /// a space before it where the model puts one, as transformers does. Ranges are those of the tokens' own bytes.
+  std::vector<TextToken> tokens_of(std::string_view text, SpecialNames names, std::span<const TextRange> typed) const override {
+    if (names == SpecialNames::text) return of_text(text);
+    const auto is_typed = [&typed](Span name) {
+      return std::ranges::any_of(typed, [&](const TextRange& range) { return range.begin < name.end && name.begin < range.end; });
+    };
+    std::vector<TextToken> out;
+    for (const Stretch& stretch : finder_->find(text, is_typed)) {
+      const Span at = stretch.span;
+      if (stretch.token >= 0) {
+        out.push_back({named_[static_cast<std::size_t>(stretch.token)].id, at.begin, at.end});
+        continue;
+      }
+      for (TextToken token : of_text(text.substr(at.begin, at.end - at.begin)))
+        out.push_back({token.id, at.begin + token.begin, at.begin + token.end});
+    }
+    return out;
   }
 
   std::string bytes_of(int id) const override { return known(id) ? tokens_[static_cast<std::size_t>(id)].bytes : ""; }
@@ -77,11 +95,20 @@ class SentencePiece : public Tokenizer {
     bool special;
   };
 
+  std::vector<TextToken> of_text(std::string_view text) const {
+    std::vector<int> ids;
+    const auto status = processor_->Encode(absl::string_view(text.data(), text.size()), &ids);
+    KVSCOPE_ASSERT(status.ok());  // only an unloaded model fails
+    return places_of(ids, text.size());
+  }
+
   // Models pad their vocabulary beyond the tokenizer's, so a sampled id may have no piece.
   bool known(int id) const { return id >= 0 && id < vocab_size(); }
 
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
   std::vector<Token> tokens_;
+  std::vector<AddedToken> named_;  // control tokens
+  std::optional<AddedTokenFinder> finder_;
   bool adds_leading_space_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "core/error.h"
@@ -75,6 +76,31 @@ TEST_F(SentencePiece, ControlPiecesAreSpecialAndNoPartOfTheText) {
   ids.insert(ids.begin(), 1);
   EXPECT_EQ(tokenizer->decode(ids), "text");
   for (const int id : tokenizer->encode("<s>")) EXPECT_FALSE(tokenizer->is_special(id));  // text never becomes control
+}
+
+/// Where names are asked for they are tokens, but for those that a person typed; what stands between them is a text of its own.
+TEST_F(SentencePiece, NamesOfControlPiecesAreTokensWhereTheyAreAskedFor) {
+  const std::string text = "Hi </s> you<s>";
+  std::vector<int> want = tokenizer->encode("Hi ");
+  want.push_back(2);
+  const auto second = tokenizer->encode(" you");
+  want.insert(want.end(), second.begin(), second.end());
+  want.push_back(1);
+  EXPECT_EQ(tokenizer->encode(text, SpecialNames::tokens), want);
+  EXPECT_NE(tokenizer->encode(text), want);
+  const std::vector<TextToken> tokens = tokenizer->tokens_of(text, SpecialNames::tokens);
+  const auto end_of_text = std::ranges::find(tokens, 2, &TextToken::id);
+  EXPECT_EQ(text.substr(end_of_text->begin, end_of_text->end - end_of_text->begin), "</s>");
+  std::size_t at = 0;
+  for (const TextToken& token : tokens) {
+    EXPECT_EQ(token.begin, at);
+    at = token.end;
+  }
+  EXPECT_EQ(at, text.size());
+  const TextRange typed[] = {{0, 11}};
+  const std::vector<int> of_names = ids_of(tokenizer->tokens_of(text, SpecialNames::tokens, typed));
+  EXPECT_EQ(std::ranges::count(of_names, 2), 0) << "a person typed it";
+  EXPECT_EQ(std::ranges::count(of_names, 1), 1);
 }
 
 TEST_F(SentencePiece, EveryByteValueHasAPieceOfThatByte) {
