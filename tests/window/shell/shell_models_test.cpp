@@ -171,6 +171,26 @@ TEST_F(ModelsTest, OneThatWasCutInTheMiddleOfARunIsOpenedAgainByAButton) {
   EXPECT_FALSE(window->messages().isVisible());
 }
 
+/// Edits keep their places, which are other words where the tokens are others.
+TEST_F(ModelsTest, EditsThatMeanOtherWordsInAnotherModelAreSaid) {
+  window->controller().setLaneSpec(1, "streaming:ratio=0.25@evict=5,step=0");
+  ASSERT_TRUE(settle());
+  const std::string was = viz::token_text(snapshot().tokens, 5);
+  QString said;
+  QObject::connect(&window->model().hand, &HandEdits::said, window.get(), [&](const QString& words) {
+    if (!words.isEmpty()) said = words;
+  });
+  window->controller().loadModel(qs(in_checkout("tests/data/gguf/tiny.gguf")));
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && viz::token_text(snapshot().tokens, 5) != was; }, 60000));
+  EXPECT_TRUE(said.contains("This model has other tokens")) << said.toStdString();
+  EXPECT_TRUE(said.contains(qs("token 5 is " + viz::quoted(viz::token_text(snapshot().tokens, 5)) + " here, and was " + viz::quoted(was))))
+      << said.toStdString();
+  said.clear();
+  window->controller().setLaneSpec(2, "h2o:ratio=0.5");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(said, "") << "once";
+}
+
 TEST_F(ModelsTest, LookingCanBeStoppedAndBegunAnew) {
   for (int i = 0; i < 400; ++i) write(folder.filePath(QString("%1.gguf").arg(1000 + i)), "words");
   finder().look(std::vector<ModelPlace>{{"folder", folder.path().toStdString()}});

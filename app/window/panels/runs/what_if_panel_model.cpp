@@ -78,10 +78,11 @@ WhatIfEffect effect_of(const Snapshot& snapshot, int fork, int which, bool alone
   const HeadChoice everywhere;
   const HeadChoice& heads = what_if ? what_if->heads : everywhere;
   out.local_l1_wo = meanLocal(lane, n, after, heads) - meanLocal(base, n, after, heads);
+  // Of runs that follow their own texts the steps in which both still read the full cache's: of more or fewer it would be another mean.
+  const int last = std::min({static_cast<int>(n), steps_of_one_text(snapshot, lane), steps_of_one_text(snapshot, base)}) - 1;
   const auto mean_kl = [&](const LaneSnapshot& of) {
-    return run_figures(snapshot, of, first_counted_step(snapshot, of), static_cast<int>(n) - 1, false).kl.mean();
+    return run_figures(snapshot, of, first_counted_step(snapshot, of), last, false).kl.mean();
   };
-  const auto last = static_cast<int>(n) - 1;
   out.kl_last = compared_kl(snapshot, lane, last) - compared_kl(snapshot, base, last);
   out.kl_mean = mean_kl(lane) - mean_kl(base);
   for (std::size_t s = 0; s < n && out.first_change < 0; ++s)

@@ -357,9 +357,29 @@ void HandEdits::keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left
                   .arg(m_n_lost == 1 ? "a token" : QString("%1 tokens").arg(m_n_lost), m_n_lost == 1 ? "it" : "them"));
 }
 
+void HandEdits::tellOtherTokens() {
+  const Snapshot& snapshot = m_workspace.snapshot();
+  if (snapshot.phase != RunPhase::idle || !m_controller.answersNewest(snapshot)) return;
+  Named now{snapshot.model_stamp, {}};
+  for (const LaneSpec& lane : m_controller.request().lanes)
+    for (const WhatIf& edit : lane.edits.what_ifs)
+      for (const int token : edit.positions) now.texts[token] = viz::token_text(snapshot.tokens, token);
+  const Named before = std::exchange(m_named, std::move(now));
+  if (before.stamp == m_named.stamp) return;
+  for (const auto& [token, text] : m_named.texts) {
+    const auto was = before.texts.find(token);
+    if (was == before.texts.end() || was->second == text) continue;
+    return Q_EMIT said(QString("This model has other tokens, and what was done by hand keeps its places: token %1 is %2 here, and was %3. "
+                               "Take the edits out, or make them anew.")
+                           .arg(token)
+                           .arg(qs(viz::quoted(text)), qs(viz::quoted(was->second))));
+  }
+}
+
 void HandEdits::snapshotChanged() {
   if (m_refused == kUnread && obstacle() != kUnread) takeRefusalBack();  // it can be made now, as was said
   followText();
+  tellOtherTokens();
   const Snapshot& snapshot = m_workspace.snapshot();
   for (int i = static_cast<int>(snapshot.lanes.size()) - 1; !m_wanted.empty() && i >= 0; --i) {  // the newest of those alike
     if (snapshot.lanes[static_cast<std::size_t>(i)].spec != m_wanted) continue;

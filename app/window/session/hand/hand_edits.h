@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -107,6 +108,8 @@ class HandEdits : public QObject {
   void snapshotChanged();
   void promptEdited();
   void followText();
+  /// A model with other tokens: what was done by hand keeps its places, and that is said where these are other words now.
+  void tellOtherTokens();
   /// The runs with what is left of their edits. Where tokens are lost, that is said.
   void keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left);
 
@@ -130,6 +133,10 @@ class HandEdits : public QObject {
     std::vector<LaneSpec> lanes;  // what is left of them
   };
   std::optional<Text> m_text;  // that edits are about, while it is being edited
+  struct Named {
+    std::string stamp;                 // of the model
+    std::map<int, std::string> texts;  // of the tokens that edits name
+  } m_named;
   bool m_following = false;
   std::size_t m_n_lost = 0;  // tokens with which edits went, of which that is said
   bool m_typed = false;      // the text is being edited: the change of what is asked for that comes is no other one
