@@ -137,7 +137,7 @@ std::set<int> Writer::candidate_ids() const {
   for (const LaneSnapshot& l : snapshot_.lanes) {
     for (const StepPtr& s : l.steps) {
       for (const TopToken& t : s->top_tokens) ids.insert(t.id);
-      ids.insert(s->next_token);
+      ids.insert({s->next_token, s->top1});
     }
   }
   return ids;
@@ -266,7 +266,7 @@ void TraceStream::take(int lane, const StepRecord& step) {
   const bool shown = d.options.for_window || d.options.detail == Detail::why;
   StepWriter(json, d.options.detail, shown, d.measures.theta).write(step);
   for (const TopToken& t : step.top_tokens) d.steps.candidates.insert(t.id);
-  d.steps.candidates.insert(step.next_token);
+  d.steps.candidates.insert({step.next_token, step.top1});
   if (json.text().size() >= kPiece) d.steps.lanes[l].append(json.take());
 }
 

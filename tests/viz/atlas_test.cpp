@@ -319,6 +319,22 @@ TEST_F(AtlasTest, KeysOfEditsMeanTheCellOfTheCursor) {
   EXPECT_EQ(canvas.last<EditTokens>()->what, EditTokens::What::evict);
 }
 
+/// At an earlier step the cursor's token is not read yet: an edit of the one drawn instead would be of what nobody chose.
+TEST_F(AtlasTest, KeysOfEditsDoNotMeanATokenThatTheCursorWasPushedTo) {
+  canvas.frame.has_focus = true;
+  const int last = snapshot.lanes[3].steps.back()->position;
+  select(1, 3, {last, last});
+  canvas.frame.selection.slot = last;
+  canvas.draw(*view);
+  EXPECT_TRUE(view->key(canvas.frame, "Left", canvas.intents));
+  EXPECT_TRUE(view->key(canvas.frame, "Right", canvas.intents));
+  canvas.frame.selection.step = 0;
+  canvas.draw(*view);
+  canvas.intents.clear();
+  EXPECT_FALSE(view->key(canvas.frame, "E", canvas.intents)) << "the window's: of what is selected";
+  EXPECT_EQ(canvas.last<EditTokens>(), nullptr);
+}
+
 TEST_F(AtlasTest, APresentersArrowsAreLeftToTheStepsUntilTheCursorIsTakenUp) {
   canvas.frame.has_focus = true;
   canvas.frame.plain = true;

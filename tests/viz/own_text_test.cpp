@@ -113,6 +113,16 @@ TEST_F(OwnText, IsNotComparedTokenByToken) {
   EXPECT_THAT(compare->facts(canvas.frame), HasSubstr("reads " + viz::quoted(token_text(snapshot.tokens, kPrompt))));
 }
 
+TEST_F(OwnText, StripsOfTheDifferenceEndWhereTextsPart) {
+  const auto compare = make_compare(std::make_shared<TokenWindow>());
+  compare->choose(0, 1);  // to the reference
+  canvas.draw(*compare);
+  const Mark* parted = find_mark(*compare, "parted", "lane 3");
+  ASSERT_NE(parted, nullptr);
+  EXPECT_EQ(parted->value, std::to_string(kParted));
+  EXPECT_EQ(find_mark(*compare, "parted", "lane 2"), nullptr);
+}
+
 TEST_F(OwnText, ADifferenceEndsWhereTextsPart) {
   Represented a, b, a_anew, b_anew;
   DifferenceCounts followed;

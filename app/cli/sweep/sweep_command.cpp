@@ -82,7 +82,9 @@ class SweepResults {
 std::string output_of(const Arguments& a, const SweepPlan& plan, const std::vector<SweepResult>& results) {
   if (const std::string words = seeds_words(plan, results); !words.empty() && !a.quiet) note(words);
   if (a.json) return sweep_json(plan, results);
-  return a.table ? sweep_table(plan, results) : sweep_csv(plan, results);
+  if (!a.table) return sweep_csv(plan, results);
+  return sweep_table(plan, results) +
+         (a.follow == Follow::self ? "KL and top-1 same: only before a run's text parts from the full cache's\n" : "");
 }
 
 // ---- an MPI job. A worker sends the number of the item that it has done (at first kNone) and what came out; it gets the number of the

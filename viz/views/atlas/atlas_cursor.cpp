@@ -30,6 +30,11 @@ bool AtlasCursor::taken(const Selection& selected) const {
   return cell_ && place(selected) == place(selected_);
 }
 
+bool AtlasCursor::ahead(const Frame& frame) const {
+  const StepRecord* record = record_of(frame);
+  return cell_ && record != nullptr && cell_->token > record->position;
+}
+
 AtlasCell AtlasCursor::of(const Frame& frame) const {
   const Selection& selected = frame.selection;
   AtlasCell c = cell_.value_or(AtlasCell{0, 0, 0});

@@ -16,6 +16,8 @@ class AtlasCursor {
   void set(const AtlasCell& cell, const Selection& selected);
   /// Keys or a click have moved it.
   bool taken(const Selection& selected) const;
+  /// It stands on a token that the step shown has not read yet: what is drawn is the last one read.
+  bool ahead(const Frame& frame) const;
   /// Arrows, pages of so many tokens, Home and End. False: another key.
   bool move(const Frame& frame, std::string_view key, int page);
 

@@ -127,7 +127,7 @@ bool Atlas::edit_at_cursor(const Frame& frame, std::string_view key, const Atlas
   static constexpr std::pair<std::string_view, What> kEdits[] = {
       {"P", What::pin}, {"E", What::evict}, {"M", What::merge}, {"R", What::restore}};
   const auto edit = std::ranges::find(kEdits, key, &std::pair<std::string_view, What>::first);
-  if (edit == std::end(kEdits) || !cursor_.taken(frame.selection)) return false;
+  if (edit == std::end(kEdits) || !cursor_.taken(frame.selection) || cursor_.ahead(frame)) return false;
   Selection next = frame.selection;
   const bool there = next.layer == at.layer && next.kv_head == at.kv_head && next.tokens && next.tokens->first <= at.token &&
                      at.token <= next.tokens->last;

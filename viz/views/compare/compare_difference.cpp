@@ -58,10 +58,10 @@ void draw_counts(Painter& p, Rect area, const DifferenceScene& scene, bool share
     p.mark("difference", name, r, count);
   }
   if (area.height() >= p.px(12)) {
-    const std::string parted =
-        scene.cells->parted() ? fmt::format(" before token {}", format_count(scene.cells->n_alike())) : std::string();
-    p.text_fit({area.x0, area.y0 + p.px(6)}, fmt::format("of {} token-heads{}", format_count(scene.cells->total()), parted), Face::caption,
-               t.disabled, area.width());
+    const std::string all = format_count(scene.cells->total());
+    const std::string of = scene.cells->parted() ? fmt::format("of {} before {}", all, format_count(scene.cells->n_alike()))
+                                                 : fmt::format("of {} token-heads", all);
+    p.text_fit({area.x0, area.y0 + p.px(6)}, of, Face::caption, t.disabled, area.width());
   }
   if (!shares || area.height() < p.px(34)) return;
   // Bins of several heads: the balance, on a ramp of its own.

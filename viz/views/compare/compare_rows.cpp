@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/run_look.h"
 
@@ -213,13 +214,16 @@ Rect draw_strip(Painter& p, const CompareScene& s, const Rect& row, int lane, Ru
   const float height = plan.scale.height(n_layers, n_kv);
   const float y0 = std::round(row.middle_y() - height / 2);
   const Rect strip{axis.x0, y0, axis.x_end(), y0 + height};
-  const StripWindow window = strip_window(axis, m.position + 1, plan.scale.shares());
+  const bool compared = s.mode == CompareMode::reference;
+  const LaneSnapshot& other_run = snapshot.lanes[static_cast<std::size_t>(s.reference)];
+  const int n_alike = compared ? n_alike_tokens(snapshot, other_run, snapshot.lanes[static_cast<std::size_t>(lane)]) : m.position + 1;
+  const StripWindow window = strip_window(axis, std::min(m.position + 1, n_alike), plan.scale.shares());
   StripTextures::Texture texture;
-  if (s.mode == CompareMode::reference) {
+  if (compared) {
     const int other = s.reference, step = s.of(other).step;
     const std::string state = lane_state(p.frame(), other, step) + " | " + lane_state(p.frame(), lane, m.step);
     if (step >= 0) {
-      const LaneDifference cells(tokens.of(snapshot, other, step), tokens.of(snapshot, lane, m.step));
+      const LaneDifference cells(tokens.of(snapshot, other, step), tokens.of(snapshot, lane, m.step), n_alike);
       texture = textures.difference(p.frame(), fmt::format("compare.vs.{}", lane), cells, state, plan.scale.rows, window);
     }
   } else {
@@ -228,14 +232,16 @@ Rect draw_strip(Painter& p, const CompareScene& s, const Rect& row, int lane, Ru
         textures.lane(p.frame(), lane, m.step, plan.scale.shares() ? tokens.of(snapshot, lane, m.step) : kNothing, plan.scale.rows, window);
   }
   draw_bands(p, texture, strip, axis, plan.scale, n_layers, n_kv);
+  if (n_alike <= m.position) {  // what stands there is another token in each of the two
+    const float x = std::max(axis.x_of(n_alike), axis.x0) + p.px(6);
+    p.mark("parted", fmt::format("lane {}", lane), {x, strip.y0, strip.x1, strip.y1}, format_count(n_alike));
+    p.text_fit({x, strip.middle_y()}, "its own text", Face::caption, t.disabled, strip.x1 - x);
+  }
   if (height >= p.px(26) && plan.scale.rows != StripScale::Rows::all) {
     p.text({axis.x0 - p.px(8), strip.y0 + p.px(5)}, "L0", Face::caption, t.disabled, Align::right);
     p.text({axis.x0 - p.px(8), strip.y1 - p.px(6)}, fmt::format("L{}", n_layers - 1), Face::caption, t.disabled, Align::right);
   }
-  p.mark("strip", fmt::format("lane {}", lane), strip,
-         s.mode == CompareMode::reference ? "difference"
-         : plan.scale.shares()            ? "kept fraction"
-                                          : "fate");
+  p.mark("strip", fmt::format("lane {}", lane), strip, compared ? "difference" : plan.scale.shares() ? "kept fraction" : "fate");
   const Selection& selection = p.frame().selection;
   // A stage frames the head that the full cache reads with in every run: what they have of it is what is compared.
   const bool framed = lane == selection.lane || (p.frame().plain && selection.lane == 0);

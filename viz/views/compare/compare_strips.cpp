@@ -139,6 +139,7 @@ StripTextures::Texture StripTextures::difference(const Frame& frame, const std::
       const auto k = static_cast<std::size_t>(i);
       const int of_a = tokens_in(cells.a().n_tokens(), window, i % columns), of_b = tokens_in(cells.b().n_tokens(), window, i % columns);
       if (of_a <= 0 || of_b <= 0) continue;
+      if (cells.parted() && entry.texture.first + (i % columns + 1) * window.bin > cells.n_alike()) continue;  // of two texts in part
       if (of_a != of_b) {  // one of them has seen more of the last bin
         const double balance = b[k] / static_cast<double>(of_b * heads) - a[k] / static_cast<double>(of_a * heads);
         entry.pixels[k] = colour(ramp(frame.theme->diverging, 0.5 + 0.5 * balance));

@@ -178,7 +178,11 @@ QString SweepPanel::facts() const {
   const auto n = m_data.points().size();
   if (n == 0) return "one prompt, every marker is a run";
   const bool all = m_data.nMeasured() == static_cast<decltype(m_data.nMeasured())>(n);
-  return QString("one prompt · %1 of %2 runs measured%3").arg(m_data.nMeasured()).arg(n).arg(all ? "" : " · hollow: not yet");
+  const bool own_texts = m_workspace.snapshot().follow == "self";
+  return QString("one prompt · %1 of %2 runs measured%3%4")
+      .arg(m_data.nMeasured())
+      .arg(n)
+      .arg(all ? "" : " · hollow: not yet", own_texts ? " · KL and top-1 same: before a run's text parts" : "");
 }
 
 void SweepPanel::suggest() {
