@@ -13,9 +13,7 @@ class IdsOnly : public Tokenizer {
 
   int vocab_size() const override { return vocab_size_; }
   std::vector<TextToken> tokens_of(std::string_view, SpecialNames, std::span<const TextRange>) const override {
-    throw Error(
-        "the model folder has no tokenizer.model or tokenizer.json, so text cannot be turned into tokens; give token ids instead, or add the "
-        "tokenizer");
+    throw Error(fmt::format("{}, so text cannot be turned into tokens; give token ids instead, or add the tokenizer", kNoTokenizer));
   }
   std::string bytes_of(int id) const override { return piece(id); }
   bool is_special(int) const override { return false; }

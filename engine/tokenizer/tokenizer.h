@@ -82,6 +82,8 @@ std::unique_ptr<Tokenizer> open_tokenizer_json(const std::string& path);
 std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, const std::string& name);
 /// From parts that are already in memory (a vocabulary inside another file). Throws Error where they do not fit together.
 std::unique_ptr<Tokenizer> make_tokenizer(TokenizerParts parts);
+/// How the refusal of a text begins where there is no tokenizer.
+inline constexpr const char* kNoTokenizer = "the model folder has no tokenizer.model or tokenizer.json";
 /// For model folders without a tokenizer: pieces are "⟨id⟩"; encode() throws Error and says so.
 std::unique_ptr<Tokenizer> ids_only_tokenizer(int vocab_size);
 

@@ -34,7 +34,8 @@ void RunMessages::takeSnapshot() {
   const QString details =
       QString("kvscope %1\nmodel: %2\ndevice: %3\n%4")
           .arg(KVSCOPE_VERSION, QString::fromStdString(snapshot.model.name), QString::fromStdString(snapshot.device), what);
-  if (snapshot.model.n_layers == 0)  // nothing to fall back to
+  const bool reads_no_text = SessionController::readsNoText(snapshot);  // the model that is open now: nothing typed will be computed
+  if (snapshot.model.n_layers == 0 || reads_no_text)                    // nothing to fall back to
     bar.show(
         what, details, "Use the built-in model", [this] { m_model.controller.loadModel(QString::fromStdString(builtInModel())); },
         "Open model…", [this] { Q_EMIT modelRequested(); });

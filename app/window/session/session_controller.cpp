@@ -21,6 +21,7 @@
 #include "remote/remote_engine.h"
 #include "runtime/model/run_files.h"
 #include "runtime/session/runner.h"
+#include "tokenizer/tokenizer.h"
 
 namespace kvscope {
 
@@ -226,6 +227,8 @@ QStringList SessionController::laneSpecs() const {
   for (const LaneSpec& lane : m_request.lanes) specs << QString::fromStdString(lane.text);
   return specs;
 }
+
+bool SessionController::readsNoText(const Snapshot& snapshot) { return snapshot.failure.starts_with(kNoTokenizer); }
 
 QString SessionController::modelName() const { return QString::fromStdString(name_of_model(m_model_folder.toStdString())); }
 

@@ -34,6 +34,8 @@ class SessionController : public QObject {
   const QString& modelFolder() const { return m_model_folder; }
   /// For people: of a cache the model, not the folder of its revision.
   QString modelName() const;
+  /// The model that is open has no tokenizer: nothing that is typed can be computed.
+  static bool readsNoText(const Snapshot& snapshot);
   /// Another engine computes from now on; what is loaded and asked for is asked of it, too. "exec:PATH", "ssh:HOST[:PATH]"; empty: this
   /// process. Throws UsageError, and nothing has changed.
   void setEngine(const QString& address);

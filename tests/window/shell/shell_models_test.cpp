@@ -171,6 +171,20 @@ TEST_F(ModelsTest, OneThatWasCutInTheMiddleOfARunIsOpenedAgainByAButton) {
   EXPECT_FALSE(window->messages().isVisible());
 }
 
+/// Nothing that is typed can be computed with it: the message leads out.
+TEST_F(ModelsTest, OneWithoutATokenizerOffersAnother) {
+  window->controller().loadModel(folder.filePath("tiny"));
+  ASSERT_TRUE(waitFor([&] { return window->messages().text().contains("no tokenizer"); }, 20000));
+  QPushButton* const out = buttonOf(window->messages(), "Use the built-in model");
+  ASSERT_NE(out, nullptr);
+  EXPECT_NE(buttonOf(window->messages(), "Open model"), nullptr);
+  QTest::mouseClick(out, Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && !window->messages().isVisible(); }, 60000));
+  window->controller().setLaneSpec(1, "streaming:ratio=0.5");
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes[1].spec, "streaming:ratio=0.5");
+}
+
 /// Edits keep their places, which are other words where the tokens are others.
 TEST_F(ModelsTest, EditsThatMeanOtherWordsInAnotherModelAreSaid) {
   window->controller().setLaneSpec(1, "streaming:ratio=0.25@evict=5,step=0");
