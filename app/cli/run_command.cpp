@@ -158,8 +158,7 @@ std::string summary_table(const Snapshot& snapshot) {
   for (const LaneSnapshot& lane : snapshot.lanes)
     for (const LaneWarning& w : lane.warnings) warnings += fmt::format("{}: {}\n", lane.spec, text_of(w));
   return head + aligned(rows, 2) + read + warnings +
-         fmt::format("{}{}\n", steps_that_count(snapshot),
-                     parted ? "; KL and top-1 same: only before a run's text parts from the full cache's" : "");
+         fmt::format("{}{}{}\n", steps_that_count(snapshot), parted ? "; " : "", parted ? kComparedUntilTextsPart : "");
 }
 
 /// The prompt and what the run says to it; where its text has ended and it was fed more, the rest is marked as such.

@@ -20,6 +20,9 @@ class Columns {
   std::vector<std::size_t> widths_;
 };
 
+/// Under a table of runs that read their own texts.
+inline constexpr const char* kComparedUntilTextsPart = "KL and top-1 same: only before a run's text parts from the full cache's";
+
 /// All of them. Rows may be shorter than the first.
 std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size_t n_text);
 

@@ -181,13 +181,21 @@ std::vector<int> lane_tokens(const Snapshot& snapshot, const LaneSnapshot& lane)
   return text_with(snapshot, lane, &StepRecord::next_token);
 }
 
+const TokenInfo* token_known(const Snapshot& s, int id) {
+  // The vocabulary first: the text may be long, and it is searched only where there is no vocabulary.
+  if (s.vocabulary != nullptr && id >= 0 && id < static_cast<int>(s.vocabulary->size())) {
+    const TokenInfo& token = (*s.vocabulary)[static_cast<std::size_t>(id)];
+    if (token.id == id) return &token;
+  }
+  const auto found = std::ranges::find(s.tokens, id, &TokenInfo::id);
+  return found != s.tokens.end() ? &*found : nullptr;
+}
+
 void tell_own_texts(Snapshot& s) {
+  if (s.follow != "self") return;  // all read one text
   const auto named = [&s](int id) {
-    const bool known =
-        s.vocabulary && id < static_cast<int>(s.vocabulary->size()) && (*s.vocabulary)[static_cast<std::size_t>(id)].id == id;
-    if (known) return (*s.vocabulary)[static_cast<std::size_t>(id)];
-    const auto found = std::ranges::find(s.tokens, id, &TokenInfo::id);
-    TokenInfo token = found != s.tokens.end() ? *found : TokenInfo{.id = id};
+    const TokenInfo* const known = token_known(s, id);
+    TokenInfo token = known ? *known : TokenInfo{.id = id};
     token.text_begin = token.text_end = -1;
     return token;
   };

@@ -80,6 +80,8 @@ struct PolicyWork {
 };
 PolicyWork policy_work(const Snapshot& snapshot, const LaneSnapshot& lane);
 
+/// The token of this id, by the vocabulary or else the text; nullptr: neither has it.
+const TokenInfo* token_known(const Snapshot& snapshot, int id);
 /// Gives every run that was fed another text than the full cache its own: LaneSnapshot::tokens, texts by the vocabulary.
 void tell_own_texts(Snapshot& snapshot);
 /// How many tokens two runs have read alike, from the beginning: beyond them a position is another token in each. The largest int

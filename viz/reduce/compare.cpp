@@ -217,13 +217,8 @@ std::string lane_letter(int lane) {
 
 std::string text_of_id(const Snapshot& snapshot, int id) {
   if (id < 0) return std::string(kNotAvailableText);  // no token yet
-  // The vocabulary first: the text may be long, and it is searched only where there is no vocabulary.
-  if (snapshot.vocabulary != nullptr && id < static_cast<int>(snapshot.vocabulary->size())) {
-    const TokenInfo& token = (*snapshot.vocabulary)[static_cast<std::size_t>(id)];
-    if (token.id == id) return token_text(token);
-  }
-  const auto found = std::find_if(snapshot.tokens.begin(), snapshot.tokens.end(), [&](const TokenInfo& token) { return token.id == id; });
-  return found != snapshot.tokens.end() ? token_text(*found) : fmt::format("#{}", id);
+  const TokenInfo* const token = token_known(snapshot, id);
+  return token ? token_text(*token) : fmt::format("#{}", id);
 }
 
 }  // namespace kvscope::viz

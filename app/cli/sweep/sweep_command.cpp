@@ -16,6 +16,7 @@
 #include "app/cli/sweep/sweep_output.h"
 #include "app/cli/sweep/sweep_plan.h"
 #include "app/cli/sweep/sweep_work.h"
+#include "app/cli/table.h"
 #include "core/error.h"
 #include "io/files.h"
 #include "trace/sweep_store.h"
@@ -83,8 +84,7 @@ std::string output_of(const Arguments& a, const SweepPlan& plan, const std::vect
   if (const std::string words = seeds_words(plan, results); !words.empty() && !a.quiet) note(words);
   if (a.json) return sweep_json(plan, results);
   if (!a.table) return sweep_csv(plan, results);
-  return sweep_table(plan, results) +
-         (a.follow == Follow::self ? "KL and top-1 same: only before a run's text parts from the full cache's\n" : "");
+  return sweep_table(plan, results) + (a.follow == Follow::self ? fmt::format("{}\n", kComparedUntilTextsPart) : std::string());
 }
 
 // ---- an MPI job. A worker sends the number of the item that it has done (at first kNone) and what came out; it gets the number of the

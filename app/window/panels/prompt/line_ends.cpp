@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/window/panels/prompt/line_ends.h"
 
-#include <algorithm>
+#include "app/window/session/hand/common_ends.h"
 
 namespace kvscope {
 
@@ -28,10 +28,8 @@ QString shownText(const QString& text) {
 QString withLineEndsOf(const QString& text, const QString& shown) {
   const QString before = shownText(text);
   if (before == text) return shown;
-  const qsizetype most = std::min(before.size(), shown.size());
-  const qsizetype begin = std::ranges::mismatch(before, shown).in1 - before.begin();
-  qsizetype same = 0;
-  while (same < most - begin && before[before.size() - 1 - same] == shown[shown.size() - 1 - same]) ++same;
+  const auto [front, back] = common_ends(before, shown);
+  const auto begin = static_cast<qsizetype>(front), same = static_cast<qsizetype>(back);
   QString out = text.left(behind(text, begin));
   const QString rest = shown.mid(begin, shown.size() - same - begin) + text.mid(behind(text, before.size() - same));
   for (qsizetype i = out.size(); rest.startsWith(kLine) && i > 0 && out[i - 1] == kReturn; --i)

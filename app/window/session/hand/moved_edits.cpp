@@ -5,18 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "app/window/session/hand/common_ends.h"
+
 namespace kvscope {
 namespace {
-
-/// How much two sequences have in common at their beginning, and besides that at their end.
-template <class Sequence>
-std::pair<std::size_t, std::size_t> common_ends(const Sequence& a, const Sequence& b) {
-  const auto front = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
-  const std::size_t most = std::min(a.size(), b.size()) - front;
-  std::size_t back = 0;
-  while (back < most && a[a.size() - 1 - back] == b[b.size() - 1 - back]) ++back;
-  return {front, back};
-}
 
 /// Where a token is now; tokens after the prompt move with its end, if that stays.
 std::optional<int> moved(int position, const TextChange& change) {

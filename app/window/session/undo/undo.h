@@ -12,6 +12,7 @@
 #include <QUndoCommand>
 
 #include "app/window/session/first_difference.h"
+#include "app/window/session/hand/common_ends.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/undo/step_words.h"
 
@@ -23,6 +24,27 @@ class RunsStep : public QUndoCommand {
   /// "budget of run F, 10 % → 20 %"; back: it is taken back.
   virtual QString words(const Snapshot& snapshot, bool back) const = 0;
   virtual std::optional<StepPlace> place(bool back) const = 0;
+  void redo() final {
+    if (m_applied) again();  // the first time it has been done already
+    m_applied = true;
+  }
+
+ protected:
+  /// takingBack: true while a step changes the request itself.
+  RunsStep(SessionController& controller, bool& takingBack) : m_controller(controller), m_taking_back(takingBack) {}
+  /// After it was taken back.
+  virtual void again() = 0;
+  const RunRequest& request() const { return m_controller.request(); }
+  void ask(const RunRequest& request) {
+    const bool outer = std::exchange(m_taking_back, true);
+    m_controller.replaceRequest(request);
+    m_taking_back = outer;
+  }
+
+ private:
+  SessionController& m_controller;
+  bool& m_taking_back;
+  bool m_applied = false;
 };
 
 /// An edit of the runs (budget, policy, added, removed). One step back are: the edits of one drag; edits of the same run within a second,
@@ -40,11 +62,9 @@ class LanesEdit : public RunsStep {
     std::vector<LaneSpec> lanes;
     int n_generate = 0;
   };
-  /// takingBack: true while this changes the request itself.
   LanesEdit(SessionController& controller, FirstDifference& difference, bool& takingBack, Runs before, Runs after, Occasion occasion)
-      : m_controller(controller),
+      : RunsStep(controller, takingBack),
         m_difference(difference),
-        m_taking_back(takingBack),
         m_before(std::move(before.lanes)),
         m_after(std::move(after.lanes)),
         m_generate_before(before.n_generate),
@@ -58,10 +78,6 @@ class LanesEdit : public RunsStep {
   void undo() override {
     m_step_after = m_difference.step();
     apply(m_before, m_generate_after, m_generate_before, m_occasion.step);
-  }
-  void redo() override {
-    if (m_applied) apply(m_after, m_generate_before, m_generate_after, m_step_after);  // the first time it has been done already
-    m_applied = true;
   }
   QString words(const Snapshot& snapshot, bool back) const override {
     return back ? runsWords(snapshot, m_after, m_before, true) : runsWords(snapshot, m_before, m_after, false);
@@ -99,18 +115,17 @@ class LanesEdit : public RunsStep {
   }
 
  private:
+  void again() override { apply(m_after, m_generate_before, m_generate_after, m_step_after); }
   void take(const LanesEdit& next) {
     m_after = next.m_after;
     m_generate_after = next.m_generate_after;
   }
   /// The step that an edit asked for, to show its effect, goes with it; what was generated since then stays.
   void apply(const std::vector<LaneSpec>& lanes, int generate_from, int generate_to, std::optional<int> step) {
-    RunRequest request = m_controller.request();
-    request.lanes = lanes;
-    if (request.n_generate == generate_from) request.n_generate = generate_to;
-    const bool outer = std::exchange(m_taking_back, true);
-    m_controller.replaceRequest(request);
-    m_taking_back = outer;
+    RunRequest wanted = request();
+    wanted.lanes = lanes;
+    if (wanted.n_generate == generate_from) wanted.n_generate = generate_to;
+    ask(wanted);
     m_difference.takeBack(step);
   }
   /// The only lane that differs; -1 if there are none or several.
@@ -130,14 +145,11 @@ class LanesEdit : public RunsStep {
     return m_before[i].edits.what_ifs != m_after[i].edits.what_ifs;
   }
 
-  SessionController& m_controller;
   FirstDifference& m_difference;
-  bool& m_taking_back;
   std::vector<LaneSpec> m_before, m_after;
   int m_generate_before, m_generate_after;
   Occasion m_occasion;
   std::optional<int> m_step_after;  // at which it was looked at when it was taken back
-  bool m_applied = false;
   QElapsedTimer m_age;
 };
 
@@ -156,47 +168,36 @@ QString choicesWords(const ReadingChoices& from, const ReadingChoices& to);
 /// Another way to read the text or to go on. Each choice is a step.
 class ChoicesEdit : public RunsStep {
  public:
-  /// takingBack: as for LanesEdit.
   ChoicesEdit(SessionController& controller, bool& takingBack, const ReadingChoices& before, const ReadingChoices& after)
-      : m_controller(controller), m_taking_back(takingBack), m_before(before), m_after(after) {
+      : RunsStep(controller, takingBack), m_before(before), m_after(after) {
     setText(choicesWords(before, after).section(',', 0, 0));
   }
   void undo() override { apply(m_before); }
-  void redo() override {
-    if (m_applied) apply(m_after);  // the first time it has been done already
-    m_applied = true;
-  }
   QString words(const Snapshot&, bool back) const override {
     return back ? choicesWords(m_after, m_before) : choicesWords(m_before, m_after);
   }
   std::optional<StepPlace> place(bool) const override { return std::nullopt; }
 
  private:
+  void again() override { apply(m_after); }
   void apply(const ReadingChoices& choices) {
-    RunRequest request = m_controller.request();
-    request.mode = choices.mode;
-    request.follow = choices.follow;
-    request.temperature = choices.temperature;
-    request.seed = choices.seed;
-    const bool outer = std::exchange(m_taking_back, true);
-    m_controller.replaceRequest(request);
-    m_taking_back = outer;
+    RunRequest wanted = request();
+    wanted.mode = choices.mode;
+    wanted.follow = choices.follow;
+    wanted.temperature = choices.temperature;
+    wanted.seed = choices.seed;
+    ask(wanted);
   }
 
-  SessionController& m_controller;
-  bool& m_taking_back;
   ReadingChoices m_before, m_after;
-  bool m_applied = false;
 };
 
 /// An edit of the prompt, with what became of edits by hand of its tokens. One step back are: characters that are typed or deleted one by
 /// one, each within a second of the one before it; the first of them may take the place of what was selected.
 class TextEdit : public RunsStep {
  public:
-  /// takingBack: as for LanesEdit.
   TextEdit(SessionController& controller, bool& takingBack, const RunRequest& before, const RunRequest& after)
-      : m_controller(controller),
-        m_taking_back(takingBack),
+      : RunsStep(controller, takingBack),
         m_change(Change::between(before.prompt, after.prompt)),
         m_before(meaningOf(before)),
         m_after(meaningOf(after)),
@@ -206,10 +207,6 @@ class TextEdit : public RunsStep {
     m_age.start();
   }
   void undo() override { apply(m_change.at, m_change.added, m_change.removed, m_before); }
-  void redo() override {
-    if (m_applied) apply(m_change.at, m_change.removed, m_change.added, m_after);  // the first time it has been done already
-    m_applied = true;
-  }
   QString words(const Snapshot&, bool back) const override {
     return back ? textWords(m_change.added, m_change.removed) : textWords(m_change.removed, m_change.added);
   }
@@ -221,7 +218,7 @@ class TextEdit : public RunsStep {
     const auto* next = static_cast<const TextEdit*>(other);
     const bool moved = next->m_change.removed.empty() && next->m_change.added.empty();  // what was done by hand has followed the text
     if (!moved && !(m_begins && next->m_by_key && m_age.elapsed() <= 1000)) return false;
-    const std::string& now = m_controller.request().prompt;
+    const std::string& now = request().prompt;
     std::string before = now;
     for (const Change* change : {&next->m_change, &std::as_const(m_change)})
       before.replace(change->at, change->added.size(), change->removed);
@@ -233,15 +230,13 @@ class TextEdit : public RunsStep {
   }
 
  private:
+  void again() override { apply(m_change.at, m_change.removed, m_change.added, m_after); }
   static constexpr std::size_t kCharacter = 4;  // bytes of UTF-8
   struct Change {
     std::size_t at = 0;
     std::string removed, added;
     static Change between(const std::string& before, const std::string& after) {
-      const auto begin = static_cast<std::size_t>(std::ranges::mismatch(before, after).in1 - before.begin());
-      const std::size_t most = std::min(before.size(), after.size()) - begin;
-      std::size_t same = 0;
-      while (same < most && before[before.size() - 1 - same] == after[after.size() - 1 - same]) ++same;
+      const auto [begin, same] = common_ends(before, after);
       return {begin, before.substr(begin, before.size() - begin - same), after.substr(begin, after.size() - begin - same)};
     }
   };
@@ -253,22 +248,17 @@ class TextEdit : public RunsStep {
   };
   static Meaning meaningOf(const RunRequest& request) { return {request.prompt_text, request.prompt_ids, request.lanes}; }
   void apply(std::size_t at, const std::string& old_part, const std::string& new_part, const Meaning& meaning) {
-    RunRequest request = m_controller.request();
-    request.prompt.replace(at, old_part.size(), new_part);
-    request.prompt_text = meaning.what;
-    request.prompt_ids = meaning.ids;
-    request.lanes = meaning.lanes;
-    const bool outer = std::exchange(m_taking_back, true);
-    m_controller.replaceRequest(request);
-    m_taking_back = outer;
+    RunRequest wanted = request();
+    wanted.prompt.replace(at, old_part.size(), new_part);
+    wanted.prompt_text = meaning.what;
+    wanted.prompt_ids = meaning.ids;
+    wanted.lanes = meaning.lanes;
+    ask(wanted);
   }
 
-  SessionController& m_controller;
-  bool& m_taking_back;
   Change m_change;
   Meaning m_before, m_after;
   bool m_begins, m_by_key;
-  bool m_applied = false;
   QElapsedTimer m_age;
 };
 
