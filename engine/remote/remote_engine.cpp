@@ -260,7 +260,8 @@ struct RemoteEngine::Impl {
     }
     {
       const std::lock_guard lock(mutex);
-      if (snapshot.generation > 0) snapshot.generation += base;
+      for (std::uint64_t* of : {&snapshot.generation, &snapshot.lanes_of})
+        if (*of > 0) *of += base;
       snapshot.started_us = us_of(asked);
     }
     snapshot.sequence = ++sequence;

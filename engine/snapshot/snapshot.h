@@ -89,6 +89,7 @@ enum class RunPhase : std::uint8_t { empty, loading, computing, idle, failed };
 /// Everything the window shows, in one immutable value. Published through Mailbox; newest wins.
 struct Snapshot {
   std::uint64_t generation = 0;  // of the request it answers
+  std::uint64_t lanes_of = 0;    // of the request that its lanes answer: an older one while this one is computed, and where it failed
   std::uint64_t sequence = 0;    // grows with every snapshot
   RunPhase phase = RunPhase::empty;
   std::string activity;            // "layer 3 of 6", "step 4 of 12"; for the thin progress line

@@ -45,7 +45,7 @@ bool done(const Snapshot& s, std::uint64_t generation) { return s.generation == 
 /// Bytes of everything that travels, but for clocks: two snapshots are the same where these are.
 std::string bytes_of(const SnapshotPtr& snapshot) {
   auto still = std::make_shared<Snapshot>(*snapshot);
-  still->generation = still->sequence = 0;
+  still->generation = still->lanes_of = still->sequence = 0;
   still->started_us = still->published_us = 0;
   still->total_ms = still->tokens_per_s = 0;
   for (LaneSnapshot& lane : still->lanes) {

@@ -134,7 +134,9 @@ void SessionController::deliver() {
   const bool newest = !of_extra && snapshot->generation >= d->generation;
   // Older than the request: only the progress over what is on screen anyway, and how far a model is open.
   if (!newest && !of_extra && snapshot->generation != m_workspace.snapshot().generation && snapshot->phase != RunPhase::loading) return;
-  m_workspace.setSnapshot(of_extra ? firstLanes(*snapshot, extra->second.n_before) : snapshot);
+  // A failure comes with the lanes of before, and these may be an extra run's.
+  const auto with_extra = d->extras.find(snapshot->lanes_of);
+  m_workspace.setSnapshot(with_extra != d->extras.end() ? firstLanes(*snapshot, with_extra->second.n_before) : snapshot);
   // A model that was refused leaves the answer of the one before, if that is one to this text.
   const bool refused_model = snapshot->phase == RunPhase::failed && !snapshot->loading.empty() && snapshot->prompt == m_request.prompt;
   const bool old_content = snapshot->phase == RunPhase::loading || (snapshot->phase == RunPhase::failed && !refused_model);

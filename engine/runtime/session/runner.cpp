@@ -134,7 +134,7 @@ struct Runner::Impl {
   }
 
   void put(Snapshot snapshot, std::uint64_t of) {
-    snapshot.generation = shown = of;
+    snapshot.generation = snapshot.lanes_of = shown = of;
     snapshot.sequence = ++sequence;
     snapshot.started_us = started_us;
     snapshot.published_us = now_us();

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 #include <QApplication>
+#include <QFile>
 #include <QSignalSpy>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include "app/window/session/run_queue.h"
@@ -99,6 +101,17 @@ TEST_F(RunQueueTest, APointIsMeasuredAndLeavesNoTrace) {
   EXPECT_EQ(measured, (std::vector<std::string>{"h2o:slots=8", "h2o:slots=9"}));
   EXPECT_EQ(shown.count(), 0);
   EXPECT_EQ(specs().size(), 2u);
+}
+
+TEST_F(RunQueueTest, APointIsNoRunWhereAnotherModelRefusesTheText) {
+  queue.add({"h2o:slots=8"}, Purpose::point);
+  ASSERT_TRUE(waitIdle());
+  QTemporaryDir folder;
+  for (const char* file : {"config.json", "model.safetensors"})
+    ASSERT_TRUE(QFile::copy(QString::fromStdString(in_checkout(std::string("assets/models/kvmini/") + file)), folder.filePath(file)));
+  controller.loadModel(folder.path());
+  ASSERT_TRUE(waitFor([this] { return SessionController::readsNoText(workspace.snapshot()); }, 60000));
+  EXPECT_EQ(specs(), (std::vector<std::string>{"full", "streaming:slots=8,sinks=2"}));
 }
 
 TEST_F(RunQueueTest, OneCanBeCancelledWhetherItRunsOrWaits) {
