@@ -2,6 +2,8 @@
 #include "app/window/session/hand/hand_edits.h"
 #include "app/window/session/hand/head_budgets.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -32,6 +34,7 @@ HandEdits::HandEdits(Workspace& workspace, SessionController& controller, QObjec
     m_workspace.setEditScope(chosen.layers.empty() ? "all heads" : chosen.kv_heads.empty() ? "this layer" : "this head");
   };
   connect(this, &HandEdits::changed, this, tell);
+  connect(this, &HandEdits::said, this, [this](const QString& words) { m_said = words; });
   connect(&workspace, &Workspace::selectionChanged, this, tell);
 }
 
@@ -360,20 +363,26 @@ void HandEdits::keepOnly(const std::function<MovedEdits(const LaneEdits&)>& left
 void HandEdits::tellOtherTokens() {
   const Snapshot& snapshot = m_workspace.snapshot();
   if (snapshot.phase != RunPhase::idle || !m_controller.answersNewest(snapshot)) return;
-  Named now{snapshot.model_stamp, {}};
-  for (const LaneSpec& lane : m_controller.request().lanes)
+  const RunRequest& request = m_controller.request();
+  const Named before = std::exchange(
+      m_named, {fmt::format("{}\n{} {}", request.prompt, name_of(request.prompt_text), fmt::join(request.prompt_ids, ",")), {}});
+  QString words;
+  for (const LaneSpec& lane : request.lanes)
     for (const WhatIf& edit : lane.edits.what_ifs)
-      for (const int token : edit.positions) now.texts[token] = viz::token_text(snapshot.tokens, token);
-  const Named before = std::exchange(m_named, std::move(now));
-  if (before.stamp == m_named.stamp) return;
-  for (const auto& [token, text] : m_named.texts) {
-    const auto was = before.texts.find(token);
-    if (was == before.texts.end() || was->second == text) continue;
-    return Q_EMIT said(QString("This model has other tokens, and what was done by hand keeps its places: token %1 is %2 here, and was %3. "
-                               "Take the edits out, or make them anew.")
-                           .arg(token)
-                           .arg(qs(viz::quoted(text)), qs(viz::quoted(was->second))));
-  }
+      for (const int token : edit.positions) {
+        const std::string text = viz::token_text(snapshot.tokens, token);
+        const auto was = before.texts.find(token);
+        const std::string& meant = was == before.texts.end() || before.of != m_named.of ? text : was->second;
+        m_named.texts[token] = meant;
+        if (meant == text || !words.isEmpty()) continue;
+        words = QString(
+                    "This model has other tokens, and what was done by hand keeps its places: token %1 is %2 here, and was %3. "
+                    "Take the edits out, or make them anew.")
+                    .arg(token)
+                    .arg(qs(viz::quoted(text)), qs(viz::quoted(meant)));
+      }
+  const QString told = std::exchange(m_other_tokens, words);
+  if (told != words && (!words.isEmpty() || m_said == told)) Q_EMIT said(words);
 }
 
 void HandEdits::snapshotChanged() {

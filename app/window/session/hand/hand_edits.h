@@ -134,9 +134,11 @@ class HandEdits : public QObject {
   };
   std::optional<Text> m_text;  // that edits are about, while it is being edited
   struct Named {
-    std::string stamp;                 // of the model
-    std::map<int, std::string> texts;  // of the tokens that edits name
+    std::string of;                    // the prompt, whatever the model makes of it
+    std::map<int, std::string> texts;  // of the tokens that edits name, in the model in which they were named
   } m_named;
+  QString m_other_tokens;  // what was said of them; empty: they are the same
+  QString m_said;          // last
   bool m_following = false;
   std::size_t m_n_lost = 0;  // tokens with which edits went, of which that is said
   bool m_typed = false;      // the text is being edited: the change of what is asked for that comes is no other one
