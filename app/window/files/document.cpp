@@ -270,7 +270,7 @@ void Document::openFile(const QString& path) {
     case FileKind::model:
       if (m_model.controller.computesElsewhere())
         return sayNotOpened(path + " was not opened: it is on this machine, and the engine is elsewhere; Open model… takes a folder there");
-      return openModelAt(modelAt(path));
+      return openModelOf(modelAt(path));
     case FileKind::trace:
       return openTrace(path);
     case FileKind::lesson:
@@ -295,7 +295,8 @@ void Document::openFile(const QString& path) {
   }
 }
 
-void Document::openModelAt(const QString& path) {
+void Document::openModelOf(const QString& path) {
+  if (path.isEmpty()) return openModel();
   if (!m_file.path.isEmpty() && QFileInfo(path) != QFileInfo(m_model.controller.modelFolder())) changed();  // the file's is another one
   m.library.useOnceOpen(path);
   m_model.controller.loadModel(path);

@@ -78,6 +78,7 @@ class Document : public QObject {
   void openFromList(const QString& path);      // the same of a list or a drop: the welcome was left by it
   void openGivenSession(const QString& path);  // of the command line: nothing but a session, a trace or kept tokens
   void openModel();                            // asks which
+  void openModelOf(const QString& path);       // empty: asks which
   void openModelFolder();
   void openStoreIn(const QString& folder);
   void openStore();  // asks for its folder
@@ -86,8 +87,7 @@ class Document : public QObject {
   /// A lesson takes the place of the session, which waits: it is what is kept against a crash, and comes back whole.
   void putAside();
   void stage(const kvscope::RunRequest& request);
-  /// Ends that; nothing where nothing was put aside.
-  void giveBack();
+  void giveBack();  // ends that; nothing where nothing was put aside
   /// The sample text with the runs of a fresh start, shown where it goes wrong.
   void openSample();
   void openLast();     // the session that was opened or saved last, if it is still there
@@ -124,7 +124,6 @@ class Document : public QObject {
   void sayLeft(const QString& what, const Aside& before);
   void recover(const LeftSession& left);
   void offerWithoutModel(const SavedSession& session, const QString& path);
-  void openModelAt(const QString& path);
   void sayNotOpened(const QString& why);  // until the next file opens
   void changed();
   void renamed(const QString& from, const QString& to);

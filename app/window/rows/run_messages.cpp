@@ -37,8 +37,8 @@ void RunMessages::takeSnapshot() {
   const bool reads_no_text = SessionController::readsNoText(snapshot);  // the model that is open now: nothing typed will be computed
   if (snapshot.model.n_layers == 0 || reads_no_text)                    // nothing to fall back to
     bar.show(
-        what, details, "Use the built-in model", [this] { m_model.controller.loadModel(QString::fromStdString(builtInModel())); },
-        "Open model…", [this] { Q_EMIT modelRequested(); });
+        what, details, "Use the built-in model", [this] { Q_EMIT modelRequested(QString::fromStdString(builtInModel())); }, "Open model…",
+        [this] { Q_EMIT modelRequested({}); });
   else if (!snapshot.cut.text.empty())
     bar.show(what, details, QString("Cut to the first %1 tokens").arg(snapshot.cut.n_tokens),
              [this, text = QString::fromStdString(snapshot.cut.text)] { Q_EMIT promptRequested(text); });

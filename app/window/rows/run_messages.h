@@ -19,7 +19,7 @@ class RunMessages : public QObject {
   void takeSnapshot();
 
  Q_SIGNALS:
-  void modelRequested();
+  void modelRequested(const QString& folder);  // empty: ask which
   void promptRequested(const QString& text);
 
  private:

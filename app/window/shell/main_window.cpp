@@ -139,7 +139,7 @@ void MainWindow::connectParts() {
   });
   connect(m_first_steps.get(), &FirstSteps::focusLeft, this, [this] { m_canvases.main().setFocus(); });
   connect(new FileDrops(*this), &FileDrops::dropped, m_document.get(), &Document::openFromList);
-  connect(m_run_messages.get(), &RunMessages::modelRequested, m_document.get(), &Document::openModel);
+  connect(m_run_messages.get(), &RunMessages::modelRequested, m_document.get(), &Document::openModelOf);
   connect(m_run_messages.get(), &RunMessages::promptRequested, this, &MainWindow::replacePrompt);
   connect(&m_place, &StartPlace::reached, this, [this](bool at_step) {
     if (at_step) m_lecture->keepPlace();

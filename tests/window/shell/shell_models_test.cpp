@@ -178,7 +178,10 @@ TEST_F(ModelsTest, OneWithoutATokenizerOffersAnother) {
   QPushButton* const out = buttonOf(window->messages(), "Use the built-in model");
   ASSERT_NE(out, nullptr);
   EXPECT_NE(buttonOf(window->messages(), "Open model"), nullptr);
+  ASSERT_TRUE(window->document().save(folder.filePath("mine.kvscope")));
+  EXPECT_FALSE(window->windowTitle().contains("*"));
   QTest::mouseClick(out, Qt::LeftButton);
+  EXPECT_TRUE(window->windowTitle().contains("*")) << "the file's model is another one";
   ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && !window->messages().isVisible(); }, 60000));
   window->controller().setLaneSpec(1, "streaming:ratio=0.5");
   ASSERT_TRUE(settle());
@@ -203,6 +206,13 @@ TEST_F(ModelsTest, EditsThatMeanOtherWordsInAnotherModelAreSaid) {
   window->controller().setLaneSpec(2, "h2o:ratio=0.5");
   ASSERT_TRUE(settle());
   EXPECT_EQ(said, "") << "once";
+  // Back in the model of which they were made they mean what they meant.
+  bool stands = true;
+  QObject::connect(&window->model().hand, &HandEdits::said, window.get(), [&](const QString& words) { stands = !words.isEmpty(); });
+  window->controller().loadModel(QString::fromStdString(builtInModel()));
+  ASSERT_TRUE(waitFor([&] { return snapshot().phase == RunPhase::idle && viz::token_text(snapshot().tokens, 5) == was; }, 60000));
+  EXPECT_EQ(said, "");
+  EXPECT_FALSE(stands) << "what was said is taken back";
 }
 
 TEST_F(ModelsTest, LookingCanBeStoppedAndBegunAnew) {
