@@ -77,6 +77,27 @@ class WhatIfTest : public WindowTest {
   WhatIfPanel* panel() const { return window->findChild<WhatIfPanel*>(); }
 };
 
+/// Of texts that have parted from the full cache's there is no KL that an edit could have changed.
+TEST_F(WhatIfTest, AfterTheTextsPartAnEditHasNoKl) {
+  window->controller().setFollow(Follow::self);
+  window->controller().generate(16);
+  ASSERT_TRUE(settle());
+  const int parted = steps_of_one_text(snapshot(), snapshot().lanes[4]);
+  ASSERT_LT(parted, 15);
+  const int token = keptEverywhere(parted);
+  ASSERT_GT(token, 0);
+  select(token, token, parted + 1);
+  key("atlas", Qt::Key_E);
+  ASSERT_EQ(snapshot().lanes.size(), 6u);
+  const WhatIfModel& model = panel()->model();
+  const auto cell = [&](int column) { return model.index(0, column).data().toString(); };
+  EXPECT_EQ(cell(WhatIfModel::kKlLast), "n/a");
+  EXPECT_EQ(cell(WhatIfModel::kKlMean), "n/a");
+  EXPECT_NE(cell(WhatIfModel::kLocal), "n/a") << "what is the run's own is measured";
+  EXPECT_NE(cell(WhatIfModel::kText), "n/a");
+  EXPECT_TRUE(model.index(0, WhatIfModel::kKlLast).data(Qt::ToolTipRole).toString().startsWith("KL compares")) << "and why is said";
+}
+
 TEST_F(WhatIfTest, TheTableShowsSeveralRows) {
   const int token = keptEverywhere(1);
   ASSERT_GT(token, 2);

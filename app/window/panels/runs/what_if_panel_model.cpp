@@ -69,6 +69,7 @@ WhatIfEffect effect_of(const Snapshot& snapshot, int fork, int which, bool alone
   const LaneSnapshot& base = snapshot.lanes[static_cast<std::size_t>(lane.fork_of)];
   const std::size_t n = std::min(lane.steps.size(), base.steps.size());
   if (n == 0) return out;
+  out.measured = true;
   // All together: from the first of them on, so that one edit and "all that are on" are the same figure.
   int after = what_if ? what_if->step : std::numeric_limits<int>::max();
   if (!what_if)
@@ -83,8 +84,10 @@ WhatIfEffect effect_of(const Snapshot& snapshot, int fork, int which, bool alone
   const auto mean_kl = [&](const LaneSnapshot& of) {
     return run_figures(snapshot, of, first_counted_step(snapshot, of), last, false).kl.mean();
   };
-  out.kl_last = compared_kl(snapshot, lane, last) - compared_kl(snapshot, base, last);
-  out.kl_mean = mean_kl(lane) - mean_kl(base);
+  if (last > after) {  // else none of them sees the edit
+    out.kl_last = compared_kl(snapshot, lane, last) - compared_kl(snapshot, base, last);
+    out.kl_mean = mean_kl(lane) - mean_kl(base);
+  }
   for (std::size_t s = 0; s < n && out.first_change < 0; ++s)
     if (lane.steps[s]->top1 != base.steps[s]->top1) out.first_change = static_cast<int>(s);
   out.wrong = out.first_change >= 0 && compares(snapshot, lane, out.first_change) &&
@@ -132,9 +135,9 @@ QString WhatIfModel::text(int row, int column) const {
     case kLocal:
       return change(effect.local_l1_wo);
     case kText:
-      return std::isnan(effect.kl_last) ? QString("n/a")
-             : effect.first_change < 0  ? QString("same")
-                                        : QString("changes at step %1").arg(effect.first_change);
+      return !effect.measured          ? QString("n/a")
+             : effect.first_change < 0 ? QString("same")
+                                       : QString("changes at step %1").arg(effect.first_change);
     default:
       break;
   }
@@ -174,11 +177,13 @@ QVariant WhatIfModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::ForegroundRole && index.column() == kText && m_effects[static_cast<std::size_t>(row)].wrong)
     return toColor(m_workspace.theme().changed);
   if (role == Qt::ToolTipRole) {
-    const bool shared = index.column() >= kKlLast && !isTotal(row) && std::isnan(m_effects[static_cast<std::size_t>(row)].kl_last);
+    const WhatIfEffect& effect = m_effects[static_cast<std::size_t>(row)];
     if (index.column() >= kKlLast && m_alone) return kAlone;
-    if (shared) return "Several edits act together: switch the others off to measure this one alone.";
-    if (index.column() == kDone && !isTotal(row))
-      return doneHelp(m_effects[static_cast<std::size_t>(row)], m_what_ifs[static_cast<std::size_t>(row)]);
+    if (index.column() >= kKlLast && !isTotal(row) && !effect.measured)
+      return "Several edits act together: switch the others off to measure this one alone.";
+    if ((index.column() == kKlLast || index.column() == kKlMean) && effect.measured && std::isnan(effect.kl_last))
+      return "KL compares with the full cache as long as the run reads the full cache's text: the edit comes after that.";
+    if (index.column() == kDone && !isTotal(row)) return doneHelp(effect, m_what_ifs[static_cast<std::size_t>(row)]);
     return text(row, index.column());
   }
   return {};

@@ -17,6 +17,7 @@ class Workspace;
 /// What one what-if, or all of a fork together, did to the run, measured against the run it was forked from.
 struct WhatIfEffect {
   EditDone reached;
+  bool measured = false;               // against the baseline, with no other edit beside it
   double kl_last = kNotAvailable;      // KL(full || fork) - KL(full || baseline), nats, at the last step both have
   double kl_mean = kNotAvailable;      // of the means over the steps after the prompt
   double local_l1_wo = kNotAvailable;  // of the means over the chosen heads and the steps after the what-if
