@@ -14,6 +14,7 @@
 #include "arch/model_parts.h"
 #include "arch/weights.h"
 #include "core/error.h"
+#include "core/from_chars.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
 #include "io/json_document.h"
@@ -24,6 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxConfigBytes = 4u << 20;
+constexpr std::size_t kMaxTokensBytes = 16u << 20, kMaxTokenBytes = 4096;
+constexpr int kMaxTokenId = (1 << 20) - 1;
 
 std::size_t bytes_of_weights(const ModelFiles& model) {
   std::size_t bytes = model.embedding.bytes.size() + model.final_norm.bytes.size();
@@ -136,6 +139,40 @@ ModelFiles open_files(const std::string& folder, ReadWeights read) {
       [&] { return read == ReadWeights::nothing ? ModelChat{} : model_chat([&] { return open_chat_template(folder); }); });
 }
 
+/// Tokens beside a tokenizer.model, as transformers has them: added_tokens_decoder of tokenizer_config.json, else added_tokens.json, which
+/// has names and ids only: all of them are taken for special ones.
+std::vector<AddedToken> tokens_beside(const std::string& folder) {
+  std::vector<AddedToken> added;
+  const auto read = [&folder](const char* name, const std::function<void(const JsonCursor&)>& take) {
+    const std::string path = in_folder(folder, name);
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return;
+    const JsonDocument document = JsonDocument::read(path, {.bytes = kMaxTokensBytes, .values = kJsonLimits.values});
+    take(JsonCursor(document));
+  };
+  read("tokenizer_config.json", [&added](const JsonCursor& config) {
+    if (!config.given("added_tokens_decoder")) return;
+    const JsonCursor tokens = config.at("added_tokens_decoder");
+    for (std::size_t i = 0; i < tokens.n_members(); ++i) {
+      const JsonCursor token = tokens.member(i);
+      const int id = number_from<int>(tokens.member_name(i)).value_or(-1);
+      if (id < 0 || id > kMaxTokenId) tokens.fail(fmt::format("ids of 0 to {} as names", kMaxTokenId));
+      added.push_back({.id = id,
+                       .content = token.at("content").text(kMaxTokenBytes),
+                       .single_word = token.flag_or("single_word", false),
+                       .lstrip = token.flag_or("lstrip", false),
+                       .rstrip = token.flag_or("rstrip", false),
+                       .special = token.flag_or("special", false)});
+    }
+  });
+  if (!added.empty()) return added;
+  read("added_tokens.json", [&added](const JsonCursor& tokens) {
+    for (std::size_t i = 0; i < tokens.n_members(); ++i)
+      added.push_back({.id = tokens.member(i).whole(0, kMaxTokenId), .content = std::string(tokens.member_name(i)), .special = true});
+  });
+  return added;
+}
+
 }  // namespace
 
 std::string name_of_model(const std::string& folder) {
@@ -153,7 +190,7 @@ TokenizerFile open_tokenizer_file(const std::string& folder) {
   const std::string json = in_folder(folder, "tokenizer.json"), model = in_folder(folder, "tokenizer.model");
   std::error_code ignored;
   if (fs::exists(json, ignored)) return {open_tokenizer_json(json), json};  // as transformers: also beside the other
-  if (fs::exists(model, ignored)) return {open_sentencepiece(model), model};
+  if (fs::exists(model, ignored)) return {open_sentencepiece(model, tokens_beside(folder)), model};
   return {};
 }
 

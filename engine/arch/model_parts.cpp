@@ -19,7 +19,7 @@ namespace {
 
 bool decides_numbers(std::string_view name) {
   return name.ends_with(".safetensors") || name == "config.json" || name == "tokenizer.model" || name == "tokenizer.json" ||
-         name.ends_with("_heads.json");
+         name == "tokenizer_config.json" || name == "added_tokens.json" || name.ends_with("_heads.json");
 }
 
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }

@@ -42,7 +42,8 @@ std::string byte_of_piece(const std::string& piece) {
 
 class SentencePiece : public Tokenizer {
  public:
-  explicit SentencePiece(std::unique_ptr<sentencepiece::SentencePieceProcessor> processor) : processor_(std::move(processor)) {
+  SentencePiece(std::unique_ptr<sentencepiece::SentencePieceProcessor> processor, const std::vector<AddedToken>& added)
+      : processor_(std::move(processor)) {
     const int n = processor_->GetPieceSize();
     tokens_.reserve(static_cast<std::size_t>(n));
     for (int id = 0; id < n; ++id) {
@@ -51,6 +52,7 @@ class SentencePiece : public Tokenizer {
       if (processor_->IsControl(id)) named_.push_back({.id = id, .content = token.piece, .special = true});
       tokens_.push_back(std::move(token));
     }
+    for (const AddedToken& token : added) add(token);
     std::vector<std::string> names;
     for (const AddedToken& token : named_) names.push_back(token.content);
     finder_.emplace(named_, names);
@@ -65,9 +67,9 @@ class SentencePiece : public Tokenizer {
   /// The library takes names of control tokens for text: they are looked for here, and what stands between them is a text of its own, with
   /// a space before it where the model puts one, as transformers does. Ranges are those of the tokens' own bytes.
   std::vector<TextToken> tokens_of(std::string_view text, SpecialNames names, std::span<const TextRange> typed) const override {
-    if (names == SpecialNames::text) return of_text(text);
-    const auto is_typed = [&typed](Span name) {
-      return std::ranges::any_of(typed, [&](const TextRange& range) { return range.begin < name.end && name.begin < range.end; });
+    const auto is_typed = [&](Span name) {
+      return names == SpecialNames::text ||
+             std::ranges::any_of(typed, [&](const TextRange& range) { return range.begin < name.end && name.begin < range.end; });
     };
     std::vector<TextToken> out;
     for (const Stretch& stretch : finder_->find(text, is_typed)) {
@@ -95,6 +97,14 @@ class SentencePiece : public Tokenizer {
     bool special;
   };
 
+  /// What a file beside the model says of an id, also where the model has another piece there.
+  void add(const AddedToken& token) {
+    for (int id = vocab_size(); id <= token.id; ++id) tokens_.push_back({fmt::format("⟨{}⟩", id), "", true});
+    tokens_[static_cast<std::size_t>(token.id)] = {token.content, token.special ? "" : token.content, token.special};
+    std::erase_if(named_, [&token](const AddedToken& one) { return one.id == token.id; });
+    named_.push_back(token);
+  }
+
   std::vector<TextToken> of_text(std::string_view text) const {
     std::vector<int> ids;
     const auto status = processor_->Encode(absl::string_view(text.data(), text.size()), &ids);
@@ -107,7 +117,7 @@ class SentencePiece : public Tokenizer {
 
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
   std::vector<Token> tokens_;
-  std::vector<AddedToken> named_;  // control tokens
+  std::vector<AddedToken> named_;  // control tokens, and those of files beside the model
   std::optional<AddedTokenFinder> finder_;
   bool adds_leading_space_ = false;
 };
@@ -129,7 +139,7 @@ std::string read_model(const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path) {
+std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path, const std::vector<AddedToken>& added) {
   const std::string bytes = read_model(path);
   auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
   bool loaded = false;
@@ -140,7 +150,7 @@ std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path) {
   if (!loaded)
     throw Error(
         fmt::format("{}: expected a sentencepiece model, got {} bytes that are none; is the download complete?", path, bytes.size()));
-  return std::make_unique<SentencePiece>(std::move(processor));
+  return std::make_unique<SentencePiece>(std::move(processor), added);
 }
 
 }  // namespace kvscope

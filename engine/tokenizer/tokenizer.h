@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace kvscope {
+#include "tokenizer/parts.h"
 
-struct TokenizerParts;
+namespace kvscope {
 
 /// What a name of a special token (<|end|>) inside a text is: the text that it looks like, or the token.
 enum class SpecialNames { text, tokens };
@@ -73,8 +73,8 @@ class Tokenizer {
   std::string decode(const std::vector<int>& ids, SpecialNames names = SpecialNames::text) const;
 };
 
-/// Reads a sentencepiece model. Throws Error.
-std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path);
+/// Reads a sentencepiece model. added: tokens that it does not have, or has by another name; their ids are no negative ones. Throws Error.
+std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path, const std::vector<AddedToken>& added = {});
 /// Reads a tokenizer.json (byte-pair encoding of bytes, or of characters with bytes as a fallback). Throws Error naming the part that it
 /// cannot do.
 std::unique_ptr<Tokenizer> open_tokenizer_json(const std::string& path);

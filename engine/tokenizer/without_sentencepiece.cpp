@@ -7,7 +7,7 @@
 
 namespace kvscope {
 
-std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path) {
+std::unique_ptr<Tokenizer> open_sentencepiece(const std::string& path, const std::vector<AddedToken>&) {
   throw Error(
       fmt::format("{}: this build reads no sentencepiece models (KVSCOPE_SENTENCEPIECE=OFF); build it with the library, or take a model "
                   "without this file and give token ids",

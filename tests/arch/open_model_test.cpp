@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -192,6 +193,26 @@ TEST(OpenModel, ATokenizerMustFitTheVocabulary) {
   fs::copy_file(in_checkout("assets/models/kvmini/tokenizer.model"), folder.folder() / "tokenizer.model",
                 fs::copy_options::overwrite_existing);
   EXPECT_THAT(folder_error(folder.path()), HasSubstr("expected at most vocab_size = 10 pieces, got 2048"));
+}
+
+TEST(OpenModel, TokensBesideATokenizerModelAreItsOwn) {
+  ModelFolder folder;
+  folder.config["vocab_size"] = 2056;
+  folder.write();
+  fs::copy_file(in_checkout("assets/models/kvmini/tokenizer.model"), folder.folder() / "tokenizer.model");
+  const auto ids = [&] { return open_tokenizer_file(folder.path()).tokenizer->encode("<|im_end|>", SpecialNames::tokens); };
+  folder.folder().write("added_tokens.json", R"({"<|im_end|>": 2049})");
+  EXPECT_EQ(ids(), std::vector<int>{2049});
+  folder.folder().write("tokenizer_config.json", R"({"added_tokens_decoder":{"2048":{"content":"<|im_end|>","special":true}}})");
+  EXPECT_EQ(ids(), std::vector<int>{2048}) << "transformers reads the other file where this one says nothing";
+  const auto refusal = [&](const char* decoder) {
+    folder.folder().write("tokenizer_config.json", fmt::format(R"({{"added_tokens_decoder":{}}})", decoder));
+    return message_of<Error>([&] { open_tokenizer_file(folder.path()); });
+  };
+  EXPECT_THAT(refusal(R"({"-1":{"content":"a"}})"), HasSubstr("added_tokens_decoder: expected ids of 0 to 1048575 as names"));
+  EXPECT_THAT(refusal(R"({"99999999999":{"content":"a"}})"), HasSubstr("as names"));
+  EXPECT_THAT(refusal(R"({"2048":{}})"), HasSubstr("2048: the key 'content' is missing"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("tokenizer_config.json: added_tokens_decoder"));
 }
 
 TEST(OpenModel, TheTokenizerJsonComesFirstAndSaysTheStartToken) {

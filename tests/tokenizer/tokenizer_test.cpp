@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "io/temp_folder.h"
 #include "paths.h"
+#include "tokenizer/parts.h"
 
 namespace kvscope {
 namespace {
@@ -131,6 +132,27 @@ TEST_F(SentencePiece, GivesTheSameIdsFromManyThreads) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_THAT(results, testing::Each(expected));
+}
+
+/// As transformers has them from tokenizer_config.json: control tokens that the model itself does not have.
+TEST(OpenSentencePiece, TokensBesideTheModelAreFoundByTheirNames) {
+  const std::vector<AddedToken> added = {{.id = 2048, .content = "<|im_start|>", .special = true},
+                                         {.id = 2050, .content = "  tab"},
+                                         {.id = 1, .content = "<s>", .special = true}};
+  const auto plain = open_sentencepiece(kModel), tokenizer = open_sentencepiece(kModel, added);
+  EXPECT_EQ(plain->vocab_size(), 2048);
+  EXPECT_EQ(tokenizer->vocab_size(), 2051);
+  const std::string text = "<s><|im_start|>user";
+  std::vector<int> wanted = {1, 2048};
+  for (const int id : plain->encode("user")) wanted.push_back(id);
+  EXPECT_EQ(tokenizer->encode(text, SpecialNames::tokens), wanted);
+  EXPECT_EQ(tokenizer->encode(text), plain->encode(text)) << "of a text that somebody types the names are letters";
+  EXPECT_THAT(tokenizer->encode("a  tab"), testing::Contains(2050)) << "but for tokens that are no special ones";
+  EXPECT_TRUE(tokenizer->is_special(2048));
+  EXPECT_EQ(tokenizer->piece(2048), "<|im_start|>");
+  EXPECT_EQ(tokenizer->bytes_of(2048), "");
+  EXPECT_EQ(tokenizer->bytes_of(2050), "  tab");
+  EXPECT_EQ(tokenizer->piece(2049), "⟨2049⟩") << "an id that nobody has named";
 }
 
 TEST(OpenSentencePiece, RefusesMissingEmptyForeignAndTruncatedFiles) {
