@@ -53,9 +53,9 @@ std::string text_of(const LaneWarning& w) {
     case Kind::budget_missed:
       // One that compresses once, or every so many tokens, keeps what came since.
       if (w.count > 0 && std::abs(w.got - w.asked - w.count) < 0.05)
-        return fmt::format("{:.0f} slots per head: the {:.0f} asked, and {} after the last compression", w.got, w.asked,
+        return fmt::format("{:.0f} slots per head: the budget of {:.0f}, and {} after the last compression", w.got, w.asked,
                            counted(w.count, "token", "tokens"));
-      return fmt::format("{:.1f} slots per head on average, {:.0f} asked", w.got, w.asked);
+      return fmt::format("{:.1f} slots per head on average, for a budget of {:.0f}", w.got, w.asked);
     case Kind::figures_only:
       return fmt::format("steps 0-{:.0f} keep only figures: recorded results reached {}", w.count - 1, size_text(w.got));
     case Kind::as_if_stored:

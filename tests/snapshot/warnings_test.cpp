@@ -85,7 +85,7 @@ TEST(Warnings, RequestedAndRealisedBudget) {
   EXPECT_EQ(text_of(raised[0]), "budget raised from 2 to 4 slots, to hold what is protected");
   const auto missed = after({step_of(9, {0, 1, 2, 8, 9}, {3})}, {.slots_requested = 4, .slots_asked = 4});
   ASSERT_EQ(missed.size(), 1u);
-  EXPECT_EQ(text_of(missed[0]), "5.0 slots per head on average, 4 asked");
+  EXPECT_EQ(text_of(missed[0]), "5.0 slots per head on average, for a budget of 4");
 }
 
 TEST(Warnings, NumbersThatAreNone) {
@@ -125,7 +125,7 @@ TEST(Warnings, WhatCameAfterTheLastCompressionIsNoMissedBudget) {
                        {.slots_requested = 4, .slots_asked = 4});
   ASSERT_EQ(w.size(), 1u);
   EXPECT_EQ(w[0].kind, Kind::budget_missed);
-  EXPECT_EQ(text_of(w[0]), "6 slots per head: the 4 asked, and 2 tokens after the last compression");
+  EXPECT_EQ(text_of(w[0]), "6 slots per head: the budget of 4, and 2 tokens after the last compression");
 }
 
 TEST(Warnings, EditsThatChangedNothingAreCountedUpToTheLastStep) {

@@ -188,7 +188,7 @@ TEST_F(PolicyPanelTest, WarningsAreOneLineWithAllOfThemOnHover) {
     EXPECT_EQ(f.alert, f.name == "2 warnings");
     EXPECT_EQ(f.details.isEmpty(), !f.alert);
     if (!f.alert) continue;
-    EXPECT_EQ(f.details, "7 merges fell back to another form\n54.0 slots per head on average, 42 asked");
+    EXPECT_EQ(f.details, "7 merges fell back to another form\n54.0 slots per head on average, for a budget of 42");
   }
 }
 
