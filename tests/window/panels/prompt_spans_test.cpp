@@ -69,6 +69,9 @@ TEST(LineEnds, OfWhatIsNotEditedStay) {
   EXPECT_EQ(withLineEndsOf("a\r\nb\r\nc", "ab\nc"), "ab\r\nc") << "a line end goes as a whole";
   EXPECT_EQ(withLineEndsOf("a\r\nb\r\nc", ""), "");
   EXPECT_EQ(withLineEndsOf("", "a\nb"), "a\nb");
+  EXPECT_EQ(withLineEndsOf("a\r\nb", "a\nx\nb"), "a\r\nx\r\nb") << "what is typed ends lines as the text does";
+  EXPECT_EQ(withLineEndsOf("a\r\nb\nc", "a\nb\nc\nd"), "a\r\nb\nc\nd") << "where it does so by CR LF alone";
+  EXPECT_EQ(withLineEndsOf("a\r\nb", "x\ny"), "x\ny") << "and is no other text";
   std::mt19937 random(5);
   for (int i = 0; i < 2000; ++i) {  // whatever is changed, it is shown as it was typed
     QString some, typed;

@@ -17,6 +17,12 @@ qsizetype behind(const QString& text, qsizetype n) {
   return at;
 }
 
+/// All of them: what is typed into such a text ends its lines as well.
+bool endsLinesByCrLf(const QString& text) {
+  const auto n = text.count("\r\n");
+  return n > 0 && text.count(kReturn) == n && text.count(kLine) == n && !text.contains(QChar::ParagraphSeparator);
+}
+
 }  // namespace
 
 QString shownText(const QString& text) {
@@ -31,7 +37,9 @@ QString withLineEndsOf(const QString& text, const QString& shown) {
   const auto [front, back] = common_ends(before, shown);
   const auto begin = static_cast<qsizetype>(front), same = static_cast<qsizetype>(back);
   QString out = text.left(behind(text, begin));
-  const QString rest = shown.mid(begin, shown.size() - same - begin) + text.mid(behind(text, before.size() - same));
+  QString typed = shown.mid(begin, shown.size() - same - begin);
+  if (begin + same > 0 && endsLinesByCrLf(text)) typed.replace(kLine, "\r\n");
+  const QString rest = typed + text.mid(behind(text, before.size() - same));
   for (qsizetype i = out.size(); rest.startsWith(kLine) && i > 0 && out[i - 1] == kReturn; --i)
     out[i - 1] = kLine;  // two must not become one
   return out + rest;

@@ -9,7 +9,8 @@ namespace kvscope {
 
 /// A text as an editor has it: CR, CR LF and the paragraph separator (U+2029) are one character each, LF.
 QString shownText(const QString& text);
-/// The text whose shown form is `shown`: what `text` has before and behind the place that differs, line ends included, stays as it is.
+/// The text whose shown form is `shown`: what `text` has before and behind the place that differs, line ends included, stays as it is. What
+/// is new has the line ends of `text` where that has CR LF only and something of it stays, else LF.
 QString withLineEndsOf(const QString& text, const QString& shown);
 
 /// The text of an editor whose document has one kind of line ends.
