@@ -1,5 +1,6 @@
 """Replay pages, opened in a real browser (Chromium without a window) where there is one."""
 import base64
+import html
 import json
 import os
 import re
@@ -347,6 +348,23 @@ class InTheBrowser(Pages):
             dom = self.opens("hands.html", f"#run=1&step={step}")
             for table in ("time", "answers"):
                 self.assertIn(f'data-{table}="true true"', dom, f"{table}, step {step}: expected in view, of a table wider than its room")
+
+    def in_a_frame(self, page, width, deeds, fragment=""):
+        """What a reader's script says of the page in a frame of this width; a window of its own is never narrower than 500."""
+        bare = re.sub(r"<meta http-equiv[^>]*>", f"<script>location.hash = '{fragment}'</script>", page)
+        self.write("frame.html", f'<!DOCTYPE html><html><body><iframe width="{width}" height="800" style="border:0" srcdoc="{html.escape(bare)}"></iframe><script>'
+                   "const look = setInterval(() => { const frame = document.querySelector('iframe').contentWindow, root = frame.document.documentElement;"
+                   " if (root?.dataset.ready !== '1') return; clearInterval(look); const $ = id => frame.document.getElementById(id), at = node => node.getBoundingClientRect(), said = {};"
+                   + deeds + " document.body.dataset.said = JSON.stringify(said); document.documentElement.dataset.ready = '1'; }, 20)</script></body></html>")
+        return json.loads(html.unescape(re.search(r'data-said="([^"]*)"', self.opens("frame.html", "", "--window-size=1600,1000"))[1]))
+
+    def test_on_a_telephone_only_tables_scroll_sideways(self):
+        page = self.makes("--prompt-file", NEEDLE, "--generate", "20", "--lane", "local:ratio=0.1", "--lane", "streaming:ratio=0.1")
+        said = self.in_a_frame(page, 360, "said.page = root.scrollWidth - root.clientWidth; const table = $('answers'); said.table = table.offsetWidth - table.parentElement.clientWidth;"
+                               " said.later = table.querySelectorAll('.hidden').length;")
+        self.assertGreater(said["table"], 0, "a table that is wider than its room, with")
+        self.assertGreater(said["later"], 10, "words for screen readers in it")
+        self.assertEqual(said["page"], 0)
 
     def test_a_browser_without_decompression_shows_the_same(self):
         page = self.makes("--prompt-file", NEEDLE, "--generate", "2", "--lane", "h2o:ratio=0.2")
