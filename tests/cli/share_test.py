@@ -366,6 +366,17 @@ class InTheBrowser(Pages):
         self.assertGreater(said["later"], 10, "words for screen readers in it")
         self.assertEqual(said["page"], 0)
 
+    def test_what_a_table_says_of_itself_does_not_scroll_with_it(self):
+        page = self.makes("--prompt-file", NEEDLE, "--generate", "20", "--lane", "h2o:ratio=0.2")
+        for width in (360, 1400):
+            said = self.in_a_frame(page, width, "$('answers').parentElement.scrollLeft = 60; const words = document.createRange();"
+                                   " const shown = [...root.querySelectorAll('.prompt-panel *')].filter(e => e.children.length === 0 && e.textContent.startsWith('What follows the text:'));"
+                                   " words.selectNodeContents(shown[0]); const room = at(frame.document.querySelector('.prompt-panel'));"
+                                   " Object.assign(said, {n: shown.length, left: at(words).left - room.left, right: room.right - at(words).right});")
+            self.assertEqual(said["n"], 1)
+            self.assertGreater(said["left"], 0, width)
+            self.assertGreater(said["right"], 0, width)
+
     def test_a_browser_without_decompression_shows_the_same(self):
         page = self.makes("--prompt-file", NEEDLE, "--generate", "2", "--lane", "h2o:ratio=0.2")
         expected = self.cells(self.opens("run.html"), "figures")

@@ -407,7 +407,8 @@ function showAnswers(run) {
     if (!s) return el("td", {class: "na"}, "n/a");
     return el("td", {class: `token ${now(i)} ${differs(s) ? "changed" : ""}`, title: `p of the full cache's token: ${s.p}`}, s.says, ...(!differs(s) ? [] : [el("span", {class: "hidden"}, " (differs)")]));
   })));
-  fill(table, el("caption", {}, `What follows the text: ${page.goes_on_from}`), el("thead", {}, head), el("tbody", {}, reference, ...said));
+  $("answers-title").textContent = `What follows the text: ${page.goes_on_from}`;
+  fill(table, el("thead", {}, head), el("tbody", {}, reference, ...said));
   keepStepInView(table);
 }
 
