@@ -377,6 +377,15 @@ class InTheBrowser(Pages):
             self.assertGreater(said["left"], 0, width)
             self.assertGreater(said["right"], 0, width)
 
+    def test_the_buttons_of_steps_stay_under_the_mouse(self):
+        names = os.path.join(os.path.dirname(NEEDLE), "names.txt")
+        page = self.makes("--prompt-file", names, "--generate", "8", "--lane", "keepkv:ratio=0.2")
+        for width in (360, 1400):
+            said = self.in_a_frame(page, width, "said.tops = []; said.lines = []; for (let i = 0; i < 9; ++i) { $('step').value = i; $('step').dispatchEvent(new Event('input'));"
+                                   " said.tops.push(at($('next-change')).top + ' ' + at($('next-change')).left); said.lines.push(at($('finding')).height); }")
+            self.assertGreater(len(set(said["lines"])), 1, "headlines of one line and of more")
+            self.assertEqual(len(set(said["tops"])), 1, f"{width}: {said['tops']}")
+
     def test_a_browser_without_decompression_shows_the_same(self):
         page = self.makes("--prompt-file", NEEDLE, "--generate", "2", "--lane", "h2o:ratio=0.2")
         expected = self.cells(self.opens("run.html"), "figures")
