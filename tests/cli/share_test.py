@@ -386,6 +386,20 @@ class InTheBrowser(Pages):
             self.assertGreater(len(set(said["lines"])), 1, "headlines of one line and of more")
             self.assertEqual(len(set(said["tops"])), 1, f"{width}: {said['tops']}")
 
+    def test_a_long_name_of_a_run_pushes_no_number_out_of_sight(self):
+        name = "Anameofarunthatsomebodymadeupforatalk"
+        page = self.makes("--prompt-file", NEEDLE, "--generate", "8", "--lane", f"custom:ratio=0.2,name={name}")
+        for width in (360, 1400):
+            said = self.in_a_frame(page, width, "said.next = $('next').offsetWidth - $('next').parentElement.clientWidth; said.page = root.scrollWidth - root.clientWidth;"
+                                   " const box = at($('answers').parentElement), rows = [...$('answers').querySelectorAll('tbody tr')];"
+                                   " said.room = Math.min(...rows.map(r => box.right - at(r.children[0]).right)) / box.width;"
+                                   " said.titles = ['runs', 'answers', 'next', 'figures'].map(id => [...$(id).querySelectorAll('[title]')].map(e => e.title).join());", "#run=1&step=1")
+            self.assertLessEqual(said["next"], 0, width)
+            self.assertEqual(said["page"], 0, width)
+            self.assertGreater(said["room"], 0.5, f"{width}: answers have the greater part of their table")
+            for titles in said["titles"]:
+                self.assertIn(f"name={name}", titles)
+
     def test_a_browser_without_decompression_shows_the_same(self):
         page = self.makes("--prompt-file", NEEDLE, "--generate", "2", "--lane", "h2o:ratio=0.2")
         expected = self.cells(self.opens("run.html"), "figures")

@@ -156,6 +156,9 @@ function el(tag, properties = {}, ...children) {
   node.append(...children);
   return node;
 }
+/** The name of a run where room is scarce: cut there by the style, told in full by its specification. */
+const runName = (run, shown = `${run.letter} ${run.title}`) =>
+  el("span", {class: "name", title: run.policy.find(([name]) => name === "specification")?.[1] ?? run.title}, shown);
 const fill = (node, ...children) => (node.replaceChildren(...children), node);
 
 // ---- colours: the window's
@@ -402,7 +405,7 @@ function showAnswers(run) {
   const head = el("tr", {}, el("th", {scope: "col"}, "step"), ...steps.map(i => el("th", {scope: "col", class: now(i)},
     el("button", {type: "button", onclick: () => choose({step: i}), "aria-label": `step ${i}`}, stepName(run, i)))));
   const reference = el("tr", {}, el("th", {scope: "row"}, page.runs[0].title), ...steps.map(i => el("td", {class: `token ${now(i)}`}, page.runs[0].steps[i].reference)));
-  const said = rows.map(r => el("tr", {}, el("th", {scope: "row"}, `${r.letter} ${r.title}`), ...steps.map(i => {
+  const said = rows.map(r => el("tr", {}, el("th", {scope: "row"}, runName(r)), ...steps.map(i => {
     const s = r.steps[i];
     if (!s) return el("td", {class: "na"}, "n/a");
     return el("td", {class: `token ${now(i)} ${differs(s) ? "changed" : ""}`, title: `p of the full cache's token: ${s.p}`}, s.says, ...(!differs(s) ? [] : [el("span", {class: "hidden"}, " (differs)")]));
@@ -718,7 +721,7 @@ function watchAtlas() {
 // ---- the next token
 
 function showNext(run, step) {
-  const isReference = chosen.run === 0, name = isReference ? "probability" : run.title;
+  const isReference = chosen.run === 0;
   const bar = (share, colour) => el("i", {class: colour ? "bar" : "bar full", style: {width: `${Math.max(0.4, 100 * share)}%`, background: colour ?? ""}});
   const colour = theme().runs[run.colour], rows = [];
   for (const [token, rank, reference, own, change, pReference, p, choice] of step.top) {
@@ -729,7 +732,7 @@ function showNext(run, step) {
     rows.push(el("tr", {class: choice ? "choice" : ""}, ...cells));
     rows.push(el("tr", {class: "bars", "aria-hidden": "true"}, el("td", {colSpan: cells.length}, ...(isReference ? [bar(p, colour)] : [bar(pReference), bar(p, colour)]))));
   }
-  const names = isReference ? ["token", "rank", name] : ["token", "rank", "full cache", name, "Δp"];
+  const names = isReference ? ["token", "rank", "probability"] : ["token", "rank", "full cache", runName(run, run.title), "Δp"];
   fill($("next"), el("thead", {}, el("tr", {}, ...names.map(n => el("th", {scope: "col"}, n)))), el("tbody", {}, ...rows));
   if (step.top.length === 0) fill($("next"), el("tbody", {}, el("tr", {}, el("td", {class: "na"}, "n/a: the results hold no candidates"))));
   $("next-facts").textContent = isReference ? `after position ${step.position}` : `KL ${step.kl} nats` + (step.next === "" ? "" : ` · −ln p of ${quoted(step.next)} ${step.nll}`);
@@ -859,7 +862,7 @@ function showTime(run) {
 function showFigures() {
   const {columns, rows} = page.figures[Math.min(chosen.step, page.figures.length - 1)];
   const head = el("tr", {}, el("th", {scope: "col"}, "run"), ...columns.map(([name, unit]) => el("th", {scope: "col"}, name, el("small", {}, unit))));
-  const body = rows.map((cells, i) => el("tr", {class: i === chosen.run ? "chosen" : ""}, el("th", {scope: "row"}, `${page.runs[i].letter} ${page.runs[i].title}`),
+  const body = rows.map((cells, i) => el("tr", {class: i === chosen.run ? "chosen" : ""}, el("th", {scope: "row"}, runName(page.runs[i])),
     ...cells.map((text, c) => el("td", {class: text === "n/a" ? "na" : c === 0 ? "token" : ""}, text))));
   fill($("figures"), el("thead", {}, head), el("tbody", {}, ...body));
   $("figures-facts").textContent = "* in an answer: the full cache chooses another token";
@@ -924,7 +927,7 @@ function buildControls() {
   fill($("runs"), el("legend", {class: "hidden"}, "Run"));
   for (const [i, run] of page.runs.entries()) {
     const input = el("input", {type: "radio", name: "run", value: String(i), onchange: () => choose({run: i})});
-    $("runs").append(el("label", {class: "run"}, input, el("i", {"data-run": String(i)}), `${run.letter} ${run.title}`, el("small", {}, run.policy.find(([name]) => name === "keys" || name === "budget")?.[1].split(" of ")[0] ?? "")));
+    $("runs").append(el("label", {class: "run"}, input, el("i", {"data-run": String(i)}), runName(run), el("small", {}, run.policy.find(([name]) => name === "keys" || name === "budget")?.[1].split(" of ")[0] ?? "")));
   }
   fill($("head"), el("option", {value: "-1"}, "all heads"), ...Array.from({length: nHeads}, (_, h) => el("option", {value: String(h)}, headName(h))));
   $("token").max = String(nTokens - 1);
