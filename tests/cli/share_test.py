@@ -400,6 +400,28 @@ class InTheBrowser(Pages):
             for titles in said["titles"]:
                 self.assertIn(f"name={name}", titles)
 
+    def test_paper_is_light_and_nothing_on_it_is_cut(self):
+        page = self.makes("--prompt-file", NEEDLE, "--generate", "20", *(arg for p in ("keepkv", "h2o", "snapkv", "streaming") for arg in ("--lane", p + ":ratio=0.2")))
+        said = self.in_a_frame(page, 1400, "$('theme').click(); said.screen = root.dataset.theme; $('numbers-details').open = true; frame.dispatchEvent(new Event('beforeprint'));"
+                               " for (const rule of frame.document.styleSheets[0].cssRules) if (rule.media?.mediaText === 'print') rule.media.mediaText = 'all'; frame.frameElement.width = 717;"
+                               " const style = (node, name) => frame.getComputedStyle(node)[name], hidden = node => node.closest('.hidden, [hidden]');"
+                               " said.cut = [...root.querySelectorAll('.panel *')].filter(e => !hidden(e) && at(e).width && at(e).right > at(e.closest('.panel')).right + .5).map(e => e.outerHTML.slice(0, 80));"
+                               " said.scrolled = [...root.querySelectorAll('.panel *')].filter(e => !hidden(e) && style(e, 'overflow') !== 'visible' && e.tagName !== 'CANVAS' && (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight + 1))"
+                               ".map(e => e.outerHTML.slice(0, 80));"
+                               " said.colours = ['#prompt span', '.legend i', '.bar', '#grid button'].map(s => style(frame.document.querySelector(s), 'printColorAdjust'));"
+                               " said.window = style(root, 'colorScheme'); said.upright = [...$('answers').querySelectorAll('thead th')].every((c, i, all) => i === 0 || at(c).top > at(all[i - 1]).top);"
+                               " const pictures = ['atlas', 'strip', 'compare'].map($);"
+                               " said.shapes = pictures.map(c => c.width / c.height / (at(c).width / at(c).height)); said.sizes = pictures.map(c => at(c).height / parseFloat(c.style.height));"
+                               " frame.dispatchEvent(new Event('afterprint')); said.after = root.dataset.theme;", "#run=1&step=1&head=L4H3&token=87")
+        self.assertEqual((said["screen"], said["window"], said["after"]), ("dark", "light", "dark"))
+        self.assertEqual(said["cut"], [])
+        self.assertEqual(said["scrolled"], [])
+        self.assertEqual(said["colours"], ["exact"] * 4, "with or without the browser's backgrounds")
+        self.assertTrue(said["upright"], "a row a step")
+        for shape, size in zip(said["shapes"], said["sizes"], strict=True):
+            self.assertAlmostEqual(shape, 1, delta=0.005, msg="pictures keep their shape")
+            self.assertAlmostEqual(size, 1, delta=0.1, msg="and are drawn for the sheet: their words are as large as on the screen")
+
     def test_a_browser_without_decompression_shows_the_same(self):
         page = self.makes("--prompt-file", NEEDLE, "--generate", "2", "--lane", "h2o:ratio=0.2")
         expected = self.cells(self.opens("run.html"), "figures")

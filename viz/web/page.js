@@ -123,6 +123,7 @@ const parts = [];                                     // promises of results by 
 let chosen = {run: 0, step: 0, head: -1, token: -1};  // head -1: all
 let view = {first: 0, count: 0};                      // tokens of the atlas
 let timer = 0;
+let onPaper = false;       // while the browser prints
 
 const $ = id => document.getElementById(id);
 const runOf = () => page.runs[chosen.run];
@@ -380,6 +381,13 @@ function keepStepInView(table) {
   if (from < left || to > right) box.scrollLeft += (from + to - left - right) / 2;
 }
 
+/** Fills a table with a column a step; on paper the style makes rows of as many cells. */
+function fillSteps(table, head, rows) {
+  fill(table, el("thead", {}, head), el("tbody", {}, ...rows));
+  table.style.setProperty("--cells", head.children.length);
+  keepStepInView(table);
+}
+
 function showLegend(colours, byHeads) {
   const list = $("legend");
   if (!byHeads) {
@@ -411,8 +419,7 @@ function showAnswers(run) {
     return el("td", {class: `token ${now(i)} ${differs(s) ? "changed" : ""}`, title: `p of the full cache's token: ${s.p}`}, s.says, ...(!differs(s) ? [] : [el("span", {class: "hidden"}, " (differs)")]));
   })));
   $("answers-title").textContent = `What follows the text: ${page.goes_on_from}`;
-  fill(table, el("thead", {}, head), el("tbody", {}, reference, ...said));
-  keepStepInView(table);
+  fillSteps(table, head, [reference, ...said]);
 }
 
 // ---- lines about a token
@@ -458,9 +465,12 @@ function hoverLines(node, linesAt) {
 
 // ---- canvases
 
+/** Of a picture in CSS pixels: on paper it is drawn as wide as a sheet of A4 leaves room for, whatever the screen shows. */
+const widthOf = canvas => onPaper ? 660 : Math.max(1, canvas.clientWidth);
+
 /** A pen on a canvas of a height in CSS pixels, sharp on every screen. */
 function penOn(canvas, height) {
-  const ratio = devicePixelRatio || 1, width = Math.max(1, canvas.clientWidth);
+  const ratio = onPaper ? 3 : devicePixelRatio || 1, width = widthOf(canvas);
   canvas.style.height = `${height}px`;
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
@@ -482,7 +492,7 @@ function atlasLayout(width) {
 }
 
 function tokenAt(canvas, e) {
-  const box = canvas.getBoundingClientRect(), layout = atlasLayout(canvas.clientWidth), x = e.clientX - box.left, y = e.clientY - box.top;
+  const box = canvas.getBoundingClientRect(), layout = atlasLayout(widthOf(canvas)), x = e.clientX - box.left, y = e.clientY - box.top;
   const token = Math.floor(view.first + (x - GUTTER) / layout.px);
   let head = -1;
   for (let h = 0; h < nHeads; ++h) if (y >= layout.y(h) && y < layout.y(h) + layout.row) head = h;
@@ -541,7 +551,7 @@ function drawHeadsRow(pen, run, layout) {
 }
 
 function drawAtlas(run) {
-  const canvas = $("atlas"), layout = atlasLayout(canvas.clientWidth), {pen, width, ratio} = penOn(canvas, layout.height);
+  const canvas = $("atlas"), layout = atlasLayout(widthOf(canvas)), {pen, width, ratio} = penOn(canvas, layout.height);
   drawAxis(pen, layout, width);
   const perLayer = page.model.n_kv_heads;
   for (let h = 0; h < nHeads; ++h) {
@@ -683,7 +693,7 @@ function watchAtlas() {
   canvas.addEventListener("pointerdown", e => { pressed = {x: e.clientX, first: view.first, moved: false}; });
   canvas.addEventListener("pointermove", e => {
     if (!pressed || !(e.buttons & 1) || view.count === nTokens) return;
-    const by = Math.round((pressed.x - e.clientX) / atlasLayout(canvas.clientWidth).px);
+    const by = Math.round((pressed.x - e.clientX) / atlasLayout(widthOf(canvas)).px);
     if (by === 0 && !pressed.moved) return;
     pressed.moved = true;
     view.first = Math.max(0, Math.min(nTokens - view.count, pressed.first + by));
@@ -852,8 +862,7 @@ function showTime(run) {
   }
   const head = el("tr", {}, ...only([el("th", {scope: "col"}, "step"), ...steps.map((s, i) => el("th", {scope: "col", class: now(i)},
     el("button", {type: "button", onclick: () => choose({step: i})}, stepName(run, i))))]));
-  fill($("time"), el("thead", {}, head), el("tbody", {}, ...rows));
-  keepStepInView($("time"));
+  fillSteps($("time"), head, rows);
   const after = steps.filter((s, i) => !page.prefill || i > 0), counted = after.filter(s => s.same !== null);
   $("time-facts").textContent = `${run.letter} ${run.title} · top choice differs in ${counted.filter(differs).length} of ${plural(counted.length, "step", "steps")}${page.prefill ? " after the prompt" : ""}${counted.length < after.length ? ", while one text" : ""}` +
     (steps.length > 60 ? ` · steps ${from} to ${Math.min(steps.length, from + 60) - 1} of ${steps.length}` : "");
@@ -963,6 +972,24 @@ function paintTheme() {
   show();
 }
 
+/** Paper is light and has a width of its own. */
+function watchPrinting() {
+  const root = document.documentElement;
+  let onScreen;
+  addEventListener("beforeprint", () => {
+    onScreen = root.dataset.theme;
+    root.dataset.theme = "light";
+    onPaper = true;
+    paintTheme();
+  });
+  addEventListener("afterprint", () => {
+    if (onScreen) root.dataset.theme = onScreen;
+    else delete root.dataset.theme;
+    onPaper = false;
+    paintTheme();
+  });
+}
+
 function buildWords() {
   const table = rows => el("table", {}, el("tbody", {}, ...rows.map(([name, value]) => el("tr", {}, el("th", {scope: "row"}, name), el("td", {class: "wrap"}, value)))));
   $("model").textContent = `${page.model.name} · ${plural(page.model.n_layers, "layer", "layers")} × ${plural(page.model.n_kv_heads, "KV head", "KV heads")}`;
@@ -1009,6 +1036,7 @@ async function start() {
   watchPrompt();
   watchAtlas();
   watchGrid();
+  watchPrinting();
   if (lesson) buildScenes();
   const follow = async () => {
     if (lesson) return enterScene(sceneOfAddress(), readAddress);
