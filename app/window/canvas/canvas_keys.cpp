@@ -40,6 +40,9 @@ QString keyName(const QKeyEvent& event) {
     case Qt::Key_Space:
       name = "Space";
       break;
+    case Qt::Key_Delete:  // not "Del", as Qt writes it
+      name = "Delete";
+      break;
     case Qt::Key_Plus:
       return "+";  // with whatever modifiers the keyboard needs for it
     case Qt::Key_Minus:

@@ -239,6 +239,21 @@ TEST_F(WindowTest, APolicyChosenForARunWithoutABudgetGetsOne) {
   EXPECT_EQ(snapshot().lanes[lane].spec.rfind("snapkv:", 0), 0u) << snapshot().lanes[lane].spec;
 }
 
+TEST_F(WindowTest, DeleteRemovesTheSelectedRunInTheComparison) {
+  press(Qt::Key_3, Qt::AltModifier);
+  ASSERT_TRUE(settle());
+  CanvasWidget* compare = window->canvas("compare");
+  compare->setFocus();
+  press(Qt::Key_3, Qt::ControlModifier);
+  ASSERT_EQ(window->workspace().selection().lane, 2);
+  ASSERT_TRUE(compare->hasFocus());
+  const std::string removed = lane(2);
+  QTest::keyClick(compare, Qt::Key_Delete);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(snapshot().lanes.size(), 4u);
+  for (const LaneSnapshot& one : snapshot().lanes) EXPECT_NE(one.spec, removed);
+}
+
 TEST_F(WindowTest, TheListOfJobsSaysThatTheRunsOnScreenAreComputed) {
   press(Qt::Key_J, Qt::ControlModifier);
   JobsPanel& jobs = window->runActions().jobs();
