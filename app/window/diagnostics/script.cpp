@@ -142,21 +142,32 @@ bool writeFilm(MainWindow& window, CanvasWidget* canvas, const QString& path, do
 /// What --picture, --canvas and --scale ask for.
 int writePicture(MainWindow& window, const Options& options) {
   const QString path = QString::fromStdString(options.picture);
-  const bool svg = path.endsWith(".svg", Qt::CaseInsensitive), csv = path.endsWith(".csv", Qt::CaseInsensitive);
+  const auto ends = [&path](const char* ending) { return path.endsWith(ending, Qt::CaseInsensitive); };
+  const bool svg = ends(".svg"), csv = ends(".csv"), json = ends(".json");
   QString error;
   const auto failed = [&error](int status) {
     say(error.toStdString());
     return status;
   };
+  std::vector<CanvasWidget*> shown;
+  for (CanvasWidget* canvas : window.views().all())
+    if (canvas->isVisible()) shown.push_back(canvas);
+  if (options.canvas.empty() && shown.empty() && (svg || csv || json)) {  // a file of nothing would look like an answer
+    error = QString("%1: %2 of a canvas, and this page has none; --view inspect or compare has%3")
+                .arg(path,
+                     csv    ? "numbers are written"
+                     : json ? "a scene is"
+                            : "an SVG picture is",
+                     svg ? ", and .png is of any page" : "");
+    return failed(2);
+  }
   if (!options.canvas.empty() || csv) {
     CanvasWidget* const canvas = options.canvas.empty() ? window.exports().canvas() : shownCanvas(window, options.canvas);
     if (!canvas) {
       std::string names;
-      for (const CanvasWidget* c : window.views().all())
-        if (c->isVisible()) names += (names.empty() ? "" : ", ") + std::string(c->view().id());
-      error = options.canvas.empty() ? path + ": numbers are written of a canvas, and this page has none; --view inspect or compare has"
-                                     : QString::fromStdString("--canvas: this page shows " + (names.empty() ? "none" : names) + ", not \"" +
-                                                              options.canvas + "\"; --view chooses the page");
+      for (const CanvasWidget* c : shown) names += (names.empty() ? "" : ", ") + std::string(c->view().id());
+      error = QString::fromStdString("--canvas: this page shows " + (names.empty() ? "none" : names) + ", not \"" + options.canvas +
+                                     "\"; --view chooses the page");
       return failed(2);
     }
     if (Film::isOne(path)) return writeFilm(window, canvas, path, options.scale, &error) ? 0 : failed(1);
@@ -165,13 +176,8 @@ int writePicture(MainWindow& window, const Options& options) {
     return 0;
   }
   if (Film::isOne(path)) return writeFilm(window, nullptr, path, 1, &error) ? 0 : failed(1);
-  std::vector<CanvasWidget*> shown;
-  for (CanvasWidget* canvas : window.views().all())
-    if (canvas->isVisible()) shown.push_back(canvas);
-  if (path.endsWith(".json", Qt::CaseInsensitive)) return writeFile(path, sceneDump(shown).toStdString(), &error) ? 0 : failed(1);
-  if (svg) {
-    return writeFile(path, canvasesAsSvg(shown, window, window.workspace()), &error) ? 0 : failed(1);
-  }
+  if (json) return writeFile(path, sceneDump(shown).toStdString(), &error) ? 0 : failed(1);
+  if (svg) return writeFile(path, canvasesAsSvg(shown, window, window.workspace()), &error) ? 0 : failed(1);
   return writePng(path, window.exports().picture().toImage(), &error) ? 0 : failed(1);
 }
 

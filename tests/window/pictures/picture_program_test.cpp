@@ -61,6 +61,16 @@ TEST_F(PictureTest, IsWrittenInTheWantedSize) {
   EXPECT_EQ(image.size(), QSize(1200, 800));
 }
 
+TEST_F(PictureTest, OfAPageWithoutCanvasesIsRefused) {
+  for (const char* name : {"a.svg", "a.json", "a.csv"}) {
+    const Result result = run({"--prompt", "Once upon a time", "--generate", "2", "--view", "sweep", "--picture", file(name)});
+    EXPECT_EQ(result.status, 2) << name;
+    EXPECT_THAT(result.err.toStdString(), ::testing::HasSubstr("of a canvas, and this page has none; --view inspect or compare has"))
+        << name;
+    EXPECT_FALSE(QFile::exists(file(name)));
+  }
+}
+
 /// Where two windows are not the same: all but the status bar, which says how long it took.
 std::string differences(const QString& one, const QString& other) {
   const QRect panels(0, 0, 1600, 970);
