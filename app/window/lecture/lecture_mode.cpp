@@ -145,6 +145,7 @@ void LectureMode::build() {
   m_atlas = &m_canvases.add(viz::make_atlas(std::make_shared<viz::TokenWindow>()));
   m_atlas->setObjectName("canvas_lecture");
   m_atlas->setAccessibleName("All heads");
+  connect(m_atlas, &CanvasWidget::editRequested, &m_model.hand, &HandEdits::editSelected);
   m_page = new LecturePage(m_model.workspace, m_model.controller, m_atlas, &m_rows.pages());
   m_pages.add(Page::lecture, m_page, {"lecture", m_atlas, "&Lecture", "Alt+5"});
   auto* hand = m_hand = new LectureHand(m_model.workspace, m_model.hand, m_page->prompt().editor(), m_page);

@@ -46,11 +46,7 @@ void ViewPanels::add(const viz::ViewEntry& entry) {
   connect(canvas, &CanvasWidget::removeLaneRequested, &m_model.controller, &SessionController::removeLane);
   connect(canvas, &CanvasWidget::cancelRunRequested, &m_model.runs, &RunQueue::cancel);
   HandEdits& hand = m_model.hand;
-  connect(canvas, &CanvasWidget::editRequested, &hand, [&hand](viz::EditTokens::What what) {
-    using What = viz::EditTokens::What;
-    using Kind = WhatIf::Kind;
-    hand.edit(what == What::pin ? Kind::pin : what == What::evict ? Kind::evict : what == What::merge ? Kind::merge : Kind::restore);
-  });
+  connect(canvas, &CanvasWidget::editRequested, &hand, &HandEdits::editSelected);
   connect(canvas, &CanvasWidget::measureWanted, &m_model.controller, &SessionController::want);
   connect(canvas, &CanvasWidget::measureWanted, &m_model.causes, [this](const viz::WantMeasure& wanted) {
     if (wanted.what == viz::WantMeasure::What::causes) m_model.causes.want(wanted.on);

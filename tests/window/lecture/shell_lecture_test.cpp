@@ -327,6 +327,18 @@ TEST_F(LectureTest, AClickOnAWordSelectsItsTokensAndEvictsThemByHand) {
   EXPECT_FALSE(selection().tokens) << "beside the text nothing is meant";
 }
 
+TEST_F(LectureTest, OneKeyEditsTheTokenAtTheCursor) {
+  openSample();
+  CanvasWidget& atlas = window->lectureMode().atlas();
+  atlas.setFocus();
+  press(Qt::Key_Home);
+  ASSERT_FALSE(selection().tokens) << "the cursor stands there, and nothing is selected";
+  press(Qt::Key_E);
+  ASSERT_TRUE(selection().tokens);
+  EXPECT_EQ(*selection().tokens, (viz::TokenRange{0, 0}));
+  EXPECT_TRUE(waitFor([this] { return snapshot().lanes.size() == 5 && snapshot().phase == RunPhase::idle; }, 30000));
+}
+
 TEST_F(LectureTest, ABudgetMovedByKeyDoesNotJumpBack) {
   openSample();
   QSlider* slider = window->lectureMode().row().budgetSlider();

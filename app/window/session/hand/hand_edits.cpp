@@ -213,6 +213,12 @@ void HandEdits::edit(WhatIf::Kind kind) {
   add(std::move(edits));
 }
 
+void HandEdits::editSelected(viz::EditTokens::What what) {
+  using What = viz::EditTokens::What;
+  using Kind = WhatIf::Kind;
+  edit(what == What::pin ? Kind::pin : what == What::evict ? Kind::evict : what == What::merge ? Kind::merge : Kind::restore);
+}
+
 HandEdits::Held HandEdits::held(const WhatIf& what_if) const {
   const LaneSnapshot& lane = *m_workspace.lane();
   const std::vector<HeadRecord>& heads = lane.steps[static_cast<std::size_t>(what_if.step)]->heads;

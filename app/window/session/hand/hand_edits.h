@@ -56,6 +56,8 @@ class HandEdits : public QObject {
   /// Applies to the selected tokens so that the step shown already sees it, where that can be. A merge waits for the next token to be
   /// selected, its target.
   void edit(kvscope::WhatIf::Kind kind);
+  /// The same as a picture asks for it.
+  void editSelected(kvscope::viz::EditTokens::What what);
   /// Takes the selected tokens out of the pins that hold in the selected head, wherever else those hold.
   void unpin();
   /// Gives up a merge that waits for its target.
