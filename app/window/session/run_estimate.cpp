@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/whole_characters.h"
 #include "policy/budget_share.h"
+#include "policy/run_title.h"
 #include "snapshot/held_bytes.h"
 #include "viz/draw/format.h"
 
@@ -49,6 +50,11 @@ std::string methodOf(LaneSpec spec) {
 std::string methodOf(const std::string& spec) {
   const LaneSpec read = lane_spec_of_result(spec);
   return read.name.empty() ? policyOf(spec) : methodOf(read);
+}
+
+std::string computedBy(const std::string& spec) {
+  const LaneSpec read = lane_spec_of_result(spec);
+  return read.name.empty() ? spec : unnamed(read).text;
 }
 
 std::string methodTitle(const std::string& spec) {

@@ -39,6 +39,8 @@ std::string policyOf(const std::string& spec);
 /// The same without budget, seed and edits: the policy with its parameters, of which a curve over budgets is.
 std::string methodOf(LaneSpec spec);
 std::string methodOf(const std::string& spec);
+/// The specification without the name that its user gave the run: what was measured under another name is of this run, too.
+std::string computedBy(const std::string& spec);
 /// "H2O", "Custom · score=\"last\""
 std::string methodTitle(const std::string& spec);
 /// The specification of a policy with the budget of another run; where that has none, as of the full cache, a quarter of the prompt.

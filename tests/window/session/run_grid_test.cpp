@@ -99,6 +99,18 @@ TEST_F(AddRunsTest, ARunWithParametersOfItsOwnKeepsThemAtOtherBudgets) {
   EXPECT_EQ(model().chosen().size(), 3u);
 }
 
+TEST_F(AddRunsTest, AnotherNameOfARunLeavesItChosen) {
+  window->controller().addLane(QString("custom:stat=mean,name=Foo,ratio=0.3"));
+  ASSERT_TRUE(settle());
+  openDialog();
+  model().choose("custom:stat=mean,name=Foo", true);
+  ASSERT_EQ(model().chosen().size(), 3u);
+  window->controller().setLaneSpec(static_cast<int>(snapshot().lanes.size()) - 1, QString("custom:stat=mean,name=Bar,ratio=0.3"));
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(model().chosen().size(), 3u);
+  EXPECT_EQ(model().chosen().front(), "custom:stat=mean,name=Bar,ratio=0.125");
+}
+
 TEST_F(AddRunsTest, ByKeyboardAlone) {
   openDialog();
   QTableView& table = dialog().grid().table();

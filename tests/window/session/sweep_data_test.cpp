@@ -68,6 +68,19 @@ TEST(SweepData, OnlyValuesThatSpanTwoDecadesAreWorthALogarithm) {
   EXPECT_FALSE(spansTwoDecades(data.series(), SweepMetric::bytes)) << "all alike";
 }
 
+TEST(SweepData, AnotherNameIsTheSameRun) {
+  SweepData data;
+  data.setRuns({"custom:stat=mean,name=Foo,slots=8"}, 100);
+  data.set("custom:stat=mean,name=Foo,slots=8", figures(1));
+  data.setRuns({"custom:stat=mean,name=Bar,slots=8"}, 100);
+  EXPECT_EQ(data.nMeasured(), 1);
+  ASSERT_EQ(data.series().size(), 1u);
+  EXPECT_EQ(data.series()[0].title.substr(0, 4), "Bar ") << data.series()[0].title;
+  EXPECT_TRUE(data.set("custom:stat=mean,name=Foo,slots=8", figures(2))) << "it was still running under the old name";
+  data.setRuns({"custom:stat=sum,name=Bar,slots=8"}, 100);
+  EXPECT_EQ(data.nMeasured(), 0) << "what it computes is another";
+}
+
 TEST(SweepData, WhatIsMeasuredStaysWhileMoreIsChosenAndGoesWithTheText) {
   SweepData data;
   data.setRuns({kRuns[0]}, 100);

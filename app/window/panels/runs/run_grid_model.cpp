@@ -12,6 +12,7 @@
 #include "app/window/session/workspace.h"
 #include "policy/catalog.h"
 #include "policy/policy_groups.h"
+#include "policy/run_title.h"
 
 namespace kvscope {
 
@@ -85,10 +86,10 @@ RunGridModel::RunGridModel(Workspace& workspace, SessionController& controller, 
   for (const PolicyGroup& group : policy_groups()) {
     const QString kind = QString::fromStdString(group.title);
     const std::size_t heading = m_rows.size();
-    m_rows.push_back({nullptr, kind, {}, {}});
+    m_rows.push_back({nullptr, kind, {}, {}, {}});
     for (const PolicyInfo* policy : group.members)
       if (policy->takes_bytes || (what == For::comparison && policy->name != reference_policy()))
-        m_rows.push_back({policy, kind, policy->name, QString::fromStdString(policy->title)});
+        m_rows.push_back({policy, kind, policy->name, QString::fromStdString(policy->title), policy->name});
     if (m_rows.size() == heading + 1) m_rows.pop_back();
   }
   connect(&workspace, &Workspace::snapshotChanged, this, [this] { refresh(); });
@@ -108,12 +109,12 @@ void RunGridModel::takeOwnRuns() {
   std::vector<Row> own;
   const QString kind = "Runs on screen, with their parameters";
   for (const LaneSpec& lane : m_controller.request().lanes) {
-    const std::string method = methodOf(lane);
+    const std::string method = methodOf(lane), computes = methodOf(unnamed(lane));
     const PolicyInfo& policy = find_policy(lane.name);
-    if (method == policy.name || !policy.takes_bytes || std::ranges::any_of(own, [&](const Row& r) { return r.method == method; }))
+    if (method == policy.name || !policy.takes_bytes || std::ranges::any_of(own, [&](const Row& r) { return r.computes == computes; }))
       continue;
-    if (own.empty()) own.push_back({nullptr, kind, {}, {}});
-    own.push_back({&policy, kind, method, QString::fromStdString(methodTitle(lane.text))});
+    if (own.empty()) own.push_back({nullptr, kind, {}, {}, {}});
+    own.push_back({&policy, kind, method, QString::fromStdString(methodTitle(lane.text)), computes});
   }
   const auto same = [](const Row& a, const Row& b) { return a.method == b.method; };
   if (std::ranges::equal(own, std::span(m_rows).first(m_n_own), same)) return;
@@ -171,7 +172,7 @@ bool RunGridModel::matches(int row, const QString& words) const {
 }
 
 std::pair<std::string, QString> RunGridModel::keyOf(int row, int column) const {
-  return {at(row).method, takesBudget(row) ? m_budgets[static_cast<std::size_t>(column)].text : QString()};
+  return {at(row).computes, takesBudget(row) ? m_budgets[static_cast<std::size_t>(column)].text : QString()};
 }
 
 std::vector<std::string> RunGridModel::specsOf(int row, int column) const {
@@ -275,9 +276,10 @@ int RunGridModel::nSeeded() const {
 std::vector<std::string> RunGridModel::chosen() const {
   std::vector<std::string> out;
   const std::vector<LaneSpec>& lanes = m_controller.request().lanes;
+  std::set<std::pair<std::string, QString>> there;  // a policy as it comes may be on screen under a name
   for (int row = 0; row < rowCount(); ++row) {
     for (int c = 0; c < (takesBudget(row) ? columnCount() : std::min(1, columnCount())); ++c) {
-      if (!isChosen(row, c)) continue;
+      if (!isChosen(row, c) || !there.insert(keyOf(row, c)).second) continue;
       for (const std::string& spec : specsOf(row, c))
         if (m_for == For::curves || std::ranges::find(lanes, spec, &LaneSpec::text) == lanes.end()) out.push_back(spec);
     }

@@ -88,6 +88,7 @@ class RunGridModel : public QAbstractTableModel {
     QString kind;
     std::string method;  // policy and parameters, without a budget
     QString title;
+    std::string computes;  // the same without a name of its user's
   };
   const Row& at(int row) const { return m_rows[static_cast<std::size_t>(row)]; }
 
@@ -96,8 +97,8 @@ class RunGridModel : public QAbstractTableModel {
   std::vector<GridBudget> m_budgets;
   std::vector<int> m_seeds{0};
   For m_for;
-  std::set<std::pair<std::string, QString>> m_chosen;  // method, budget; empty where it takes none
-  std::set<std::string> m_meant;                       // methods chosen at one of the budgets before
+  std::set<std::pair<std::string, QString>> m_chosen;  // what is computed, budget; empty where it takes none
+  std::set<std::string> m_meant;                       // what was chosen at one of the budgets before
   std::pair<std::string, QString> keyOf(int row, int column) const;
   QString refusalOf(const std::string& spec) const;
   bool isChosen(int row, int column) const;

@@ -98,7 +98,9 @@ void SweepData::setRuns(const std::vector<std::string>& specs, int n_prompt) {
   std::vector<SweepPoint> next;
   for (const std::string& spec : specs) {
     const SweepPoint* known = find(spec);
-    SweepPoint point = known ? *known : SweepPoint{spec, 0, std::nullopt, {}, {}, false};
+    SweepPoint point = known ? *known : SweepPoint{};
+    point.spec = spec;
+    point.computes = computedBy(spec);
     point.slots = slotsAsked(spec, n_prompt);
     point.method = methodOf(spec);
     point.of_bytes = asksBytes(spec);
@@ -121,7 +123,7 @@ bool SweepData::setText(const QString& identity) {
 }
 
 SweepPoint* SweepData::find(const std::string& spec) {
-  const auto it = std::ranges::find(m_points, spec, &SweepPoint::spec);
+  const auto it = std::ranges::find(m_points, computedBy(spec), &SweepPoint::computes);
   return it == m_points.end() ? nullptr : &*it;
 }
 

@@ -37,6 +37,7 @@ struct SweepPoint {
   QString failure;                      // why it cannot be; empty: it can
   std::string method = {};              // the curve that it stands on: methodOf(spec)
   bool of_bytes = false;                // the budget is a share of the bytes
+  std::string computes = {};            // by which it is found again: computedBy(spec)
 };
 
 /// The runs of one policy and its parameters with one marker each: those of several seeds at one budget together.

@@ -206,7 +206,7 @@ void SweepPanel::start() {
   m_lost->hide();
   std::vector<std::string> specs = m_data.missing();
   for (const QueuedRun& run : m_queue.runs())
-    if (run.open()) std::erase(specs, run.spec);
+    if (run.open()) std::erase_if(specs, [&](const std::string& spec) { return computedBy(spec) == computedBy(run.spec); });
   m_queue.add(specs, QueuedRun::Purpose::point);
 }
 
