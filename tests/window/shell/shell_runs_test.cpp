@@ -7,6 +7,7 @@
 #include <QComboBox>
 #include <QFile>
 #include <QHeaderView>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTableView>
@@ -63,6 +64,32 @@ TEST_F(SweepTest, SuggestsThePoliciesOnScreenAndMeasuresThemWithoutTouchingIt) {
       EXPECT_EQ(p.figures->mean_kl, run_figures(snapshot(), snapshot().lanes[i]).kl.mean()) << p.spec;
     }
   }
+}
+
+TEST_F(SweepTest, SaysWhatTookAwayWhatWasMeasured) {
+  openSweep();
+  const auto said = [this] {
+    for (const QLabel* label : sweep().findChildren<QLabel*>())
+      if (label->isVisible() && label->text().contains("is gone")) return label->text().toStdString();
+    return std::string();
+  };
+  const auto measure = [this] {
+    QTest::mouseClick(&sweep().startButton(), Qt::LeftButton);
+    ASSERT_TRUE(settle());
+    ASSERT_GT(sweep().data().nMeasured(), 0);
+  };
+  measure();
+  EXPECT_EQ(said(), "");
+  window->controller().setPrompt("A cat sat on a mat. The cat");
+  ASSERT_TRUE(settle());
+  EXPECT_THAT(said(), testing::StartsWith("The text or its settings changed: "));
+  measure();
+  Snapshot other = snapshot();
+  other.model.name = "another";
+  other.model_stamp = "of another";
+  ++other.sequence;
+  window->workspace().setSnapshot(std::make_shared<const Snapshot>(std::move(other)));
+  EXPECT_THAT(said(), testing::StartsWith("The model changed: "));
 }
 
 TEST_F(SweepTest, BudgetsOfBytesStandOnAnAxisOfBytesWithWholeHeadings) {

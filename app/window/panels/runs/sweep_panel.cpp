@@ -228,8 +228,11 @@ void SweepPanel::takeText() {
   const Snapshot& s = m_workspace.snapshot();
   if (s.phase != RunPhase::idle || s.lanes.empty()) return;
   if (isVisible()) suggest();
+  const std::string model = s.model_stamp.empty() ? s.model.name : s.model_stamp;
+  const bool other_model = std::exchange(m_model, model) != model;
   if (m_data.setText(textIdentity(s, m_controller.request().seed))) {
-    m_lost->setText("The text or its settings changed: what was measured held for the old ones and is gone.");
+    m_lost->setText(other_model ? "The model changed: what was measured held for the old one and is gone."
+                                : "The text or its settings changed: what was measured held for the old ones and is gone.");
     m_lost->show();
     // Runs that were asked for are still wanted, on the new text.
     if (open()) start();

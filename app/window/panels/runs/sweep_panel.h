@@ -81,6 +81,7 @@ class SweepPanel : public QWidget {
   QComboBox *m_metric, *m_axis;
   QToolButton *m_log_x, *m_log_y;
   bool m_suggested = false;
+  std::string m_model;                 // that the text was read with
   std::vector<std::string> m_offered;  // runs that were chosen by suggest()
   bool m_of_bytes = false;             // a budget of the grid is
   SavedSweep m_saved;                  // waits for its text
