@@ -24,7 +24,8 @@ struct FoundModel {
   /// Weights, and keys and values of the full cache, after so many tokens as kFoundContexts says; NaN: not known, or more than the model
   /// was made for.
   std::array<double, kFoundContexts.size()> run_bytes = {kNotAvailable, kNotAvailable, kNotAvailable};
-  std::string problem;  // why it does not open, one sentence; empty: it opens
+  bool reads_text = true;  // else it has no tokenizer and takes token ids only
+  std::string problem;     // why it does not open, one sentence; empty: it opens
 
   bool opens() const { return problem.empty(); }
 };

@@ -92,6 +92,7 @@ void look_into(FoundModel& row, const ListOptions& options) {
   try {
     const ModelFiles model = check_model(row.path);
     row.family = model.config.arch;
+    row.reads_text = model.has_tokenizer;
     row.numbers = numbers_of(model.files);
     row.weight_bytes = static_cast<double>(model.weight_bytes);
     row.max_positions = model.config.max_positions;

@@ -129,13 +129,13 @@ void FoundModels::addRow(std::size_t index) {
   item->setText(kWeights, model.numbers.empty() ? QString("–") : qs(model.numbers));
   item->setText(kDisk, sizeOrDash(model.disk_bytes));
   for (std::size_t i = 0; i < model.run_bytes.size(); ++i) item->setText(kMemory + static_cast<int>(i), sizeOrDash(model.run_bytes[i]));
-  item->setText(kState, model.opens() ? QString("yes") : "no: " + problem);
+  item->setText(kState, !model.opens() ? "no: " + problem : model.reads_text ? QString("yes") : QString("yes, token ids only"));
   item->setData(kName, kPathRole, path);
   item->setData(kName, kProblemRole, problem);
   for (int column = kDisk; column < kState; ++column) item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
   item->setToolTip(kName, path);
   item->setToolTip(kWeights, qs(model.numbers));
-  item->setToolTip(kState, problem);
+  item->setToolTip(kState, model.reads_text ? problem : QString("It has no tokenizer, so text cannot be turned into tokens"));
   if (!model.opens())
     for (int column = kName; column <= kState; ++column) item->setForeground(column, palette().brush(QPalette::Disabled, QPalette::Text));
   model.opens() ? m_table->insertTopLevelItem(m_opening++, item) : m_table->addTopLevelItem(item);

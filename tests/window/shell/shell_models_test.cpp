@@ -65,6 +65,8 @@ TEST_F(ModelsTest, TheWelcomeHasThemWithReasonsAndADoubleClickOpensOne) {
   EXPECT_EQ(models.status(), "3 models, 1 of them opens");
   ASSERT_EQ(models.table().topLevelItemCount(), 3);
   EXPECT_EQ(models.table().topLevelItem(0)->text(0), "tiny") << "what opens comes first";
+  const int state = models.table().columnCount() - 1;
+  EXPECT_EQ(models.table().topLevelItem(0)->text(state), "yes, token ids only") << "it has no tokenizer";
   QTreeWidgetItem* experts = row(models, "experts");
   ASSERT_NE(experts, nullptr);
   const QString before = opened();
