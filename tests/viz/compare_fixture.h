@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "viz/headless.h"
@@ -21,6 +22,12 @@ class CompareTest : public ::testing::Test {
     canvas.frame.selection.step = 2;
   }
   const Mark& mark(std::string_view kind, std::string_view label) { return the_mark(*view, kind, label); }
+  /// Of which runs the difference is.
+  std::string strips() const {
+    for (const Mark& m : view->marks())
+      if (m.kind == "difference.strip") return m.label;
+    return "none";
+  }
 
   Snapshot snapshot = synthetic::make_snapshot();
   std::unique_ptr<View> view = make_compare();

@@ -219,9 +219,31 @@ TEST_F(CompareTest, ComparesWithTheRunThatWasLookedAtBefore) {
   canvas.frame.selection.lane = 2;
   canvas.draw(*view);
   EXPECT_NE(find_mark(*view, "difference.strip", "B Streaming | C H2O"), nullptr);
-  snapshot.lanes.erase(snapshot.lanes.begin() + 1);  // indices have moved: back to the neighbour
+  snapshot.lanes.erase(snapshot.lanes.begin() + 1);  // it is gone: back to the neighbour
   canvas.draw(*view);
   EXPECT_NE(find_mark(*view, "difference.strip", "B H2O | C KeepKV"), nullptr);
+}
+
+TEST_F(CompareTest, ThePairFollowsItsRunsWhenAnotherIsRemoved) {
+  for (int twin = 0; twin < 2; ++twin) snapshot.lanes.push_back(snapshot.lanes[3]);
+  snapshot.lanes[5].title = "KeepKV again";
+  const Snapshot all = snapshot;
+  const auto looks_at = [&](int lane) {
+    canvas.frame.selection.lane = lane;
+    canvas.draw(*view);
+  };
+  for (const bool pinned : {false, true}) {
+    looks_at(2);
+    if (pinned) view->key(canvas.frame, "R", canvas.intents);
+    looks_at(5);
+    EXPECT_EQ(strips(), "C H2O | F KeepKV again");
+    snapshot.lanes.erase(snapshot.lanes.begin() + 1);
+    looks_at(4);
+    EXPECT_EQ(strips(), "B H2O | E KeepKV again");
+    snapshot = all;
+    looks_at(5);
+    EXPECT_EQ(strips(), "C H2O | F KeepKV again") << "and when it comes back";
+  }
 }
 
 TEST_F(CompareTest, TexturesAreMadeAgainOnlyWhenTheRunOrStepChanged) {

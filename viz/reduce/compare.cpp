@@ -211,6 +211,26 @@ std::optional<std::pair<int, int>> unequal_budgets(const Snapshot& snapshot) {
   return asked.size() < 2 ? std::nullopt : std::optional(std::pair(*asked.begin(), *asked.rbegin()));
 }
 
+std::vector<std::string> specs_of(const Snapshot& snapshot) {
+  std::vector<std::string> out;
+  for (const LaneSnapshot& lane : snapshot.lanes) out.push_back(lane.spec);
+  return out;
+}
+
+int place_now(const std::vector<std::string>& before, const std::vector<std::string>& now, int run) {
+  const auto n_before = static_cast<int>(before.size()), n = static_cast<int>(now.size());
+  if (run < 0 || run >= n_before) return -1;
+  if (n == n_before) return run;  // same places; at most its parameters were edited
+  const auto alike_before = std::ranges::mismatch(before, now).in1 - before.begin();
+  if (run < alike_before) return run;
+  const auto alike_behind = std::mismatch(before.rbegin(), before.rend(), now.rbegin(), now.rend()).first - before.rbegin();
+  if (run >= n_before - alike_behind) return run + n - n_before;
+  const std::string& spec = before[static_cast<std::size_t>(run)];
+  if (run < n && now[static_cast<std::size_t>(run)] == spec) return run;
+  const auto found = std::ranges::find(now, spec);
+  return found == now.end() ? -1 : static_cast<int>(found - now.begin());
+}
+
 std::string lane_letter(int lane) {
   return lane >= 0 && lane < 26 ? std::string(1, static_cast<char>('A' + lane)) : fmt::format("{}", lane + 1);
 }

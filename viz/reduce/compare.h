@@ -89,6 +89,11 @@ std::optional<std::pair<int, int>> unequal_budgets(const Snapshot& snapshot);
 /// "A", "B", ... "Z", then "27".
 std::string lane_letter(int lane);
 
+/// The specifications of all runs: what tells one from another.
+std::vector<std::string> specs_of(const Snapshot& snapshot);
+/// Where a run of `before` is in `now`: others come and go before and behind it, and some of them may be the same. -1: it is gone.
+int place_now(const std::vector<std::string>& before, const std::vector<std::string>& now, int run);
+
 /// Text of a vocabulary entry; "#1234" where neither the run nor the snapshot's vocabulary knows it.
 std::string text_of_id(const Snapshot& snapshot, int id);
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "viz/reduce/compare.h"
+
 namespace kvscope {
 
 namespace {
@@ -15,17 +17,12 @@ int commonPrefix(const Snapshot& a, const Snapshot& b) {
   return static_cast<int>(end.first - a.tokens.begin());
 }
 
-/// The lane that was looked at, wherever it is now: lanes are added and removed before and behind it.
+/// The lane that was looked at, wherever it is now. A fork that is taken back leads to where it came from.
 int laneNow(const Snapshot& before, const Snapshot& now, int lane) {
-  const int n_before = static_cast<int>(before.lanes.size()), n = static_cast<int>(now.lanes.size());
-  if (lane < 0 || lane >= n_before || n == n_before) return lane;  // same places; at most its parameters were edited
-  const std::string& spec = before.lanes[static_cast<std::size_t>(lane)].spec;
-  if (lane < n && now.lanes[static_cast<std::size_t>(lane)].spec == spec) return lane;
-  for (int i = 0; i < n; ++i)
-    if (now.lanes[static_cast<std::size_t>(i)].spec == spec) return i;
-  const int parent = before.lanes[static_cast<std::size_t>(lane)].fork_of;  // a fork that is taken back leads to where it came from
-  if (parent >= 0 && parent < lane) return laneNow(before, now, parent);
-  return lane;
+  if (lane < 0 || lane >= static_cast<int>(before.lanes.size())) return lane;
+  if (const int place = viz::place_now(viz::specs_of(before), viz::specs_of(now), lane); place >= 0) return place;
+  const int parent = before.lanes[static_cast<std::size_t>(lane)].fork_of;
+  return parent >= 0 && parent < lane ? laneNow(before, now, parent) : lane;
 }
 
 void clampSelection(viz::Selection& s, const Snapshot& snapshot) {

@@ -82,6 +82,22 @@ TEST_F(WorkspaceTest, FollowsTheSelectedRunWhenOneBeforeItIsRemoved) {
   EXPECT_EQ(workspace.lane()->spec, spec);
 }
 
+TEST_F(WorkspaceTest, FollowsTheSelectedRunAmongRunsThatAreTheSame) {
+  run.lanes.push_back(run.lanes[3]);
+  workspace.setSnapshot(share(run));
+  for (const int looked_at : {3, 4}) {
+    viz::Selection selection;
+    selection.lane = looked_at;
+    workspace.setSelection(selection);
+    Snapshot fewer = run;
+    fewer.lanes.erase(fewer.lanes.begin() + 1);
+    workspace.setSnapshot(share(fewer));
+    EXPECT_EQ(workspace.selection().lane, looked_at - 1);
+    workspace.setSnapshot(share(run));
+    EXPECT_EQ(workspace.selection().lane, looked_at) << "and when it comes back";
+  }
+}
+
 TEST_F(WorkspaceTest, StaysOnARunWhoseBudgetIsEdited) {
   viz::Selection selection;
   selection.lane = 2;

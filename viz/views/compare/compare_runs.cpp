@@ -38,11 +38,12 @@ const std::vector<LaneMetrics>& RunMetrics::of(const Frame& frame) {
 
 bool RunPair::follow(const Frame& frame) {
   const int lane = frame.selection.lane;
-  const bool same = n_lanes_ == frame.snapshot->lanes.size();
-  if (!same) {
-    n_lanes_ = frame.snapshot->lanes.size();
-    pinned_ = previous_ = -1;
-    selected_ = lane;
+  const std::vector<LaneSnapshot>& runs = frame.snapshot->lanes;
+  const bool same = specs_.size() == runs.size();
+  if (!std::ranges::equal(specs_, runs, {}, {}, &LaneSnapshot::spec)) {
+    const std::vector<std::string> now = specs_of(*frame.snapshot);
+    for (int* run : {&pinned_, &previous_, &selected_}) *run = place_now(specs_, now, *run);
+    specs_ = now;
   }
   if (selected_ != lane) previous_ = selected_ > 0 ? selected_ : previous_;
   selected_ = lane;
@@ -50,10 +51,10 @@ bool RunPair::follow(const Frame& frame) {
   return same;
 }
 
-int RunPair::selected(const Selection& selection) const { return std::clamp(selection.lane, 0, static_cast<int>(n_lanes_) - 1); }
+int RunPair::selected(const Selection& selection) const { return std::clamp(selection.lane, 0, static_cast<int>(specs_.size()) - 1); }
 
 int RunPair::against(int lane) const {
-  const int n = static_cast<int>(n_lanes_);
+  const int n = static_cast<int>(specs_.size());
   for (const int chosen : {pinned_, previous_}) {
     if (chosen >= 0 && chosen < n && chosen != lane) return chosen;
   }
@@ -68,7 +69,7 @@ std::pair<int, int> RunPair::lanes(const Selection& selection) const {
 void RunPair::set(const Selection& selection, bool first, int lane, std::vector<Intent>& intents) {
   const auto [a, b] = lanes(selection);
   const int now = first ? a : b, other = first ? b : a;
-  if (lane == now || lane < 0 || lane >= static_cast<int>(n_lanes_)) return;
+  if (lane == now || lane < 0 || lane >= static_cast<int>(specs_.size())) return;
   if (lane == other) return swap();
   // One of the two is the selected run, the other the pinned one.
   if (now == selected(selection)) {

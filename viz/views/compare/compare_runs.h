@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,10 +28,10 @@ class RunMetrics {
 /// Which two runs are looked at: the one that is selected, and another.
 class RunPair {
  public:
-  /// Once a frame: notices which run was selected before; runs that come or go make old indices meaningless. False: they did.
+  /// Once a frame: notices which run was selected before, and where both are now. False: runs came or went.
   bool follow(const Frame& frame);
   /// The run that all are compared with: the one chosen, else the full cache.
-  int reference() const { return pinned_ >= 0 && pinned_ < static_cast<int>(n_lanes_) ? pinned_ : 0; }
+  int reference() const { return pinned_ >= 0 && pinned_ < static_cast<int>(specs_.size()) ? pinned_ : 0; }
   /// Both, in the order they are shown in. The other one: the one chosen, else the one looked at before, else a neighbour.
   std::pair<int, int> lanes(const Selection& selection) const;
   void choose(int lane) { pinned_ = lane; }
@@ -45,11 +46,11 @@ class RunPair {
   int selected(const Selection& selection) const;
   int against(int lane) const;
 
-  int pinned_ = -1;    // run chosen for the difference; -1: none
-  int previous_ = -1;  // run selected before the present one
-  int selected_ = -1;  // in the last frame
-  int restored_ = -1;  // to be taken for the one before
-  std::size_t n_lanes_ = 0;
+  int pinned_ = -1;                 // run chosen for the difference; -1: none
+  int previous_ = -1;               // run selected before the present one
+  int selected_ = -1;               // in the last frame
+  int restored_ = -1;               // to be taken for the one before
+  std::vector<std::string> specs_;  // of the runs of the last frame
   bool swapped_ = false;
 };
 
