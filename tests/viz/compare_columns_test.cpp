@@ -38,6 +38,12 @@ TEST_F(CompareTest, ALongNameHasTwoLinesInATallRow) {
   EXPECT_TRUE(found);
 }
 
+TEST_F(CompareTest, ANameThatIsCutSaysSo) {
+  snapshot.lanes[1].title = "Mine: the one with more words than there is room for";
+  canvas.draw(*view);
+  EXPECT_EQ(mark("name", "lane 1").value, "Mine…");
+}
+
 TEST_F(CompareTest, SaysWhichColumnsFoundNoRoom) {
   canvas.draw(*view);
   EXPECT_EQ(count_marks(*view, "columns hidden"), 0);

@@ -79,7 +79,8 @@ std::string shortened(const Painter& p, const LaneSnapshot& run, const std::stri
 /// The title, or as much of it as says the policy: its parameters stand below.
 std::string short_title(const Painter& p, const LaneSnapshot& run, float room) {
   const std::string title = run.title.empty() ? run.policy : run.title;
-  return p.width_of(Face::strong, title) <= room ? title : title.substr(0, title.find(": "));
+  const std::size_t policy = title.find(": ");
+  return policy == std::string::npos || p.width_of(Face::strong, title) <= room ? title : title.substr(0, policy) + "…";
 }
 
 /// In two lines where one is too short and there is room for both: names are alike at their ends as often as at their beginnings. Broken
