@@ -217,7 +217,7 @@ class Gallery(unittest.TestCase):
         for name in pages:
             with open(os.path.join(self.FOLDER, name), encoding="utf-8") as f:
                 page = f.read()
-            self.assertLessEqual(len(page.encode()), 500_000, name)
+            self.assertLessEqual(len(page.encode()), 512 << 10, name)
             data = data_of(page)
             opened = data["runs"][data["open"]["run"]]["steps"][data["open"]["step"]]
             self.assertFalse(opened["same"], name)
