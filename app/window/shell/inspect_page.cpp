@@ -193,7 +193,7 @@ void InspectPage::endVisits() {
   if (active) m_area->window()->activateWindow();  // what was its own window is none any more: keys and menus are this one's again
 }
 
-QByteArray InspectPage::state() const { return m_area->layout(); }
+QByteArray InspectPage::state() const { return m_maximised ? m_before_maximise : m_area->layout(); }
 
 void InspectPage::restore(const QByteArray& state) { m_area->setLayout(state); }
 

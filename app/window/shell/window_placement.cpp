@@ -37,7 +37,6 @@ void restoreDocks(InspectPage& inspect, const QSettings& settings) {
 }
 
 void keepPlacement(const QMainWindow& window, InspectPage& inspect, QSettings& settings) {
-  if (inspect.maximised()) inspect.toggleMaximised(inspect.maximised());
   settings.setValue("geometry", window.saveGeometry());
   inspect.endVisits();
   settings.setValue("docks", inspect.state());

@@ -414,6 +414,15 @@ TEST_F(DocksTest, F11OnAFloatingPanelFillsTheWindowWithItAndPutsItBack) {
   EXPECT_TRUE(dock("timeline")->isFloating());
 }
 
+/// What is kept for the next start is the layout behind a maximised panel, whatever page is shown.
+TEST_F(DocksTest, AMaximisedPanelIsNotKeptAsTheLayout) {
+  const QByteArray before = window->inspect().state();
+  window->inspect().toggleMaximised(window->panel("timeline"));
+  ASSERT_EQ(docks().size(), 1u);
+  window->pages().show(Page::compare);
+  EXPECT_EQ(window->inspect().state(), before);
+}
+
 TEST_F(DocksTest, AFloatingPanelIsNamedAsItsHeaderIs) {
   QDockWidget* policy = dock("policy");
   const QString entry = policy->toggleViewAction()->text();
