@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "app/window/session/request_key.h"
@@ -129,6 +130,15 @@ static std::string keepingAll(const LaneSnapshot& lane, int layer, int head, int
   return with_edits(lane.spec, edits);
 }
 
+/// How many of a head's slots may be gone after a step because somebody took them by hand.
+static int takenByHand(const LaneEdits& edits, int layer, int head, int step) {
+  std::set<int> taken;
+  for (const WhatIf& w : edits.what_ifs)
+    if (w.on && w.step <= step && (w.kind == WhatIf::Kind::evict || w.kind == WhatIf::Kind::merge) && w.heads.has(layer, head))
+      taken.insert(w.positions.begin(), w.positions.end());
+  return static_cast<int>(taken.size());
+}
+
 /// The heads that nothing is known of yet.
 void CausalHeads::start(const LaneSnapshot& lane) {
   m_asked = false;
@@ -153,11 +163,17 @@ void CausalHeads::take(const QueuedRun& run, const SnapshotPtr& result) {
   if (run.purpose != QueuedRun::Purpose::head || run.batch != m_batch || head == m_heads.end() || result->lanes.empty()) return;
   const LaneSnapshot& lane = result->lanes.back();
   HeadAnswers answers;
+  const LaneEdits edits = edits_of(lane.spec);
+  const auto n_kv_heads = static_cast<std::size_t>(result->model.n_kv_heads);
+  const auto is_whole = [&](const StepRecord& step, int s) {
+    const int taken = takenByHand(edits, static_cast<int>(head->second / n_kv_heads), static_cast<int>(head->second % n_kv_heads), s);
+    return step.heads[head->second].n_slots + taken > step.position;
+  };
   const int first = first_counted_step(*result, lane), n_alike = steps_of_one_text(*result, lane);
   for (const StepPtr& step : lane.steps) {
     // A policy that removes whatever the budget is has no such run, and one that reads another text by now has no answer.
-    const bool whole = static_cast<int>(answers.steps.size()) < n_alike && head->second < step->heads.size() &&
-                       step->heads[head->second].n_slots == step->position + 1;
+    const int s = static_cast<int>(answers.steps.size());
+    const bool whole = s < n_alike && head->second < step->heads.size() && is_whole(*step, s);
     answers.steps.push_back(whole ? Answer{step->kl, step->top1_same} : Answer{});
     answers.n_right += answers.steps.back().same && static_cast<int>(answers.steps.size()) > first;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which head breaks the answer: the sample's failure, asked head by head.
 #include <algorithm>
+#include <cmath>
 
 #include <QAction>
 #include <QContextMenuEvent>
@@ -73,6 +74,17 @@ TEST_F(CausesTest, MeasuresEveryHeadByARunInWhichOnlyItKeepsAll) {
   const RunFigures figures = run_figures(snapshot(), snapshot().lanes[2]);
   EXPECT_EQ(causes().n_steps, figures.compared);
   EXPECT_EQ(causes().right(best), figures.top1_same);
+}
+
+/// What somebody has taken from a head by hand is no reason that it has not kept the rest.
+TEST_F(CausesTest, ARunThatWasEditedByHandIsMeasuredToo) {
+  const int step = window->workspace().step();
+  window->controller().setLaneSpec(1, QString("keepkv:ratio=0.1@evict=20,step=%1").arg(step - 1));
+  ASSERT_TRUE(settle());
+  ASSERT_FALSE(window->workspace().stepRecord()->top1_same);
+  ask();
+  ASSERT_TRUE(measured());
+  EXPECT_EQ(std::ranges::count_if(causes().kl, [](double kl) { return std::isnan(kl); }), 0);
 }
 
 TEST_F(CausesTest, ShowsItInTheGridAndSaysItInWords) {
