@@ -116,10 +116,7 @@ RunEstimate estimateRuns(const Snapshot& snapshot, const std::vector<std::string
     const double one = known != times.end() ? known->second.ms : onScreen(snapshot, policy);
     const QString title = qs(wordsOf(spec).title);
     if (std::isnan(one) && !out.unknown.contains(title)) out.unknown << title;
-    if (known != times.end())
-      measured.insert(policy);
-    else
-      out.at_least = true;
+    if (known != times.end()) measured.insert(policy);
     out.ms += std::isnan(one) ? least : one;
   }
   int n_measured = 0;
@@ -145,7 +142,7 @@ QString estimateWords(std::size_t n_runs, const RunEstimate& e, bool keep) {
   if (n_runs == 0) return "no run is chosen";
   QString words = QString("%1 %2").arg(n_runs).arg(n_runs == 1 ? "run" : "runs");
   if (std::isnan(e.cache_bytes)) return words + " · time and memory: n/a before the first result";
-  words += QString(" · %1 %2, %3").arg(e.at_least ? "at least" : "about", qs(viz::format_ms(e.ms)), e.basis);
+  words += QString(" · about %1, %2").arg(qs(viz::format_ms(e.ms)), e.basis);
   if (!e.unknown.isEmpty()) words += QString("; %1 %2 not run on it yet").arg(listed(e.unknown), e.unknown.size() == 1 ? "has" : "have");
   words += QString(" · %1caches %2, records %3")
                .arg(keep ? "" : "one at a time, ", qs(viz::format_bytes(e.cache_bytes)), qs(viz::format_bytes(e.record_bytes)));

@@ -15,9 +15,8 @@ namespace kvscope {
 
 /// What runs would cost, before they start. NaN: nothing is known to estimate it from.
 struct RunEstimate {
-  double ms = kNotAvailable;           // one after the other
-  bool at_least = false;               // a policy's time is not measured on runs of its own: what they take beside their steps is not in it
-  double cache_bytes = kNotAvailable;  // keys and values
+  double ms = kNotAvailable;            // one after the other
+  double cache_bytes = kNotAvailable;   // keys and values
   double record_bytes = kNotAvailable;  // what the pictures read
   QString basis;                        // what the time comes from: "measured on 3 runs"
   QStringList unknown;                  // policies that have not run on this text, by title: they differ by factors of hundreds

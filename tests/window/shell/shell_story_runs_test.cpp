@@ -37,7 +37,7 @@ TEST_P(RunsByMouse, AreComparedSweptPinnedAndReported) {
     }
   }
   EXPECT_EQ(model.chosen().size(), 4u);
-  EXPECT_TRUE(dialog.estimate().startsWith("4 runs · at least "));
+  EXPECT_TRUE(dialog.estimate().startsWith("4 runs · about "));
   picture("1-add-runs", &dialog);
   // 2 They fill one by one, the others stay, one is cancelled.
   QTest::mouseClick(&dialog.addButton(), Qt::LeftButton);

@@ -299,9 +299,7 @@ void SweepPanel::refresh() {
                       ? " · running " + qs(wordsOf(run->spec).title) + ", " + qs(wordsOf(run->spec).budget)
                   : m_workspace.snapshot().phase == RunPhase::failed ? QString(" · waits for a text that is taken")
                                                                      : QString();
-    const QString left = estimate.ms > 0
-                             ? QString(" · %1 %2 left").arg(estimate.at_least ? "at least" : "about", qs(viz::format_ms(estimate.ms)))
-                             : QString();
+    const QString left = estimate.ms > 0 ? QString(" · about %1 left").arg(qs(viz::format_ms(estimate.ms))) : QString();
     m_progress->setText(QString("%1 of %2 measured%3%4").arg(m_data.nMeasured()).arg(m_data.points().size()).arg(now, left));
   } else if (missing.empty() && !m_data.points().empty()) {
     m_progress->setText(QString("all %1 measured").arg(m_data.nMeasured()));
