@@ -143,7 +143,8 @@ void write_policy(JsonText& json, const Snapshot& s, const LaneSnapshot& lane) {
     row("paper", info->paper);
   }
   row("looks at", lane.looks_at);
-  row("question", lane.sees_question ? "seen: the last queries of the prompt take part" : "not seen: no look at the end of the prompt");
+  if (!lane.looks_at.empty())  // else the file says neither
+    row("question", lane.sees_question ? "seen: the last queries of the prompt take part" : "not seen: no look at the end of the prompt");
   row("budget",
       lane.slots_asked < 0
           ? std::string("unlimited")

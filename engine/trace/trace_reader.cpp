@@ -233,6 +233,7 @@ LaneSnapshot Reader::lane(const JsonCursor& l, bool fed_as_text) {
   } else if (l.has("params") && l.at("params").given("slots") && l.at("params").at("slots").is_whole()) {
     lane.slots_asked = l.at("params").at("slots").whole(-1, kMaxInt);
   }
+  lane.compress_ms = kNotAvailable;  // a trace has no times
   if (l.has("looks_at")) lane.looks_at = l.at("looks_at").text();
   if (l.has("sees_question")) lane.sees_question = l.at("sees_question").flag();
   if (l.has("statistic")) lane.statistic = l.at("statistic").text();

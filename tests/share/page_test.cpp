@@ -121,6 +121,15 @@ TEST(PageData, OpensWhereARunFirstSaysSomethingElse) {
 }
 
 /// Of two texts no step is the same or another one, and no probability stands beside another.
+TEST(PageData, WhatTheFileDoesNotSayOfAPolicyIsNotSaid) {
+  Snapshot s = synthetic::make_snapshot(kSmall);
+  const auto says = [&s] { return Data(s).header["runs"][1]["policy"].dump().find("\"question\"") != std::string::npos; };
+  s.lanes[1].looks_at = "attention";
+  EXPECT_TRUE(says());
+  s.lanes[1].looks_at.clear();  // a trace of slots alone
+  EXPECT_FALSE(says());
+}
+
 TEST(PageData, NothingIsComparedAfterTheTextsPart) {
   Snapshot s = synthetic::make_snapshot(kSmall);
   s.follow = "self";

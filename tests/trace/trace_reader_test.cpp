@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "paths.h"
+#include "snapshot/figures.h"
 #include "snapshot/held_bytes.h"
 #include "tests/trace/sample_run.h"
 #include "trace/trace_writer.h"
@@ -58,6 +59,12 @@ TEST(TraceReader, KnowsTheTemperatureWhereItIsSaid) {
   EXPECT_EQ(read_trace(trace_text(sample_run()), "t.json").temperature, std::nullopt) << "as earlier versions wrote them";
   EXPECT_THAT(message_of(changed(json::json_pointer("/temperature"), -1)),
               HasSubstr("t.json: temperature: expected a number from 0, got -1"));
+}
+
+TEST(TraceReader, TheWorkOfAPolicyIsNotKnown) {
+  const Snapshot s = read_trace(trace_text(sample_run(), {.detail = Detail::why}), "t.json").snapshot;
+  ASSERT_GE(s.lanes.at(1).slots_asked, 0);
+  EXPECT_TRUE(std::isnan(policy_work(s, s.lanes[1]).ms)) << "a trace has no times, and no time is not 0 ms";
 }
 
 TEST(TraceReader, FewerDetailsMakeUpNoTokenOfTheReference) {
