@@ -12,7 +12,7 @@ import termios
 import time
 import unittest
 
-from program import CLI, CliTest, slowness
+from program import CLI, CliTest, gets_signals_late, slowness
 
 LONG = ["--prompt", "Once upon a time there was a king", "--generate", "900", "--lane", "local:slots=64"]
 
@@ -48,6 +48,7 @@ class Interrupt(CliTest):
         self.assertEqual(self.read_json("trace.json"), {"old": 1})
         self.assertEqual(os.listdir(self.folder), ["trace.json"])
 
+    @gets_signals_late
     def test_a_second_one_ends_what_cannot_be_written(self):
         os.mkfifo(self.path("pipe"))
         reader = os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK)  # and never reads
