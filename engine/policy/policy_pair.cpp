@@ -23,6 +23,7 @@ std::string no_second(const Policy& p, bool needs_prompt) {
   if (needs_prompt) return "looks at the whole prompt";
   if (p.needs().coming_queries > 0) return "looks ahead";
   if (p.reload() > 0) return "goes back to the whole prompt";
+  if (!p.compresses()) return "never compresses";
   return p.every_step() ? "" : "compresses only after the prompt; give it refresh, or cadence=every";
 }
 

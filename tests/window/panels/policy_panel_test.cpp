@@ -202,7 +202,7 @@ TEST_F(PolicyPanelTest, SaysSoWhenThereAreMoreOrFewerSlotsThanAsked) {
   s.lanes[3].steps[3] = later;
   publish(std::move(s));
   selectStep(2);
-  EXPECT_EQ(budgetFacts(workspace).words, "4 + 30 + 8 = 42 slots, 40 asked");
+  EXPECT_EQ(budgetFacts(workspace).words, "4 + 30 + 8 = 42 slots, budget 40");
   selectStep(3);
   EXPECT_EQ(budgetFacts(workspace).words, "4 + 30 + 8 = 42 of 100 slots");
 }

@@ -157,7 +157,7 @@ BudgetFacts budgetFacts(const Workspace& workspace) {
   } else if (facts.used() < facts.asked) {
     facts.words += QString(" of %1 slots").arg(qs(viz::format_mean(facts.asked)));
   } else if (facts.used() > facts.asked) {
-    facts.words += QString(" slots, %1 asked").arg(qs(viz::format_mean(facts.asked)));
+    facts.words += QString(" slots, budget %1").arg(qs(viz::format_mean(facts.asked)));
   } else {
     facts.words += " slots";
   }
