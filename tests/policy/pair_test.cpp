@@ -68,7 +68,7 @@ TEST(PolicyPair, IsRefusedWhereTheTwoDoNotGoTogether) {
   EXPECT_THAT(pair_refusal("prefill_decode:decode=quest"), HasSubstr("stores or reads"));
   EXPECT_THAT(pair_refusal("prefill_decode:decode=snapkv:slots=9"), HasSubstr("compresses only after the prompt"));
   EXPECT_EQ(pair_refusal(R"(prefill_decode:decode="snapkv:slots=9,refresh=2")"), "");
-  EXPECT_THAT(pair_refusal("prefill_decode:decode=full"), HasSubstr("compresses only after the prompt"));
+  EXPECT_THAT(pair_refusal("prefill_decode:decode=full"), HasSubstr("full, which never compresses"));
   EXPECT_THAT(pair_refusal("prefill_decode:decode=expected:slots=9"), HasSubstr("looks at the whole prompt"));
   EXPECT_THAT(pair_refusal("prefill_decode:decode=tri:slots=9"), HasSubstr("looks at the whole prompt"));
   EXPECT_THAT(pair_refusal("prefill_decode:decode=best:slots=9"), HasSubstr("looks ahead"));
