@@ -18,6 +18,7 @@
 #include "viz/reduce/finding.h"
 #include "viz/reduce/generated.h"
 #include "viz/reduce/metrics.h"
+#include "viz/reduce/text.h"
 
 namespace kvscope::share {
 
@@ -136,15 +137,15 @@ void write_policy(JsonText& json, const Snapshot& s, const LaneSnapshot& lane) {
   const auto row = [&json](const char* name, const std::string& value) {
     if (!value.empty()) json.begin_array().value(name).value(value).end_array();
   };
-  if (const std::optional<PolicyInfo> info = info_of_result(lane.policy, lane.spec)) {
+  const std::optional<PolicyInfo> info = info_of_result(lane.policy, lane.spec);
+  if (info) {
     row("idea", info->idea);
     row("ranking", info->ranking);
     row("merging", info->merging);
     row("paper", info->paper);
   }
   row("looks at", lane.looks_at);
-  if (!lane.looks_at.empty())  // else the file says neither
-    row("question", lane.sees_question ? "seen: the last queries of the prompt take part" : "not seen: no look at the end of the prompt");
+  row("question", viz::question_text(s, lane, info && info->sees_question_in_prefill));
   row("budget",
       lane.slots_asked < 0
           ? std::string("unlimited")

@@ -68,7 +68,7 @@ struct LaneSnapshot {
   double kv_bytes = 0;                        // of the keys and values of its slots now
   double bytes = 0;                           // allocated for them: rows to grow are in reserve, so it depends on what ran before
   double slots = 0;                           // logical slots now, mean per head
-  double compress_ms = 0;                     // policy work of the last run: statistics, plan, merges
+  double compress_ms = 0;                     // policy work of the last run: statistics, plan, merges; n/a of a trace
   double prompt_compress_ms = kNotAvailable;  // of it, step 0: the compression of the whole prompt; not available in stream mode
 
   /// The value of a parameter as it was resolved; nullptr: the run has none of this name.

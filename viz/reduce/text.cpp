@@ -56,6 +56,13 @@ std::vector<LostAtOnce> lost_at_once(const HeadPick& pick) {
 
 }  // namespace
 
+std::string question_text(const Snapshot& snapshot, const LaneSnapshot& lane, bool would_prefilled) {
+  if (lane.slots_asked < 0) return "";
+  if (lane.sees_question) return "seen: the last queries of the prompt take part";
+  if (lane.looks_at.empty()) return "";  // a trace that says neither
+  return would_prefilled && !snapshot.prefill_mode ? "not seen: the prompt was streamed" : "not seen: no look at the end of the prompt";
+}
+
 std::string slot_name(std::span<const TokenInfo> tokens, int pos) {
   return fmt::format("slot {} {}", pos, quoted(token_text(tokens, pos)));
 }

@@ -12,6 +12,10 @@ namespace kvscope::viz {
 /// " (largest error, none selected)" where that is why this head is shown; empty where it was chosen.
 std::string choice_text(const HeadPick& pick);
 
+/// Whether the choice of tokens has seen the end of the prompt, and why not; empty: nothing is chosen, or the results do not say it.
+/// would_prefilled: the policy sees it where the prompt is not streamed.
+std::string question_text(const Snapshot& snapshot, const LaneSnapshot& lane, bool would_prefilled);
+
 /// " · sees the last 512 tokens": of a layer with a window of its own; else empty.
 std::string window_text(const Snapshot& snapshot, int layer);
 

@@ -291,12 +291,18 @@ TEST_F(PolicyPanelTest, SaysWhetherTheQuestionWasSeenByPolicyAndPromptMode) {
   EXPECT_THAT(fact("question").toStdString(), ::testing::StartsWith("seen"));
   synthetic::Shape streamed;
   streamed.prefill = false;
-  publish(synthetic::make_snapshot(streamed));
+  Snapshot s = synthetic::make_snapshot(streamed);
+  for (LaneSnapshot& lane : s.lanes) lane.looks_at = "the attention so far";
+  publish(s);
   EXPECT_EQ(fact("question"), "not seen: the prompt was streamed");
   viz::Selection selection = workspace.selection();
   selection.lane = 1;  // keeps by position
   workspace.setSelection(selection);
   EXPECT_THAT(fact("question").toStdString(), ::testing::StartsWith("not seen: no look"));
+  s.lanes[1].looks_at.clear();  // a trace of slots alone
+  publish(s);
+  workspace.setSelection(selection);
+  EXPECT_EQ(fact("question"), "(none)");
 }
 
 TEST_F(PolicyPanelTest, DescribesTheAllocationFromTheHeadsThemselves) {

@@ -35,28 +35,22 @@ std::vector<const HeadRecord*> scope(const Workspace& workspace) {
 
 QString count(long long n) { return qs(viz::format_count(n)); }
 
-QString questionWords(const LaneSnapshot& lane, const std::optional<PolicyInfo>& info, bool prefill) {
-  if (lane.sees_question) return "seen: the last queries of the prompt take part";
-  if (info && info->sees_question_in_prefill && !prefill) return "not seen: the prompt was streamed";
-  return "not seen: no look at the end of the prompt";
-}
-
 /// The window that was asked for, where it is more than the half of the budget that it may take; 0: it has its room.
 int tooWideWindow(const LaneSnapshot& lane, const PolicyInfo& info) {
   const bool halves = std::ranges::any_of(
       info.params, [](const ParamInfo& p) { return p.key == "window" && p.help.find("at most half of the budget") != std::string::npos; });
   const std::string* given = lane.param("window");
-  if (!halves || given == nullptr) return 0;
+  if (!halves || given == nullptr || lane.slots_asked < 0) return 0;
   const int asked = qs(*given).toInt();
   return asked > lane.slots_asked / 2 ? asked : 0;
 }
 
-CardFact question(const LaneSnapshot& lane, const std::optional<PolicyInfo>& info, bool prefill) {
+CardFact question(const Snapshot& snapshot, const LaneSnapshot& lane, const std::optional<PolicyInfo>& info) {
   constexpr const char* kName = "question";
   if (const int asked = lane.sees_question && info ? tooWideWindow(lane, *info) : 0; asked > 0)
     return {kName, QString("seen: the last %1 queries take part, half of the budget, not all %2").arg(lane.slots_asked / 2).arg(asked),
             "The other half is chosen by what they look at. kvpress keeps its whole window, and where the budget is smaller nothing else."};
-  return {kName, questionWords(lane, info, prefill)};
+  return {kName, qs(viz::question_text(snapshot, lane, info && info->sees_question_in_prefill))};
 }
 
 /// The parameters as they hold in the selected head; without one those of the run, with a note where a head has its own.
@@ -195,7 +189,7 @@ std::vector<CardFact> cardFacts(const Workspace& workspace) {
   };
   if (info) facts.push_back({"ranking", words(info->ranking)});
   if (!lane->looks_at.empty()) facts.push_back({"looks at", qs(lane->looks_at)});
-  if (lane->slots_asked >= 0) facts.push_back(question(*lane, info, workspace.snapshot().prefill_mode));
+  if (const CardFact fact = question(workspace.snapshot(), *lane, info); !fact.value.isEmpty()) facts.push_back(fact);
   if (info) facts.push_back({"merge", words(info->merging)});
   if (!lane->statistic.empty()) {
     QString value = qs(lane->statistic);

@@ -2,6 +2,7 @@
 #include "app/window/panels/runs/sweep_panel.h"
 
 #include <algorithm>
+#include <set>
 
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -204,9 +205,11 @@ bool SweepPanel::open() const {
 
 void SweepPanel::start() {
   m_lost->hide();
-  std::vector<std::string> specs = m_data.missing();
+  std::set<std::string> asked;
   for (const QueuedRun& run : m_queue.runs())
-    if (run.open()) std::erase_if(specs, [&](const std::string& spec) { return computedBy(spec) == computedBy(run.spec); });
+    if (run.open()) asked.insert(computedBy(run.spec));
+  std::vector<std::string> specs = m_data.missing();
+  std::erase_if(specs, [&asked](const std::string& spec) { return asked.contains(computedBy(spec)); });
   m_queue.add(specs, QueuedRun::Purpose::point);
 }
 
