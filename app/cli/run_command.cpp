@@ -215,7 +215,7 @@ int trace(const Arguments& a) {
   KeptWriter kept;
   Sinks sinks;
   const Result result = compute(a, a.detail, /*history=*/true, MeasureSet::all(), interrupt.token(), [&](const RunRequest& request) {
-    const TraceOptions options{.detail = a.detail, .seed = request.seed, .temperature = request.temperature, .cancel = &interrupt.token()};
+    const TraceOptions options{.detail = a.detail, .seed = request.seed, .cancel = &interrupt.token()};
     sinks.sinks = {&stream.emplace(options, request.measures, folder.empty() ? std::filesystem::temp_directory_path().string() : folder)};
     if (!a.out_kept.empty()) sinks.sinks.push_back(&kept);
     return &sinks;

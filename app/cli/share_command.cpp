@@ -42,7 +42,7 @@ Shared stored(const std::string& path) {
   StoredRun run = read_stored_run(path);
   if (!run.notice.empty()) note(fmt::format("{}: {}", path, run.notice));
   Shared out{std::move(run.trace.snapshot), {}};
-  out.facts.asked = {n_after_prompt(out.snapshot), run.trace.temperature, run.trace.seed};
+  out.facts.asked = {n_after_prompt(out.snapshot), run.trace.seed};
   out.facts.notes = std::move(run.trace.missing);
   if (!run.notice.empty()) out.facts.notes.push_back(std::move(run.notice));
   out.facts.notes.insert(out.facts.notes.end(), run.trace.warnings.begin(), run.trace.warnings.end());
@@ -53,7 +53,7 @@ Shared computed(const Arguments& a, const CancelToken& cancel) {
   PageFacts facts;
   Runs runs(a, Detail::why, /*history=*/true, MeasureSet::all(), cancel);
   Snapshot snapshot = runs.run(runs.request());
-  facts.asked = {n_after_prompt(snapshot), runs.request().temperature, runs.request().seed, !runs.request().prompt_ids.empty()};
+  facts.asked = {n_after_prompt(snapshot), runs.request().seed, !runs.request().prompt_ids.empty()};
   facts.files = model_hashes(runs.model(), snapshot.model_stamp);
   return {std::move(snapshot), std::move(facts)};
 }
@@ -110,7 +110,7 @@ Told told(const Arguments& a, const Lesson& lesson, const CancelToken& cancel) {
     if (request.prompt.empty() && request.prompt_ids.empty())
       throw UsageError(fmt::format("--scenes: {} is about a text of yours; expected --prompt, --prompt-file or RUN, got none", a.scenes));
     auto snapshot = std::make_shared<const Snapshot>(runs.run(request));
-    facts.asked = {n_after_prompt(*snapshot), request.temperature, request.seed, !request.prompt_ids.empty()};
+    facts.asked = {n_after_prompt(*snapshot), request.seed, !request.prompt_ids.empty()};
     return PagePart{std::move(snapshot), facts};
   });
 }

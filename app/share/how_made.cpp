@@ -2,6 +2,7 @@
 #include "app/share/how_made.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -67,9 +68,9 @@ Rows settings(const Snapshot& s, const Asked& asked) {
                                         s.follow == "self"   ? "their own text"
                                         : s.follow == "file" ? "a given text"
                                                              : "the text of the reference"));
-  out.emplace_back("sampling", !asked.temperature       ? fmt::format("not known, seed {}", asked.seed)
-                               : *asked.temperature > 0 ? fmt::format("temperature {:g}, seed {}", *asked.temperature, asked.seed)
-                                                        : fmt::format("greedy, seed {} (of policies that draw lots)", asked.seed));
+  out.emplace_back("sampling", std::isnan(s.temperature) ? fmt::format("not known, seed {}", asked.seed)
+                               : s.temperature > 0       ? fmt::format("temperature {:g}, seed {}", s.temperature, asked.seed)
+                                                         : fmt::format("greedy, seed {} (of policies that draw lots)", asked.seed));
   if (!s.history) out.emplace_back("history", "the uncompressed history is not kept: local figures are not available");
   if (!s.notice.empty()) out.emplace_back("notice", s.notice);
   return out;
@@ -81,7 +82,7 @@ std::string command_line(const Snapshot& s, const Asked& asked, std::string_view
   if (!s.precision.empty() && s.precision != kOwnPrecision) out += " --precision " + s.precision;
   if (went_past_the_end(s)) out += " --ignore-eos";
   if (!s.prefill_mode) out += " --prompt-mode stream";
-  if (asked.temperature.value_or(0) > 0) out += fmt::format(" --temperature {:g}", *asked.temperature);
+  if (s.temperature > 0) out += fmt::format(" --temperature {:g}", s.temperature);
   if (asked.seed != 0) out += fmt::format(" --seed {}", asked.seed);
   for (std::size_t i = 1; i < s.lanes.size(); ++i) out += fmt::format(" --lane '{}'", s.lanes[i].spec);
   return out;

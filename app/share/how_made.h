@@ -15,7 +15,6 @@ namespace kvscope::share {
 /// What was asked for, as far as a snapshot does not say it.
 struct Asked {
   int n_generate = 0;
-  std::optional<double> temperature;  // nullopt: not known
   std::uint64_t seed = 0;
   bool by_ids = false;  // the prompt was given as ids: its text may make others
 };

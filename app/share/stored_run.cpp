@@ -2,6 +2,7 @@
 #include "app/share/stored_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -45,7 +46,7 @@ void expect_results_of(const JsonCursor& session, const Trace& results, const st
   if (!session.given("prompt")) asked.prompt = s.prompt;
   if (!session.given("prompt_mode")) asked.mode = s.prefill_mode ? PromptMode::prefill : PromptMode::stream;
   if (!session.given("follow")) asked.follow = follow_of(s.follow).value_or(asked.follow);
-  if (!session.given("temperature")) asked.temperature = results.temperature.value_or(asked.temperature);
+  if (!session.given("temperature") && !std::isnan(s.temperature)) asked.temperature = s.temperature;
   if (!session.given("seed")) asked.seed = results.seed;
   if (!session.given("generate")) asked.n_generate = static_cast<int>(s.tokens.size());
   if (!session.given("lanes"))
@@ -68,7 +69,7 @@ std::optional<StoredRun> of_session(const std::string& text, const std::string& 
     throw Error(fmt::format("{}: expected a session of at most {} bytes, got {}", path, kMostOfSession, text.size()));
   StoredRun run{results_of(root, path), newer_session_notice(root.whole_or("version", 0, std::numeric_limits<int>::max(), 0))};
   expect_results_of(root, run.trace, path);
-  run.trace.temperature = root.real_or("temperature", 0, 100, 0);  // what earlier versions stored does not say it
+  run.trace.snapshot.temperature = root.real_or("temperature", 0, 100, 0);  // what earlier versions stored does not say it
   return run;
 }
 

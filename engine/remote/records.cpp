@@ -170,11 +170,11 @@ template <class Archive>
 void snapshot_fields(Archive& a, Is<Snapshot> auto& s) {
   [[maybe_unused]] auto& [generation, lanes_of, sequence, phase, activity, progress, loading, failure, cut, notice, model, characters,
                           characters_problem, chat, chat_problem, device, precision, weight_bytes, attention_bytes, model_stamp,
-                          prefill_mode, follow, history, measures, prompt, n_prompt, tokens, vocabulary, lanes, total_ms, started_us,
-                          published_us, tokens_per_s] = s;
+                          prefill_mode, follow, temperature, history, measures, prompt, n_prompt, tokens, vocabulary, lanes, total_ms,
+                          started_us, published_us, tokens_per_s] = s;
   a(generation, lanes_of, sequence, phase, activity, progress, loading, failure, cut, notice, model, characters_problem, chat_problem,
-    device, precision, weight_bytes, attention_bytes, prefill_mode, follow, history, measures, n_prompt, total_ms, started_us, published_us,
-    tokens_per_s);
+    device, precision, weight_bytes, attention_bytes, prefill_mode, follow, temperature, history, measures, n_prompt, total_ms, started_us,
+    published_us, tokens_per_s);
 }
 
 /// One member of all events as a list of whole numbers.

@@ -109,12 +109,13 @@ struct Snapshot {
   double attention_bytes = 0;  // what is kept of the prompt's attention, for the runs that ask for it
   std::string model_stamp;     // of the files that it was read from (arch/model_parts.h); empty: not known
   bool prefill_mode = true;
-  std::string follow = "reference";  // reference | self | file
-  bool history = true;               // false: local figures are not available
-  MeasureSet measures;               // that were asked for
-  std::string prompt;                // text of this result
-  int n_prompt = 0;                  // tokens, BOS included
-  std::vector<TokenInfo> tokens;     // prompt and what followed in the reference lane
+  std::string follow = "reference";    // reference | self | file
+  double temperature = kNotAvailable;  // by which fed tokens were drawn, 0: the most likely ones; not available: a trace that does not say
+  bool history = true;                 // false: local figures are not available
+  MeasureSet measures;                 // that were asked for
+  std::string prompt;                  // text of this result
+  int n_prompt = 0;                    // tokens, BOS included
+  std::vector<TokenInfo> tokens;       // prompt and what followed in the reference lane
   std::shared_ptr<const std::vector<TokenInfo>>
       vocabulary;                   // by id, for candidates that are not in the text; null: unknown; an entry with another id: not known
   std::vector<LaneSnapshot> lanes;  // lane 0: full cache

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <string>
@@ -114,7 +115,7 @@ const char* not_of(const RunRequest& r, const Trace& results) {
     return "runs";
   if (s.prefill_mode != (r.mode == PromptMode::prefill)) return "prompt mode";
   if (s.follow != name_of(r.follow)) return "fed tokens (follow)";
-  if (r.follow != Follow::file && results.temperature.value_or(r.temperature) != r.temperature) return "temperature";
+  if (r.follow != Follow::file && !std::isnan(s.temperature) && s.temperature != r.temperature) return "temperature";
   if (results.seed != r.seed) return "seed";
   const auto after = static_cast<std::ptrdiff_t>(s.tokens.size()) - s.n_prompt;  // fewer where the text ended by itself
   return r.follow != Follow::file && after > r.n_generate ? "length (generate)" : nullptr;

@@ -70,7 +70,6 @@ void StepWriter::logits(const StepRecord& step) {
     json_.end_array();
   }
   json_.end_array();
-  if (!shown_) return;
   json_.member("top1", step.top1).member("top1_reference", step.top1_reference).key("top_tokens").begin_array();
   for (const TopToken& t : step.top_tokens) {
     json_.begin_object().member("id", t.id);
@@ -145,10 +144,8 @@ void StepWriter::head(const HeadRecord& head) {
     json_.key("predictor_rel_error");
     json_.number(head.predictor_rel_error, "predictor_rel_error");
   }
-  if (shown_) {
-    json_.member("recent", head.recent).member("evicted_votes", head.evicted_votes).key("cutoff");
-    json_.optional_number(head.cutoff, "cutoff");
-  }
+  json_.member("recent", head.recent).member("evicted_votes", head.evicted_votes).key("cutoff");
+  json_.optional_number(head.cutoff, "cutoff");
   if (why_) head_why(head);
   json_.end_object();
 }

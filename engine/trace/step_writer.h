@@ -26,9 +26,8 @@ class TraceJson : public JsonText {
 /// Writes the records of steps, one object each.
 class StepWriter {
  public:
-  /// shown: with what the window shows of steps. theta: that measure was asked for.
-  StepWriter(TraceJson& json, Detail detail, bool shown, bool theta)
-      : json_(json), detail_(detail), shown_(shown), why_(detail == Detail::why), theta_(theta) {}
+  /// theta: that measure was asked for.
+  StepWriter(TraceJson& json, Detail detail, bool theta) : json_(json), detail_(detail), why_(detail == Detail::why), theta_(theta) {}
   void write(const StepRecord& step);
 
  private:
@@ -41,8 +40,7 @@ class StepWriter {
 
   TraceJson& json_;
   Detail detail_;
-  bool shown_;  // what read_trace() needs to give back what the window shows of steps
-  bool why_;    // and of single slots
+  bool why_;  // with what the window shows of single slots
   bool theta_;
 };
 

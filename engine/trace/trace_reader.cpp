@@ -108,7 +108,7 @@ void Reader::read() {
   out_.prefill_mode = mode.text() == "prefill";
   out_.follow = root_.at("follow").text();
   trace_.seed = root_.at("seed").unsigned_whole();
-  if (root_.given("temperature")) trace_.temperature = amount_or_null(root_.at("temperature"));
+  if (root_.given("temperature")) out_.temperature = amount_or_null(root_.at("temperature"));
   tokens();
   if (root_.has("candidate_texts")) candidates();
   if (root_.has("shadow")) out_.history = root_.at("shadow").flag();
@@ -124,7 +124,7 @@ void Reader::read() {
   if (!root_.has("token_texts")) trace_.missing.push_back("The texts of the tokens are not in it: they are shown by number");
   if (has_slots_ && !says_recent_)
     trace_.missing.push_back(
-        "Which slots are protected as the newest is not in it (kvscope-cli trace --detail why has it): they are shown as heavy");
+        "Which slots are protected as the newest is not in it, as in traces of earlier versions: they are shown as heavy");
   if (root_.has("warnings")) {
     const JsonCursor warnings = root_.at("warnings");
     for (std::size_t i = 0; i < warnings.size(); ++i) trace_.warnings.push_back(warnings.at(i).text());
@@ -227,12 +227,14 @@ LaneSnapshot Reader::lane(const JsonCursor& l, bool fed_as_text) {
     }
   }
   check_run_is_one(l, lane);
-  if (l.has("sinks")) lane.sinks = l.at("sinks").whole(0, kMaxInt);
-  if (l.has("slots_asked")) {
-    lane.slots_asked = l.at("slots_asked").whole(-1, kMaxInt);
-  } else if (l.has("params") && l.at("params").given("slots") && l.at("params").at("slots").is_whole()) {
-    lane.slots_asked = l.at("params").at("slots").whole(-1, kMaxInt);
-  }
+  const auto own_or_param = [&l](const char* key, const char* param, int least, int& out) {
+    if (l.has(key))
+      out = l.at(key).whole(least, kMaxInt);
+    else if (l.has("params") && l.at("params").given(param) && l.at("params").at(param).is_whole())
+      out = l.at("params").at(param).whole(least, kMaxInt);
+  };
+  own_or_param("sinks", "sinks", 0, lane.sinks);
+  own_or_param("slots_asked", "slots", -1, lane.slots_asked);
   lane.compress_ms = kNotAvailable;  // a trace has no times
   if (l.has("looks_at")) lane.looks_at = l.at("looks_at").text();
   if (l.has("sees_question")) lane.sees_question = l.at("sees_question").flag();
@@ -319,10 +321,11 @@ StepRecord Reader::step(const JsonCursor& s, int index, bool fed_as_text) {
   }
   record.top1 = record.logits_top.empty() ? -1 : record.logits_top.front().first;
   if (s.has("top1")) record.top1 = s.at("top1").whole(-1, last_token());
-  // of a trace with fewer details it is known where both are the same
-  record.top1_reference = s.has("top1_reference") ? s.at("top1_reference").whole(-1, last_token()) : record.top1_same ? record.top1 : -1;
   const bool compared = !out_.lanes.empty() && static_cast<std::size_t>(index) < out_.lanes.front().steps.size();
-  check_choice(s, record, compared ? out_.lanes.front().steps[static_cast<std::size_t>(index)].get() : nullptr);
+  const StepRecord* const reference = compared ? out_.lanes.front().steps[static_cast<std::size_t>(index)].get() : nullptr;
+  record.top1_reference = record.top1_same ? record.top1 : reference != nullptr ? reference->top1 : -1;
+  if (s.has("top1_reference")) record.top1_reference = s.at("top1_reference").whole(-1, last_token());
+  check_choice(s, record, reference);
   if (s.has("top_tokens")) record.top_tokens = top_tokens(s.at("top_tokens"));
   if (s.has("heads")) {
     const JsonCursor heads = s.at("heads");
@@ -462,6 +465,8 @@ void Reader::head_why(const JsonCursor& h, int position, HeadRecord& record, con
     const JsonCursor stats = h.at("stats");
     if (stats.has("value")) record.statistic = one_per_slot(stats.at("value"));
     if (stats.has("bias")) record.bias = one_per_slot(stats.at("bias"));
+  } else {
+    record.bias.assign(record.pos.size(), kNotAvailable);  // none would be 0
   }
   if (h.given("score_parts")) record.parts = score_parts(h.at("score_parts"), position, before);
   if (h.has("page")) record.page = h.at("page").whole(1, kMaxInt);

@@ -17,7 +17,6 @@ namespace kvscope {
 struct Trace {
   Snapshot snapshot;  // fates are derived from the events where there are any heads; params come in order of key
   std::uint64_t seed = 0;
-  std::optional<double> temperature;  // nullopt: it does not say, as those of earlier versions
   bool has_slots = false;             // else it tells nothing of the caches (detail summary or events)
   std::vector<std::string> missing;   // what a window shows and the file does not say, a sentence each
   std::vector<std::string> warnings;  // as written, and a sentence about every kind of event this program does not know

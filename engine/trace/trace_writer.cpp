@@ -32,12 +32,7 @@ class Writer {
  public:
   /// steps: nullptr: the snapshot has them.
   Writer(const Snapshot& snapshot, const TraceOptions& options, const WrittenSteps* steps, const TakesText& take)
-      : snapshot_(snapshot),
-        options_(options),
-        written_(steps),
-        take_(take),
-        shown_(options.for_window || options.detail == Detail::why),
-        why_(options.detail == Detail::why) {
+      : snapshot_(snapshot), options_(options), written_(steps), take_(take) {
     if (steps != nullptr) json_.warnings = steps->warnings;
   }
 
@@ -57,8 +52,6 @@ class Writer {
   const TraceOptions& options_;
   const WrittenSteps* const written_;
   const TakesText& take_;
-  const bool shown_;  // what read_trace() needs to give back what the window shows of texts, lanes and steps
-  const bool why_;    // and of single slots
   TraceJson json_;
 };
 
@@ -72,10 +65,10 @@ void Writer::write() {
       .member("precision", s.precision)
       .member("prompt_mode", s.prefill_mode ? "prefill" : "stream");
   json_.member("follow", s.follow).member("seed", static_cast<unsigned long long>(options_.seed));
-  if (options_.temperature) json_.member("temperature", *options_.temperature);
+  if (!std::isnan(s.temperature)) json_.member("temperature", s.temperature);
   tokens();
-  if (why_) json_.member("detail", "why");
-  if (shown_) json_.member("shadow", s.history).member("prompt", s.prompt);
+  if (options_.detail == Detail::why) json_.member("detail", "why");
+  json_.member("shadow", s.history).member("prompt", s.prompt);
   json_.key("lanes").begin_array(/*lines=*/true);
   for (std::size_t l = 0; l < s.lanes.size(); ++l) lane(l);
   json_.end_array();
@@ -107,12 +100,10 @@ void Writer::model() {
     for (const LayerConfig& layer : m.layers) json_.value(layer.window);
     json_.end_array();
   }
-  if (shown_) {
-    json_.member("dim", m.dim).member("hidden_dim", m.hidden_dim).member("max_positions", m.max_positions).member("bos_id", m.bos_id);
-    json_.member("eos_id", m.eos_id);
-    json_.key("weight_bytes");
-    json_.number(snapshot_.weight_bytes, "weight_bytes");
-  }
+  json_.member("dim", m.dim).member("hidden_dim", m.hidden_dim).member("max_positions", m.max_positions).member("bos_id", m.bos_id);
+  json_.member("eos_id", m.eos_id);
+  json_.key("weight_bytes");
+  json_.number(snapshot_.weight_bytes, "weight_bytes");
   json_.end_object();
 }
 
@@ -122,13 +113,10 @@ void Writer::tokens() {
   json_.end_array().member("n_prompt", snapshot_.n_prompt);
   json_.key("token_texts").begin_array();
   for (const TokenInfo& t : snapshot_.tokens) write_token_text(json_, t);
+  json_.end_array().key("token_ranges").begin_array();
+  for (const TokenInfo& t : snapshot_.tokens) json_.begin_array().value(t.text_begin).value(t.text_end).end_array();
   json_.end_array();
-  if (shown_) {
-    json_.key("token_ranges").begin_array();
-    for (const TokenInfo& t : snapshot_.tokens) json_.begin_array().value(t.text_begin).value(t.text_end).end_array();
-    json_.end_array();
-  }
-  if (shown_ || snapshot_.follow == "self") candidates();  // what a run has read of its own has its text there alone
+  candidates();
 }
 
 std::set<int> Writer::candidate_ids() const {
@@ -172,37 +160,30 @@ void Writer::lane(std::size_t index) {
     }
   }
   json_.end_object();
-  if (shown_) {
-    json_.member("title", lane.title).member("sinks", lane.sinks).member("slots_asked", lane.slots_asked);
-    if (!lane.looks_at.empty()) json_.member("looks_at", lane.looks_at);
-    json_.member("sees_question", lane.sees_question).member("statistic", lane.statistic).key("half_life");
-    json_.optional_number(lane.half_life, "half_life");
-    if (!lane.head_params.empty()) {
-      json_.key("head_params").begin_array();
-      for (const HeadParam& p : lane.head_params)
-        json_.begin_object()
-            .member("layer", p.layer)
-            .member("kv_head", p.kv_head)
-            .member("key", p.key)
-            .member("value", p.value)
-            .end_object();
-      json_.end_array();
-    }
-    if (!lane.score_equation.empty()) json_.member("score_equation", lane.score_equation);
-    if (!lane.stored_as.empty()) json_.member("stored_as", lane.stored_as);
-    json_.key("kv_bytes");
-    json_.number(lane.kv_bytes, "kv_bytes");
-    json_.key("bytes");
-    json_.number(lane.bytes, "bytes");
-    json_.key("slots");
-    json_.number(lane.slots, "slots");
-    json_.key("warnings").begin_array();
-    for (const LaneWarning& w : lane.warnings) {
-      json_.begin_object().member("kind", name_of(w.kind)).member("count", w.count).member("asked", w.asked).member("got", w.got);
-      json_.member("n_heads", w.n_heads).end_object();
-    }
+  json_.member("title", lane.title).member("sinks", lane.sinks).member("slots_asked", lane.slots_asked);
+  if (!lane.looks_at.empty()) json_.member("looks_at", lane.looks_at);
+  json_.member("sees_question", lane.sees_question).member("statistic", lane.statistic).key("half_life");
+  json_.optional_number(lane.half_life, "half_life");
+  if (!lane.head_params.empty()) {
+    json_.key("head_params").begin_array();
+    for (const HeadParam& p : lane.head_params)
+      json_.begin_object().member("layer", p.layer).member("kv_head", p.kv_head).member("key", p.key).member("value", p.value).end_object();
     json_.end_array();
   }
+  if (!lane.score_equation.empty()) json_.member("score_equation", lane.score_equation);
+  if (!lane.stored_as.empty()) json_.member("stored_as", lane.stored_as);
+  json_.key("kv_bytes");
+  json_.number(lane.kv_bytes, "kv_bytes");
+  json_.key("bytes");
+  json_.number(lane.bytes, "bytes");
+  json_.key("slots");
+  json_.number(lane.slots, "slots");
+  json_.key("warnings").begin_array();
+  for (const LaneWarning& w : lane.warnings) {
+    json_.begin_object().member("kind", name_of(w.kind)).member("count", w.count).member("asked", w.asked).member("got", w.got);
+    json_.member("n_heads", w.n_heads).end_object();
+  }
+  json_.end_array();
   json_.key("steps");
   steps(index);
   json_.end_object();
@@ -221,7 +202,7 @@ void Writer::steps(std::size_t lane) {
     });
     return;
   }
-  StepWriter step(json_, options_.detail, shown_, snapshot_.measures.theta);
+  StepWriter step(json_, options_.detail, snapshot_.measures.theta);
   json_.begin_array(/*lines=*/true);
   for (const StepPtr& s : snapshot_.lanes[lane].steps) {
     check();
@@ -263,8 +244,7 @@ void TraceStream::take(int lane, const StepRecord& step) {
   }
   const auto l = static_cast<std::size_t>(lane);
   TraceJson& json = d.open[l];
-  const bool shown = d.options.for_window || d.options.detail == Detail::why;
-  StepWriter(json, d.options.detail, shown, d.measures.theta).write(step);
+  StepWriter(json, d.options.detail, d.measures.theta).write(step);
   for (const TopToken& t : step.top_tokens) d.steps.candidates.insert(t.id);
   d.steps.candidates.insert({step.next_token, step.top1});
   if (json.text().size() >= kPiece) d.steps.lanes[l].append(json.take());

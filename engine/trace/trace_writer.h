@@ -16,9 +16,7 @@ namespace kvscope {
 
 struct TraceOptions {
   Detail detail = Detail::slots;
-  std::uint64_t seed = 0;                  // of the request; a snapshot does not know it
-  std::optional<double> temperature = {};  // of the request, too; nullopt: not known
-  bool for_window = false;  // texts, lanes and steps as the window shows them, whatever the detail of the heads; Detail::why has them
+  std::uint64_t seed = 0;               // of the request; a snapshot does not know it
   const CancelToken* cancel = nullptr;  // asked once per step
 };
 

@@ -351,7 +351,22 @@ class Run(CliTest):
             answer = text.split("--- keepkv")[1].split("\n\n")[0]
             self.assertTrue(answer.endswith(keepkv["says"]), answer)
             self.assertIn("fed was the full cache's text", text)
-        self.assertRegex(text, r"keepkv:ratio=0.1 +n/a +n/a", "a summary tells of no slots: none is not 0")
+        self.assertRegex(text, r"keepkv:ratio=0.1 +17 +102", "a summary tells of no heads, and of what they hold all the same")
+        with open(self.path("t.json")) as f:
+            trace = json.load(f)
+        for lane in trace["lanes"]:
+            for key in ("slots", "bytes", "kv_bytes"):
+                del lane[key]  # as earlier versions wrote it
+        with open(self.path("t.json"), "w") as f:
+            json.dump(trace, f)
+        self.assertRegex(self.succeeds("run", self.path("t.json")), r"keepkv:ratio=0.1 +n/a +n/a", "none is not 0")
+
+    def test_a_stored_run_has_its_warnings_whatever_the_detail(self):
+        for detail in ("summary", "events", "slots", "why"):
+            self.succeeds("trace", "--prompt", "Once upon a time there was a cat", "--generate", "3", "--lane", "h2o:slots=3,sinks=4", "--detail", detail, "--out", self.path("t.json"))
+            lane = json.loads(self.succeeds("run", "--json", self.path("t.json")))["lanes"][1]
+            self.assertIn("budget raised from 3 to ", " ".join(lane["warnings"]), detail)
+            self.assertEqual(lane["text"][:5], "Once ", detail)
 
     def test_a_stored_run_has_the_figures_of_its_computation(self):
         computed = json.loads(self.succeeds("trace", "--json", "--prompt", "Once upon a time", "--generate", "5", "--lane", "local:slots=4", "--detail", "why", "--out", self.path("t.json")))

@@ -23,6 +23,7 @@ inline Snapshot sample_run() {
   s.device = "cpu, AVX-512, 2 threads";
   s.precision = "f64";
   s.weight_bytes = 4096;
+  s.temperature = 0.25;
   s.measures = MeasureSet::all();
   s.prompt = "caf\xC3\xA9";
   s.n_prompt = 3;

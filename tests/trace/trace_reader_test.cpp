@@ -52,11 +52,55 @@ TEST(TraceReader, GivesBackTheSameDocumentForEveryDetail) {
   }
 }
 
+TEST(TraceReader, OfEveryDetailTextsRunsAndStepsAreTheSame) {
+  const auto without_heads = [](Detail detail) {
+    json t = json::parse(trace_text(sample_run(), {.detail = detail}));
+    t.erase("detail");
+    for (json& lane : t["lanes"])
+      for (json& step : lane["steps"]) {
+        step.erase("heads");
+        for (json& logit : step["logits_top"]) logit = {logit[0], logit[1]};  // --detail why has the probabilities there, too
+      }
+    return t;
+  };
+  const json whole = without_heads(Detail::why);
+  for (const Detail detail : {Detail::summary, Detail::events, Detail::slots})
+    EXPECT_TRUE(without_heads(detail) == whole) << name_of(detail) << "\n" << json::diff(whole, without_heads(detail));
+}
+
+TEST(TraceReader, WhereATraceDoesNotTellTheFullCachesChoiceItIsThatOfItsOwnStep) {
+  json t = json::parse(trace_text(sample_run()));
+  for (json& lane : t["lanes"])
+    for (json& step : lane["steps"]) step.erase("top1_reference");
+  const Trace read = read_trace(t.dump(), "t.json");
+  for (const LaneSnapshot& lane : read.snapshot.lanes)
+    for (const StepPtr& step : lane.steps) EXPECT_EQ(step->top1_reference, 4) << lane.spec << " step " << step->step;
+}
+
+TEST(TraceReader, WhatATraceDoesNotHaveIsNotZero) {
+  const Trace slots = read_trace(trace_text(sample_run()), "t.json"),
+              why = read_trace(trace_text(sample_run(), {.detail = Detail::why}), "t.json");
+  const auto head = [](const Trace& t) { return t.snapshot.lanes[1].steps[0]->heads[0]; };
+  EXPECT_EQ(head(why).bias, head(Trace{.snapshot = sample_run()}).bias);
+  ASSERT_EQ(head(slots).bias.size(), head(slots).pos.size());
+  for (const double bias : head(slots).bias) EXPECT_TRUE(std::isnan(bias)) << "none would be a bias of 0";
+}
+
+TEST(TraceReader, SinksAreThoseOfTheParametersWhereAnEarlierVersionWroteIt) {
+  json t = json::parse(trace_text(sample_run()));
+  t["lanes"][1].erase("sinks");
+  t["lanes"][1]["params"]["sinks"] = 1;
+  EXPECT_EQ(read_trace(t.dump(), "t.json").snapshot.lanes[1].sinks, 1);
+}
+
 TEST(TraceReader, KnowsTheTemperatureWhereItIsSaid) {
-  const std::string said = trace_text(sample_run(), {.seed = 5, .temperature = 0.5}), greedy = trace_text(sample_run(), {.temperature = 0});
-  EXPECT_EQ(read_trace(said, "t.json").temperature, 0.5);
-  EXPECT_EQ(read_trace(greedy, "t.json").temperature, 0.0);
-  EXPECT_EQ(read_trace(trace_text(sample_run()), "t.json").temperature, std::nullopt) << "as earlier versions wrote them";
+  Snapshot run = sample_run();
+  for (const double said : {0.5, 0.0}) {
+    run.temperature = said;
+    EXPECT_EQ(read_trace(trace_text(run), "t.json").snapshot.temperature, said);
+  }
+  run.temperature = kNotAvailable;  // as earlier versions wrote them
+  EXPECT_TRUE(std::isnan(read_trace(trace_text(run), "t.json").snapshot.temperature));
   EXPECT_THAT(message_of(changed(json::json_pointer("/temperature"), -1)),
               HasSubstr("t.json: temperature: expected a number from 0, got -1"));
 }
@@ -65,12 +109,6 @@ TEST(TraceReader, TheWorkOfAPolicyIsNotKnown) {
   const Snapshot s = read_trace(trace_text(sample_run(), {.detail = Detail::why}), "t.json").snapshot;
   ASSERT_GE(s.lanes.at(1).slots_asked, 0);
   EXPECT_TRUE(std::isnan(policy_work(s, s.lanes[1]).ms)) << "a trace has no times, and no time is not 0 ms";
-}
-
-TEST(TraceReader, FewerDetailsMakeUpNoTokenOfTheReference) {
-  const Trace t = read_trace(trace_text(sample_run(), {.detail = Detail::slots}), "t.json");
-  for (const LaneSnapshot& lane : t.snapshot.lanes)
-    for (const StepPtr& step : lane.steps) EXPECT_EQ(step->top1_reference, step->top1_same ? step->top1 : -1) << step->step;
 }
 
 TEST(TraceReader, DetailWhyGivesBackWhatTheWindowShows) {
@@ -182,7 +220,7 @@ TEST(TraceReader, KnowsTheTextsOfCandidatesWithoutTheTokenizer) {
   for (const TokenInfo& token : *is.vocabulary) known += token.id >= 0;
   EXPECT_LT(known, 20) << "only these: the others say so by their id";
   EXPECT_EQ(json::parse(trace_text(is, {.detail = Detail::why}))["candidate_texts"], json::parse(text)["candidate_texts"]);
-  EXPECT_EQ(json::parse(trace_text(was)).contains("candidate_texts"), false) << "only where the window is meant";
+  EXPECT_EQ(json::parse(trace_text(was))["candidate_texts"], json::parse(text)["candidate_texts"]) << "at every detail";
   json t = json::parse(text);
   t["candidate_texts"] = {{3, "x"}, {3, "y"}};
   EXPECT_EQ(message_of(t.dump()), "t.json: candidate_texts[1][0]: expected a whole number in 4..511, got 3");
@@ -332,7 +370,7 @@ TEST(TraceReader, RefusesNumbersThatContradictEachOther) {
       {"/token_ranges/2", {0, 5}, "no error"},  // bytes that two tokens share
       {"/token_ranges/0", {4, 4}, "token_ranges[1][0]: expected a whole number in 4..5, got 0"},
   };
-  json whole = json::parse(trace_text(sample_run(), {.detail = Detail::why, .for_window = true}));
+  json whole = json::parse(trace_text(sample_run(), {.detail = Detail::why}));
   ASSERT_EQ(message_of(whole.dump()), "no error");
   for (const auto& one : cases) {
     json t = whole;
@@ -391,7 +429,7 @@ TEST(TraceReader, RefusesNumbersThatAreImpossible) {
       {"/precision", "f8", "no error"},  // of another build: nobody knows how large
       {"/model/n_heads", 8, "expected none or one number per query head (4), got a list of 2"},
   };
-  const json whole = json::parse(trace_text(sample_run(), {.detail = Detail::why, .for_window = true}));
+  const json whole = json::parse(trace_text(sample_run(), {.detail = Detail::why}));
   ASSERT_EQ(message_of(whole.dump()), "no error");
   for (const auto& one : cases) {
     json t = whole;
@@ -448,7 +486,7 @@ TEST(TraceReader, ReadsATraceWhoseNumberWasTooLarge) {
 TEST(TraceReader, MakesUpNoMostLikelyToken) {
   json t = json::parse(trace_text(sample_run(), {.detail = Detail::slots}));
   for (json& lane : t["lanes"])
-    for (json& step : lane["steps"]) step["logits_top"] = json::array();
+    for (json& step : lane["steps"]) step["logits_top"] = json::array(), step.erase("top1"), step.erase("top1_reference");
   const Trace trace = read_trace(t.dump(), "t.json");
   for (const LaneSnapshot& lane : trace.snapshot.lanes)
     for (const StepPtr& step : lane.steps) EXPECT_EQ(step->top1, -1);
@@ -508,7 +546,9 @@ TEST(TraceReader, NamesTheFileThatCannotBeRead) {
 }
 
 TEST(TraceReader, WhatItDoesNotSayOfBytesIsNotNone) {
-  const Trace slots = read_trace(trace_text(sample_run(), {.detail = Detail::slots}), "t.json");
+  json t = json::parse(trace_text(sample_run()));
+  for (json& lane : t["lanes"]) lane.erase("kv_bytes"), lane.erase("bytes");  // as earlier versions wrote it
+  const Trace slots = read_trace(t.dump(), "t.json");
   for (const LaneSnapshot& lane : slots.snapshot.lanes) {
     EXPECT_TRUE(std::isnan(lane.kv_bytes)) << lane.spec;
     EXPECT_TRUE(std::isnan(lane.bytes)) << lane.spec;

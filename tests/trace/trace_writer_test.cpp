@@ -30,10 +30,9 @@ StepRecord& step_of(Snapshot& s, int lane, int step) {
 TEST(TraceWriter, WritesTheTopOfTheSchema) {
   const json t = parsed(sample_run());
   EXPECT_EQ(t["schema"], "kvscope.trace/1");
-  EXPECT_EQ(
-      t["model"],
-      json(
-          {{"name", "hand"}, {"arch", "llama"}, {"n_layers", 1}, {"n_heads", 4}, {"n_kv_heads", 2}, {"head_dim", 8}, {"vocab_size", 512}}));
+  const json model = {{"name", "hand"},  {"arch", "llama"}, {"n_layers", 1},    {"n_heads", 4},
+                      {"n_kv_heads", 2}, {"head_dim", 8},   {"vocab_size", 512}};
+  for (const auto& [key, value] : model.items()) EXPECT_EQ(t["model"][key], value) << key;
   EXPECT_EQ(t["device"], "cpu") << "neither instruction set nor number of threads: the same run gives the same bytes";
   EXPECT_EQ(t["precision"], "f64");
   EXPECT_EQ(t["prompt_mode"], "prefill");
@@ -50,13 +49,14 @@ TEST(TraceWriter, PutsEveryStepAndEveryHeadOnALineOfItsOwn) {
       text,
       HasSubstr(
           "\n{\"step\":0,\"position\":2,\"next_token\":9,\"nll\":2.31,\"kl\":0.1,\"top1_same\":false,\"logits_top\":[[17,9.1],[4,8.7],"
-          "[9,0.3333333333333333]],\"hidden_rel_l2\":[0.0625],\"heads\":[\n"));
+          "[9,0.3333333333333333]],\"top1\":17,\"top1_reference\":4,\"top_tokens\":["));
+  EXPECT_THAT(text, HasSubstr("],\"hidden_rel_l2\":[0.0625],\"heads\":[\n"));
   EXPECT_THAT(text,
               HasSubstr("\n{\"layer\":0,\"kv_head\":1,\"budget\":2,\"slots\":[[1,2,0.81],[2,1,null]],\"events\":[{\"kind\":\"merge\","
                         "\"pos\":0,\"into\":1,"
                         "\"weights\":[0.31,0.69],\"score\":0.2,\"form\":\"zip\",\"cos\":0.9,\"gamma\":0.97}],\"compress_rel_l2\":1e-07,"
                         "\"local_rel_l2\":0.013,\"local_l1_wo\":0.4,\"attention_loss\":0.02,\"theta\":0.5,"
-                        "\"predictor_error\":0.25,\"predictor_rel_error\":0.375}"));
+                        "\"predictor_error\":0.25,\"predictor_rel_error\":0.375,\"recent\":1,\"evicted_votes\":0,\"cutoff\":0.81}"));
   EXPECT_EQ(text.back(), '\n');
 }
 

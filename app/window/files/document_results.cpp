@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results that are shown without the model that made them: stored in a session, or as a trace.
 #include <algorithm>
+#include <cmath>
 
 #include <QFile>
 #include <QFileInfo>
@@ -40,7 +41,7 @@ RunRequest requestOf(const Trace& trace) {
     for (auto t = after_prompt; t != s.tokens.end(); ++t) r.follow_ids.push_back(t->id);
   if (!s.lanes.empty()) r.n_generate = n_generated(s);
   r.seed = trace.seed;
-  r.temperature = trace.temperature.value_or(0);
+  if (!std::isnan(s.temperature)) r.temperature = s.temperature;
   r.history = s.history;
   return r;
 }

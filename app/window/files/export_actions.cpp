@@ -251,7 +251,7 @@ void ExportActions::writeTraceAs() {
   if (path.isEmpty()) return;
   m_trace = path;
   const share::Asked asked = ShownFacts(m.model.controller, *snapshot).facts.asked;
-  m_writer.writePieces([snapshot, asked](const TakesText& take) { writeTrace(*snapshot, asked.seed, asked.temperature, take); }, path);
+  m_writer.writePieces([snapshot, asked](const TakesText& take) { writeTrace(*snapshot, asked.seed, take); }, path);
   m.rows.say("Writing " + path + " …");
 }
 

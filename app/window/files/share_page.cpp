@@ -7,10 +7,8 @@ namespace kvscope {
 
 ShownFacts::ShownFacts(const SessionController& controller, const Snapshot& snapshot) {
   const RunRequest& request = controller.request();
-  const bool known = !controller.viewOnly();  // an opened trace need not say how it was sampled, nor by which file
-  facts.asked = {static_cast<int>(snapshot.tokens.size()) - snapshot.n_prompt, known ? std::optional(request.temperature) : std::nullopt,
-                 request.seed, !request.prompt_ids.empty()};
-  if (known && !controller.computesElsewhere()) model = controller.modelFolder().toStdString();
+  facts.asked = {static_cast<int>(snapshot.tokens.size()) - snapshot.n_prompt, request.seed, !request.prompt_ids.empty()};
+  if (!controller.viewOnly() && !controller.computesElsewhere()) model = controller.modelFolder().toStdString();
   stamp = snapshot.model_stamp;
 }
 

@@ -77,9 +77,7 @@ PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const 
   for (const auto& [detail, bytes] : {std::pair(Detail::why, most.why), std::pair(Detail::slots, most.slots)}) {
     try {
       Compressor out(bytes);
-      write_trace(results,
-                  {.detail = detail, .seed = request.seed, .temperature = request.temperature, .for_window = true, .cancel = cancel},
-                  [&out](std::string_view piece) { out.take(piece); });
+      write_trace(results, {.detail = detail, .seed = request.seed, .cancel = cancel}, [&out](std::string_view piece) { out.take(piece); });
       return out.end();
     } catch (const Compressor::TooLarge&) {
     }
@@ -87,8 +85,8 @@ PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const 
   throw Error(fmt::format("they are larger than the {} MiB that a session has for them", kMostPacked >> 20));
 }
 
-void writeTrace(const Snapshot& results, std::uint64_t seed, std::optional<double> temperature, const TakesText& take) {
-  write_trace(results, {.detail = Detail::why, .seed = seed, .temperature = temperature}, take);
+void writeTrace(const Snapshot& results, std::uint64_t seed, const TakesText& take) {
+  write_trace(results, {.detail = Detail::why, .seed = seed}, take);
 }
 
 /// The trace as it was packed. Throws Error: it is damaged.

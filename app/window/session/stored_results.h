@@ -32,8 +32,8 @@ struct PackedAtMost {
 /// with --detail slots), compressed by zlib. request: what they are of. Throws Cancelled, Error (still too large).
 PackedTrace packTrace(const Snapshot& results, const RunRequest& request, const CancelToken* cancel = nullptr,
                       const PackedAtMost& most = {});
-/// The trace of results as kvscope-cli writes it with --detail why, in pieces as they are made. temperature nullopt: not known.
-void writeTrace(const Snapshot& results, std::uint64_t seed, std::optional<double> temperature, const TakesText& take);
+/// The trace of results as kvscope-cli writes it with --detail why, in pieces as they are made.
+void writeTrace(const Snapshot& results, std::uint64_t seed, const TakesText& take);
 /// Throws Error (damaged, too large, no trace); `name` begins its message.
 Trace unpackTrace(const PackedTrace& packed, const QString& name);
 

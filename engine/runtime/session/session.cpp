@@ -573,14 +573,14 @@ Snapshot Session::Impl::snapshot(const RunRequest& request, int n_steps, bool en
   out.device = backend->name();
   out.precision = name_of(backend->dtype());
   out.weight_bytes = static_cast<double>(model.files.weight_bytes);
-  if (mode == PromptMode::prefill)
-    out.attention_bytes = prompt.needs().bytes_of_rows(model.config(), backend->dtype(), static_cast<int>(ids.size()));
-  out.model_stamp = model.files.stamp;
+  out.n_prompt = static_cast<int>(ids.size());
   out.prefill_mode = mode == PromptMode::prefill;
+  if (out.prefill_mode) out.attention_bytes = prompt.needs().bytes_of_rows(model.config(), backend->dtype(), out.n_prompt);
+  out.model_stamp = model.files.stamp;
   out.follow = name_of(request.follow);
+  out.temperature = request.temperature;
   out.history = request.history;
   out.measures = request.measures;
-  out.n_prompt = static_cast<int>(ids.size());
   out.vocabulary = vocabulary;
   std::vector<int> all = ids;
   for (auto& lane : lanes) {

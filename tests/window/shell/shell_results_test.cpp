@@ -10,6 +10,7 @@
 #include <QJsonObject>
 #include <QLabel>
 #include <QTemporaryDir>
+#include <nlohmann/json.hpp>
 
 #include "app/window/files/export_actions.h"
 #include "app/window/files/report.h"
@@ -168,7 +169,7 @@ TEST_F(ResultsTest, TheReportOfATraceHasNoHashesOfTheModelThatIsOpen) {
     said = said || (name == "the model's files" && value.startsWith("n/a"));
   }
   EXPECT_TRUE(said);
-  EXPECT_TRUE(reportHtml(window->exports().report()).contains("not known, seed")) << "nor does it say how it was sampled";
+  EXPECT_TRUE(reportHtml(window->exports().report()).contains("greedy, seed")) << "it says how it was sampled";
 }
 
 TEST_F(ResultsTest, AnInspectorThatOpensOnThemIsNoEditToRefuse) {
@@ -277,7 +278,7 @@ TEST_F(ResultsTest, WhatWasSaidOfThemGoesWithThem) {
 TEST_F(ResultsTest, ResultsWithoutTheWhyShowTheSameCaches) {  // of a session that is too large with it
   const Snapshot computed = snapshot();
   const QString path = folder.filePath("slots.json");
-  write(path, QByteArray::fromStdString(trace_text(computed, {.detail = Detail::slots, .for_window = true})));
+  write(path, QByteArray::fromStdString(trace_text(computed)));
   window->openFile(path);
   ASSERT_TRUE(shown()) << window->notices().text().toStdString();
   EXPECT_FALSE(window->notices().text().contains("is not in it")) << window->notices().text().toStdString();
@@ -296,13 +297,17 @@ TEST_F(ResultsTest, ResultsWithoutTheWhyShowTheSameCaches) {  // of a session th
   EXPECT_EQ(window->work().prompt().editor().toPlainText().toStdString(), options.prompt);
 }
 
-TEST_F(ResultsTest, ATraceOfTheCommandLineSaysWhatItDoesNotHave) {
+TEST_F(ResultsTest, ATraceOfAnEarlierVersionSaysWhatItDoesNotHave) {
   const Snapshot computed = snapshot();
+  nlohmann::ordered_json earlier = nlohmann::ordered_json::parse(trace_text(computed));
+  for (auto& lane : earlier["lanes"])
+    for (auto& step : lane["steps"])
+      for (auto& head : step["heads"]) head.erase("recent");
   const QString path = folder.filePath("default.json");
-  write(path, QByteArray::fromStdString(trace_text(computed)));
+  write(path, QByteArray::fromStdString(earlier.dump()));
   window->openFile(path);
   ASSERT_TRUE(shown()) << window->notices().text().toStdString();
-  for (const char* words : {"shown as heavy", "--detail why"})
+  for (const char* words : {"shown as heavy", "earlier versions"})
     EXPECT_TRUE(window->notices().text().contains(words)) << words << ": " << window->notices().text().toStdString();
   for (std::size_t l = 0; l < computed.lanes.size(); ++l)
     for (std::size_t i = 0; i < computed.lanes[l].steps.size(); ++i)
@@ -795,9 +800,7 @@ TEST_F(ResultsTest, AreTheTracesBytesAndWithoutTheWhyWhereThatIsTooLarge) {
   ASSERT_GT(whole.zlib.size(), 4096);
   EXPECT_TRUE(asTrace(unpackTrace(whole, "whole").snapshot) == asTrace());
   const PackedTrace slots = packTrace(snapshot(), request, nullptr, {.why = 4096});
-  EXPECT_EQ(slots.bytes,
-            trace_text(snapshot(), {.detail = Detail::slots, .seed = request.seed, .temperature = request.temperature, .for_window = true})
-                .size());
+  EXPECT_EQ(slots.bytes, trace_text(snapshot(), {.detail = Detail::slots, .seed = request.seed}).size());
   EXPECT_LT(slots.bytes, whole.bytes);
   EXPECT_THAT([&] { packTrace(snapshot(), request, nullptr, {.why = 4096, .slots = 4096}); },
               testing::ThrowsMessage<Error>(testing::HasSubstr("larger than the 36 MiB that a session has for them")));
