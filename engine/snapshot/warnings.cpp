@@ -24,6 +24,11 @@ std::string heads_of(const LaneWarning& w) { return fmt::format("{:.0f} of {} he
 
 }  // namespace
 
+const LaneWarning* warning_of(std::span<const LaneWarning> warnings, LaneWarning::Kind kind) {
+  const auto found = std::ranges::find(warnings, kind, &LaneWarning::kind);
+  return found == warnings.end() ? nullptr : &*found;
+}
+
 std::string name_of(LaneWarning::Kind kind) { return std::string(kNames[static_cast<std::size_t>(kind)]); }
 
 bool parse_kind(const std::string& name, LaneWarning::Kind& kind) {

@@ -35,6 +35,8 @@ struct LaneWarning {
 
 /// One sentence without a full stop, numbers included.
 std::string text_of(const LaneWarning& warning);
+/// The one of this kind; nullptr: there is none.
+const LaneWarning* warning_of(std::span<const LaneWarning> warnings, LaneWarning::Kind kind);
 /// Name of the kind, as traces write it.
 std::string name_of(LaneWarning::Kind kind);
 /// False where there is no such kind.

@@ -418,6 +418,24 @@ TEST_F(CompareTest, TableHasOneRowPerRun) {
       << "all its digits";
 }
 
+TEST_F(CompareTest, ABudgetThatWasRaisedIsToldAsItWasAsked) {
+  Snapshot s = *canvas.frame.snapshot;
+  const MetricColumn slots{MetricColumn::Kind::slots, "slots", "", 62};
+  const auto lines = [&] { return metric_lines(s, 1, lane_metrics(s, s.lanes[1], 2, 3), slots); };
+  EXPECT_THAT(lines(), ::testing::Contains("asked for: 42"));
+  s.lanes[1].warnings = {{.kind = LaneWarning::Kind::budget_raised, .asked = 3, .got = 42}};
+  EXPECT_THAT(lines(), ::testing::Contains("budget raised from 3 to 42 slots, to hold what is protected"));
+}
+
+TEST_F(CompareTest, WhatReadsAllSaysSoInTheTable) {
+  const Snapshot& s = *canvas.frame.snapshot;
+  LaneMetrics m = lane_metrics(s, s.lanes[1], 2, 3);
+  m.read = kNotAvailable;
+  EXPECT_EQ(metric_plain(s, m, MetricColumn::Kind::read), "all");
+  m.read = 2048;
+  EXPECT_EQ(metric_plain(s, m, MetricColumn::Kind::read), "2048");
+}
+
 TEST_F(CompareTest, KeysMoveThroughRunsAndTokens) {
   ASSERT_TRUE(view->key(canvas.frame, "Up", canvas.intents));
   EXPECT_EQ(canvas.last<Select>()->selection.lane, 2);

@@ -261,8 +261,8 @@ void LectureRow::wordSlots() {
     if (settled) help += QString("\nheld after step %1: %2 on average over the heads").arg(m_workspace.step()).arg(holds);
     QString raise;
     int wanted = asked;
-    const auto raised = std::ranges::find(lane->warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
-    if (raised != lane->warnings.end() && settled) {
+    const LaneWarning* const raised = warning_of(lane->warnings, LaneWarning::Kind::budget_raised);
+    if (raised != nullptr && settled) {
       // What a policy protects may be a share of what was asked for: less can still be had then.
       wanted = static_cast<int>(std::lround(raised->asked));
       bytes.clear();  // this is of more interest

@@ -34,6 +34,8 @@ namespace kvscope {
 
 namespace {
 
+constexpr int kSlider = 120, kLeastSlider = 64;  // px
+
 QFrame* separator(QWidget* parent) {
   auto* line = new QFrame(parent);
   line->setObjectName("separator");
@@ -194,7 +196,7 @@ void ToolRow::fit() {
       if (label != m_budget_facts && label != m_budget_of) label->setVisible(shown);
   };
   m_slider->setFixedWidth(
-      std::clamp(120 + (width() - 1280) / 3, 120, 300));  // by the window alone: words beside it change while it is dragged
+      std::clamp(kSlider + (width() - 1280) / 3, kSlider, 300));  // by the window alone: words beside it change while it is dragged
   show_words(true);
   show_captions(true);
   m_fitted = {m_budget_run, width()};
@@ -208,6 +210,7 @@ void ToolRow::fit() {
   show_captions(false);
   sayBudgetOf(BudgetOf::only_letter);
   if (too_wide()) m_budget_of->hide();  // the chip of the run says it
+  if (too_wide()) m_slider->setFixedWidth(std::max(kLeastSlider, kSlider - (layout()->minimumSize().width() - width())));
 }
 
 /// Which run the slider moves, where it is one of several.
@@ -319,8 +322,8 @@ QString ToolRow::facts() const {
                                 : (n_slots == snapshot.n_prompt ? "as many as the prompt, " : "more than the prompt's ") + tokens;
   if (n_slots != lane->slots_asked) return qs(share);              // on its way: what it comes to is not known yet
   const bool other = std::abs(slots - lane->slots_asked) >= 0.05;  // a cache that was cut once has grown since
-  const auto raised = std::ranges::find(lane->warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
-  const std::string asked = raised != lane->warnings.end() ? viz::format_mean(raised->asked) + " asked, raised · " : std::string();
+  const LaneWarning* const raised = warning_of(lane->warnings, LaneWarning::Kind::budget_raised);
+  const std::string asked = raised != nullptr ? viz::format_mean(raised->asked) + " asked, raised · " : std::string();
   // All of the prompt is not all: who sees tokens go at 100 % is told why.
   const bool evicts = !other && n_slots >= snapshot.n_prompt && static_cast<int>(snapshot.tokens.size()) > lane->slots_asked;
   const std::string full = evicts ? "later tokens evict · " : std::string();

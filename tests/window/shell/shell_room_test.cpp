@@ -7,6 +7,7 @@
 #include <QHeaderView>
 #include <QImage>
 #include <QLabel>
+#include <QLayout>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSettings>
@@ -161,6 +162,19 @@ TEST_F(RoomTest, TabGoesThroughAPanelBeforeTheSignsOfItsHeader) {
     }
     EXPECT_GE(n, 1) << id;
   }
+}
+
+TEST_F(RoomTest, InTheLeastWindowTheToolsHaveRoomBesideEachOther) {
+  for (const char* spec : {"keepkv:slots=17", "h2o:slots=17"}) window->controller().addLane(QString(spec));
+  ASSERT_TRUE(settle());
+  window->resize(860, 470);
+  ASSERT_TRUE(settle());
+  const ToolRow& tools = window->rows().tools();
+  EXPECT_LE(tools.layout()->minimumSize().width(), tools.width());
+  for (const QWidget* w : tools.findChildren<QWidget*>(Qt::FindDirectChildrenOnly))
+    if (w->isVisible()) {
+      EXPECT_GE(w->width(), std::min(w->minimumSizeHint().width(), w->maximumWidth())) << w->accessibleName().toStdString();
+    }
 }
 
 TEST_F(RoomTest, ALargeScreenOpensALargeWindow) {

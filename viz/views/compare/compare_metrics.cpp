@@ -56,11 +56,20 @@ void add_growth(const LaneMetrics& m, std::vector<std::string>& out) {
                               format_mean(m.means.slots)));
 }
 
+std::string asked_for(const LaneSnapshot& run) {
+  if (const LaneWarning* raised = warning_of(run.warnings, LaneWarning::Kind::budget_raised)) return text_of(*raised);
+  return run.slots_asked >= 0 ? fmt::format("asked for: {}", run.slots_asked) : "asked for: unlimited";
+}
+
 /// Beside the slots of this step: what was asked for, and what there are at the end. Empty: as many.
-std::string slots_note(const LaneMetrics& m, int asked) {
-  if (asked < 0 || !std::isfinite(m.slots)) return {};
-  const bool unlike = std::abs(m.slots - asked) >= 0.05;
-  return fmt::format("{}{}{}", unlike ? fmt::format("asked {}", format_count(asked)) : "", unlike && grows(m) ? ", " : "",
+std::string slots_note(const LaneSnapshot& run, const LaneMetrics& m) {
+  if (run.slots_asked < 0 || !std::isfinite(m.slots)) return {};
+  const LaneWarning* const raised = warning_of(run.warnings, LaneWarning::Kind::budget_raised);
+  const bool unlike = std::abs(m.slots - run.slots_asked) >= 0.05;
+  const std::string asked = raised != nullptr ? fmt::format("{} asked, raised", format_mean(raised->asked))
+                            : unlike          ? fmt::format("asked {}", format_count(run.slots_asked))
+                                              : std::string();
+  return fmt::format("{}{}{}", asked, !asked.empty() && grows(m) ? ", " : "",
                      grows(m) ? fmt::format("at the end {}", format_mean(m.means.slots)) : "");
 }
 
@@ -160,9 +169,9 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
       break;
     case Kind::slots: {
       out.push_back(fmt::format("slots per head after step {}, mean: {}", m.step, number(m.slots)));
-      const int asked = snapshot.lanes[static_cast<std::size_t>(lane)].slots_asked;
-      out.push_back(asked >= 0 ? fmt::format("asked for: {}", asked) : "asked for: unlimited");
-      if (asked >= 0) add_growth(m, out);
+      const LaneSnapshot& run = snapshot.lanes[static_cast<std::size_t>(lane)];
+      out.push_back(asked_for(run));
+      if (run.slots_asked >= 0) add_growth(m, out);
       break;
     }
     case Kind::bytes:
@@ -191,7 +200,8 @@ std::vector<std::string> metric_lines(const Snapshot& snapshot, int lane, const 
 }
 
 std::string metric_plain(const Snapshot& snapshot, const LaneMetrics& m, MetricColumn::Kind kind) {
-  const bool number = kind != Kind::answer && kind != Kind::differs && kind != Kind::top1;
+  const bool reads_all = kind == Kind::read && std::isnan(m.read);
+  const bool number = kind != Kind::answer && kind != Kind::differs && kind != Kind::top1 && !reads_all;
   return number && m.step >= 0 ? format_plain(sort_value(m, kind)) : metric_text(snapshot, m, kind);
 }
 
@@ -336,7 +346,7 @@ void draw_answer(Painter& p, float x, float width, float y, float row, int lane,
 }  // namespace
 
 void draw_metrics(Painter& p, float right, float y, float row, const std::vector<MetricColumn>& columns, int lane,
-                  const LaneMetrics& metrics, std::size_t answer_from, int asked, bool below) {
+                  const LaneMetrics& metrics, std::size_t answer_from, bool below) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
   float x = right - total_width(columns, p.frame().scale);
@@ -353,7 +363,7 @@ void draw_metrics(Painter& p, float right, float y, float row, const std::vector
       p.text({end, y}, text, main ? Face::strong : Face::mono, number ? (c.kind == Kind::bytes ? t.secondary : t.text) : t.disabled,
              Align::right);
       if (c.kind == Kind::slots && below)
-        if (const std::string note = slots_note(metrics, asked); !note.empty())
+        if (const std::string note = slots_note(snapshot.lanes[static_cast<std::size_t>(lane)], metrics); !note.empty())
           p.text({end, y + p.px(14)}, note, Face::caption, t.disabled, Align::right);
       p.mark("metric", fmt::format("lane {} {}", lane, c.title), {x, y - 9, end, y + 9}, text);
     }

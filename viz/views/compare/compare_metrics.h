@@ -35,10 +35,10 @@ void draw_metric_header(Painter& p, const Rect& strip, const std::vector<MetricC
 std::size_t answer_begin(const Painter& p, const std::vector<LaneMetrics>& lanes, float width);
 /// What the longest answer needs to be shown in full, at most `most`.
 float answer_width(const Painter& p, const std::vector<LaneMetrics>& lanes, float most);
-/// One run's numbers around y, in a row of this height. `answer_from`: the first token of the answer that is shown. `asked`: slots asked
-/// for, printed where the real number differs. `below`: there is room for a second line.
+/// One run's numbers around y, in a row of this height. `answer_from`: the first token of the answer that is shown. `below`: there is
+/// room for a second line: the slots that were asked for, where there are others.
 void draw_metrics(Painter& p, float right, float y, float row, const std::vector<MetricColumn>& columns, int lane,
-                  const LaneMetrics& metrics, std::size_t answer_from, int asked, bool below = true);
+                  const LaneMetrics& metrics, std::size_t answer_from, bool below = true);
 
 /// Column under x in a row that ends at `right`; -1: none.
 int metric_at(float x, float right, const std::vector<MetricColumn>& columns, float scale);

@@ -280,7 +280,6 @@ void RunRows::draw(Painter& p, const CompareScene& s, Rect area, RunTokens& toke
 void RunRows::draw_run(Painter& p, const CompareScene& s, const Rect& row, int lane, RunTokens& tokens, StripTextures& textures) {
   const Theme& t = p.theme();
   const Snapshot& snapshot = *p.frame().snapshot;
-  const LaneSnapshot& run = snapshot.lanes[static_cast<std::size_t>(lane)];
   const LaneMetrics& m = s.of(lane);
   const TokenAxis& axis = s.axis;
   const bool selected = p.frame().selection.lane == lane;
@@ -298,7 +297,7 @@ void RunRows::draw_run(Painter& p, const CompareScene& s, const Rect& row, int l
   } else {
     out.strip = draw_strip(p, s, row, lane, tokens, textures);
   }
-  draw_metrics(p, s.right, y, row.height(), s.columns, lane, m, s.answer_from, run.slots_asked, row.height() >= p.px(kName));
+  draw_metrics(p, s.right, y, row.height(), s.columns, lane, m, s.answer_from, row.height() >= p.px(kName));
   if (lane > 0 && !p.frame().alone && !p.frame().plain) {  // a picture has no buttons, nor has a stage
     out.remove = draw_cross(p, s.right, y);
     p.mark("button", fmt::format("remove lane {}", lane), out.remove, "Remove " + lane_name(snapshot, lane));

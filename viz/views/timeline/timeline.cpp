@@ -38,8 +38,12 @@ std::vector<std::string> tooltip(const Snapshot& snapshot, const LaneSnapshot& l
                       : "top choice " + token_of_id(snapshot, r.top1) + ", the reference has " + token_of_id(snapshot, r.top1_reference));
   lines.push_back(fmt::format("evicted {} · merged {}, {} heads", format_count(s.evicted), format_count(s.merged),
                               format_count(static_cast<std::int64_t>(n_heads))));
+  const LaneWarning* const raised = warning_of(lane.warnings, LaneWarning::Kind::budget_raised);
   lines.push_back("slots " + format_mean(s.slots() / n_heads) +
-                  (lane.slots_asked >= 0 ? " of " + format_count(lane.slots_asked) + " asked" : "") + ", mean of heads");
+                  (raised != nullptr ? fmt::format(" of {}, {} asked and raised", format_mean(raised->got), format_mean(raised->asked))
+                   : lane.slots_asked >= 0 ? " of " + format_count(lane.slots_asked) + " asked"
+                                           : "") +
+                  ", mean of heads");
   if (r.ms > 0) lines.push_back("time " + format_ms(r.ms));
   if (r.probe_tokens > 0)
     lines.push_back(fmt::format("probe of the full cache {}{}", count_of(r.probe_tokens, "token", "tokens"),

@@ -306,8 +306,8 @@ void PolicyForm::refreshBudget() {
   }
   if (m_lane >= 0 && m_lane < static_cast<int>(snapshot.lanes.size())) {
     const LaneSnapshot& own = snapshot.lanes[static_cast<std::size_t>(m_lane)];
-    const auto raised = std::ranges::find(own.warnings, LaneWarning::Kind::budget_raised, &LaneWarning::kind);
-    if (raised != own.warnings.end() && own.spec == spec().text) words += " asked, raised to " + qs(viz::format_mean(raised->got));
+    const LaneWarning* const raised = warning_of(own.warnings, LaneWarning::Kind::budget_raised);
+    if (raised != nullptr && own.spec == spec().text) words += " asked, raised to " + qs(viz::format_mean(raised->got));
   }
   m_budget_words->setText(words);
 }
