@@ -8,11 +8,14 @@
 namespace kvscope {
 
 void LectureEntry::take() {
-  m_page = m_place.taken() ? m_pages.page() : Page::lecture;
+  m_left = m_pages.page();
+  m_page = m_place.taken() ? m_left : Page::lecture;
   m_work = workKey(m_model.controller.request());
   m_selection.reset();
   if (m_place.taken()) m_selection = m_model.workspace.selection();
 }
+
+Page LectureEntry::left() const { return m_left == Page::welcome ? Page::inspect : m_left; }
 
 void LectureEntry::comeBack() {
   m_pages.show(m_page == Page::welcome ? Page::inspect : m_page);

@@ -201,7 +201,7 @@ void LectureMode::pageOn(int by) {
 
 void LectureMode::leave() {
   if (m_aside) Q_EMIT backRequested();
-  if (m_on) m_pages.show(Page::inspect);
+  if (m_on) m_pages.show(m_entry.left());
 }
 
 void LectureMode::beginLesson(const Lesson& lesson) {

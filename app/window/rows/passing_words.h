@@ -15,13 +15,13 @@ class PassingWords : public QLabel {
   explicit PassingWords(QWidget* parent);
   /// In the lower left corner of `over`, a widget inside the parent.
   void say(const QString& words, const QWidget& over);
+  /// Anew, where that has moved.
+  void place();
 
  protected:
   void changeEvent(QEvent* event) override;
 
  private:
-  void place();
-
   QString m_words;
   QPointer<const QWidget> m_over;
   QTimer m_end;

@@ -16,6 +16,7 @@
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
+#include "app/window/shell/panel_paint.h"
 #include "core/machine_memory.h"
 #include "viz/draw/format.h"
 
@@ -245,7 +246,9 @@ void StatusRow::refresh() {
   m_jobs->setAccessibleName(n > 0 ? words : words + ", all are done");
   QString run;
   if (const LaneSnapshot* lane = m_workspace.lane(); lane && snapshot.phase != RunPhase::empty) {
-    run = QString("%1 runs, %2 steps each").arg(snapshot.lanes.size()).arg(lane->steps.size());
+    const auto n_steps = static_cast<std::int64_t>(lane->steps.size());
+    run = snapshot.lanes.size() == 1 ? "1 run, " + counted(n_steps, "step", "steps")
+                                     : QString("%1 runs, %2 each").arg(snapshot.lanes.size()).arg(counted(n_steps, "step", "steps"));
     if (!snapshot.precision.empty()) run += ", " + QString::fromStdString(snapshot.precision);
     if (snapshot.total_ms > 0)
       run += ", " + QString::fromStdString(viz::format_ms(snapshot.total_ms));  // what was not computed took no time

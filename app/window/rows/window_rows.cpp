@@ -40,14 +40,14 @@ QString modelFacts(const Snapshot& snapshot) {
       .arg(QString::fromStdString(snapshot.device));
 }
 
-/// Calls when the widget is moved: the pages are by what happens to the rows above them.
+/// Calls when the widget is moved or resized: the pages are by what happens to the rows above them and to the window.
 class WhenMoved final : public QObject {
  public:
   WhenMoved(QWidget* widget, std::function<void()> call) : QObject(widget), m_call(std::move(call)) { widget->installEventFilter(this); }
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override {
-    if (event->type() == QEvent::Move) m_call();
+    if (event->type() == QEvent::Move || event->type() == QEvent::Resize) m_call();
     return QObject::eventFilter(watched, event);
   }
 
@@ -144,6 +144,7 @@ void WindowRows::replaceBy(QWidget* row) {
 
 void WindowRows::placeOverlays() {
   const QWidget* above = m_instead ? m_instead : m_crumbs;
+  if (m_passing->isVisibleTo(m_central)) m_passing->place();  // said before the window had its size
   if (m_overlay) m_overlay->move(m_central->width() - m_overlay->width() - kGutter, above->geometry().bottom() + kGutter);
   m_progress->setGeometry(0, above->geometry().bottom() - 1, m_central->width(), 2);
   m_progress->raise();

@@ -83,6 +83,19 @@ TEST_F(LectureTest, EveryWayToBeginCanBeReachedInALowAndNarrowWindow) {
   }
 }
 
+TEST_F(LectureTest, LeavingItLeadsBackToThePageThatWasLeftForIt) {
+  openSample();
+  ASSERT_TRUE(settle());
+  window->showPage(MainWindow::Page::inspect);
+  for (const auto page : {MainWindow::Page::compare, MainWindow::Page::inspect}) {
+    window->showPage(page);
+    window->showPage(MainWindow::Page::lecture);
+    ASSERT_TRUE(settle());
+    press(Qt::Key_Escape);
+    EXPECT_EQ(window->page(), page);
+  }
+}
+
 TEST_F(LectureTest, TheFullCacheHasTheWholeBudget) {
   openSample();
   const QSlider* slider = window->lectureMode().row().budgetSlider();

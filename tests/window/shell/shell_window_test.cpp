@@ -373,6 +373,21 @@ TEST(WindowWithoutAModelTest, OffersTheBuiltInOneAndIsThenAsGoodAsNew) {
   EXPECT_EQ(window.workspace().snapshot().prompt, "Once upon a time");
 }
 
+TEST(WindowOfTwoLikeRunsTest, SaysSoWholeWhenItIsShown) {  // it is said before the window has its size
+  Options options;
+  options.prompt = "Once upon a time";
+  options.lanes = {"h2o:slots=8", "h2o:slots=8"};
+  MainWindow window(options, startState(options));
+  window.resize(1200, 800);
+  window.show();
+  ASSERT_TRUE(waitUntilSettled(window, 30000));
+  const PassingWords& said = window.rows().passing();
+  ASSERT_TRUE(said.isVisible());
+  EXPECT_EQ(said.text(), "Run B is the same as run C: H2O");
+  EXPECT_GE(said.width(), said.sizeHint().width());
+  EXPECT_GT(said.y(), said.parentWidget()->height() / 2) << "in the lower corner";
+}
+
 TEST_F(WindowTest, ATextFileDroppedOnTheWindowIsThePrompt) {
   QTemporaryDir folder;
   const QString path = folder.filePath("prompt.txt");

@@ -143,7 +143,8 @@ void AddRunsDialog::refresh() {
   m_note->setVisible(!note.isEmpty());
   m_note->setText(note);
   m_note->setStyleSheet(wrong.isEmpty() ? QString() : QString("color: %1").arg(toColor(m_workspace.theme().changed).name()));
-  m_estimate->setText(estimateWords(specs.size(), estimateRuns(m_workspace.snapshot(), specs, m_queue.times(), true), true));
+  m_estimate->setText(
+      wrong.isEmpty() ? estimateWords(specs.size(), estimateRuns(m_workspace.snapshot(), specs, m_queue.times(), true), true) : QString());
   m_add->setEnabled(!specs.empty() && wrong.isEmpty());
   m_add->setText(specs.size() <= 1 ? QString("Add run") : QString("Add %1 runs").arg(specs.size()));
 }
