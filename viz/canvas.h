@@ -80,6 +80,10 @@ struct HeadCauses {
   bool whole() const {
     return n_heads > 0 && n_measured == n_heads && std::ranges::none_of(kl, [](double x) { return std::isnan(x); });
   }
+  /// Every head is measured, and none of the runs could keep its head in full.
+  bool none_in_full() const {
+    return n_heads > 0 && n_measured == n_heads && std::ranges::all_of(kl, [](double x) { return std::isnan(x); });
+  }
   bool answer_returns(int head) const {
     return head >= 0 && head < static_cast<int>(returns.size()) && returns[static_cast<std::size_t>(head)];
   }

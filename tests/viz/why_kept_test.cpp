@@ -52,6 +52,7 @@ class CutOnce : public ::testing::Test {
     head.n_slots = 5;
     next->heads = {head};
     lane_.sinks = 1;
+    lane_.slots_asked = 4;
     lane_.steps = {prompt, next};
     pick_.lane = 1;
     pick_.step = 1;
@@ -224,6 +225,14 @@ TEST_F(CutOnce, ThatTheLowerOfEqualsStaysIsSaidOnlyWhereItDid) {
   lane_.fates = std::make_shared<const LaneFates>(derive_fates(lane_.steps, 1));
   EXPECT_FALSE(says(why_steps(snapshot_, pick_, why_of(pick_, 4))[0].lines));
   EXPECT_FALSE(says(why_kept_steps(snapshot_, pick_, 3)[1].lines));
+}
+
+TEST_F(CutOnce, WhatIsLeftIsNoBudgetWhereNobodySetOne) {
+  EXPECT_EQ(why_of(pick_, 4).budget, 4);
+  EXPECT_EQ(why_kept(pick_, 2).budget, 4);
+  lane_.slots_asked = -1;  // as where what scores below a threshold goes
+  EXPECT_EQ(why_of(pick_, 4).budget, -1);
+  EXPECT_EQ(why_kept(pick_, 2).budget, -1);
 }
 
 TEST_F(CutOnce, WhatWasProtectedHasNoRank) {

@@ -247,6 +247,11 @@ std::string gain_words(const HeadCauses& causes, int head) {
 }
 
 CauseWords cause_words(const Snapshot& snapshot, const HeadCauses& causes) {
+  if (causes.none_in_full())
+    return {.brief = "no head in full",
+            .whole =
+                "This policy keeps no head in full, whatever its budget: it removes by itself, stores otherwise or reads fewer. What a "
+                "single head spoils is not known."};
   if (!causes.whole()) return {};
   std::vector<int> heads(causes.kl.size());
   std::iota(heads.begin(), heads.end(), 0);

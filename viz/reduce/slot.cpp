@@ -236,6 +236,8 @@ int restored_before(const LaneSnapshot& run, int step, int head, int pos) {
   return out;
 }
 
+int budget_set(const LaneSnapshot& run, const HeadRecord& head) { return run.slots_asked >= 0 || head.overridden ? head.budget : -1; }
+
 int n_removed(const HeadRecord& head) {
   return static_cast<int>(std::ranges::count_if(head.events, [](const Event& event) { return event.kind != Event::Kind::restore; }));
 }
@@ -261,7 +263,7 @@ Why why_of(const HeadPick& pick, int token) {
   if (out.step < 0) return out;
   out.restored = restored_before(*pick.run, out.step, pick.head, out.event.pos);
   const HeadRecord& head = pick.run->steps[static_cast<std::size_t>(out.step)]->heads[static_cast<std::size_t>(pick.head)];
-  out.budget = head.budget;
+  out.budget = budget_set(*pick.run, head);
   std::vector<int> slots = head.pos;
   for (const Event& event : head.events)
     if (event.kind != Event::Kind::restore) slots.push_back(event.pos);

@@ -21,6 +21,8 @@ void for_ranked(const HeadRecord& head, F candidate) {
     if (event.kind != Event::Kind::restore && std::isfinite(event.score)) candidate(event.pos, event.score);
 }
 
+/// Slots that a head of the run was allowed; -1: nobody set a budget, what stays is an outcome.
+int budget_set(const LaneSnapshot& run, const HeadRecord& head);
 /// How many slots a step's compression took from the head.
 int n_removed(const HeadRecord& head);
 

@@ -12,7 +12,6 @@
 #include "app/window/session/run_queue.h"
 #include "app/window/session/session_controller.h"
 #include "app/window/session/workspace.h"
-#include "policy/catalog.h"
 #include "policy/text/lane_edits.h"
 #include "snapshot/figures.h"
 #include "viz/draw/format.h"
@@ -116,11 +115,10 @@ bool CausalHeads::recall(const Question& of) {
   return true;
 }
 
-/// The run in which this head keeps every token: by its budget, or, where the run has none and says itself what stays, by pinning them.
+/// The run in which this head keeps every token: by its budget, or, where the run has none, by pinning them.
 static std::string keepingAll(const LaneSnapshot& lane, int layer, int head, int n_tokens) {
   LaneEdits edits = edits_of(lane.spec);
-  const auto without_budget = [&lane](const PolicyInfo& policy) { return policy.name == lane.policy && !policy.takes_budget; };
-  if (lane.policy != given_policy().name && std::ranges::none_of(policies(), without_budget)) {
+  if (lane.slots_asked >= 0) {
     edits.budgets.push_back({.heads = {{layer}, {head}}, .slots = n_tokens + 1, .factor = {}});
   } else {
     WhatIf pins{.heads = {{layer}, {head}}, .positions = std::vector<int>(static_cast<std::size_t>(n_tokens))};
@@ -167,11 +165,13 @@ void CausalHeads::take(const QueuedRun& run, const SnapshotPtr& result) {
   const auto n_kv_heads = static_cast<std::size_t>(result->model.n_kv_heads);
   const auto is_whole = [&](const StepRecord& step, int s) {
     const int taken = takenByHand(edits, static_cast<int>(head->second / n_kv_heads), static_cast<int>(head->second % n_kv_heads), s);
-    return step.heads[head->second].n_slots + taken > step.position;
+    const HeadRecord& record = step.heads[head->second];
+    return record.n_slots + taken > step.position && record.unread.empty() && std::isnan(record.kv_bytes);
   };
   const int first = first_counted_step(*result, lane), n_alike = steps_of_one_text(*result, lane);
   for (const StepPtr& step : lane.steps) {
-    // A policy that removes whatever the budget is has no such run, and one that reads another text by now has no answer.
+    // A policy that removes, leaves unread or stores otherwise whatever the budget is has no such run, and one that reads another text by
+    // now has no answer.
     const int s = static_cast<int>(answers.steps.size());
     const bool whole = s < n_alike && head->second < step->heads.size() && is_whole(*step, s);
     answers.steps.push_back(whole ? Answer{step->kl, step->top1_same} : Answer{});

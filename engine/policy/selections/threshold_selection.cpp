@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace kvscope {
+
+std::string ThresholdSelection::equation() const { return fmt::format("what is below {:g} goes", threshold_); }
 
 void ThresholdSelection::select(HeadDecision& head, int step) const {
   const auto stays = [&](std::size_t i) { return head.is_protected[i] || head.score[i] >= threshold_; };  // what is not a number does not

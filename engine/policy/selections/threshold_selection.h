@@ -13,6 +13,7 @@ class ThresholdSelection final : public Selection {
   explicit ThresholdSelection(double threshold) : threshold_(threshold) {}
   void select(HeadDecision& head, int step) const override;
   bool sets_size() const override { return true; }
+  std::string equation() const override;
 
  private:
   double threshold_;

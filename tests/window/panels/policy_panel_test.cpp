@@ -282,7 +282,8 @@ TEST_F(PolicyPanelTest, TellsTheReferenceThatItHasNoLimit) {
   selection.lane = 0;
   selection.step = 2;
   workspace.setSelection(selection);
-  EXPECT_EQ(budgetFacts(workspace).words, "169 slots, no limit");
+  EXPECT_EQ(budgetFacts(workspace).title, "Slots per head") << "nobody set a budget";
+  EXPECT_EQ(budgetFacts(workspace).words, "169, no limit");
   EXPECT_EQ(fact("allocation"), "no limit · 24 heads");
   EXPECT_EQ(fact("question"), "(none)") << "nothing is chosen there";
 }

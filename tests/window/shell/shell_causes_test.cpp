@@ -87,6 +87,39 @@ TEST_F(CausesTest, ARunThatWasEditedByHandIsMeasuredToo) {
   EXPECT_EQ(std::ranges::count_if(causes().kl, [](double kl) { return std::isnan(kl); }), 0);
 }
 
+/// It keeps its slots, and still is not what the full cache has.
+TEST_F(CausesTest, AHeadThatIsReadInPartOrStoredOtherwiseIsNotInFull) {
+  for (const char* spec : {"quest:pages=1,whole=0", "turboquant:bits=1"}) {
+    window->controller().setLaneSpec(1, QString(spec));
+    ASSERT_TRUE(settle());
+    const LaneSnapshot& lane = snapshot().lanes[1];
+    const int wrong = viz::next_changed_step(snapshot(), lane, -1);
+    ASSERT_GE(wrong, 0) << spec;
+    viz::Selection at = window->workspace().selection();
+    at.lane = 1, at.step = wrong;
+    window->workspace().setSelection(at);
+    if (buttonOf(window->rows().crumbs(), "Which head?")) ask();  // of another run it is asked at once
+    ASSERT_TRUE(measured()) << spec;
+    EXPECT_TRUE(causes().none_in_full()) << spec;
+    ASSERT_TRUE(waitFor([this] { return buttonOf(window->rows().crumbs(), "no head in full") != nullptr; }, 5000)) << spec;
+    EXPECT_TRUE(viz::cause_words(snapshot(), causes()).sentence.empty()) << "no head was tried";
+  }
+}
+
+/// What no budget gives a head, pins do.
+TEST_F(CausesTest, ARunThatHasNoBudgetIsMeasuredToo) {
+  window->controller().setLaneSpec(1, QString("dms:recent=32"));
+  ASSERT_TRUE(settle());
+  const int wrong = viz::next_changed_step(snapshot(), snapshot().lanes[1], -1);
+  ASSERT_GE(wrong, 0);
+  viz::Selection at = window->workspace().selection();
+  at.lane = 1, at.step = wrong;
+  window->workspace().setSelection(at);
+  ask();
+  ASSERT_TRUE(measured());
+  EXPECT_EQ(std::ranges::count_if(causes().kl, [](double kl) { return std::isnan(kl); }), 0);
+}
+
 TEST_F(CausesTest, ShowsItInTheGridAndSaysItInWords) {
   ask();
   ASSERT_TRUE(measured());

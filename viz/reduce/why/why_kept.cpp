@@ -148,7 +148,7 @@ WhyKept why_kept(const HeadPick& pick, int pos) {
   std::ranges::sort(slots);
   out.slots_before = static_cast<int>(slots.size());
   out.slots_after = head->n_slots;
-  out.budget = head->budget;
+  out.budget = budget_set(*pick.run, *head);
   out.cutoff = head->cutoff;
   out.figures = only_figures(*head);
   if (out.figures) out.slots_before += head->n_slots;

@@ -214,7 +214,9 @@ void AllocationCurve::paintEvent(QPaintEvent*) {
   painter.setPen(secondary);
   const QRectF area = plot();
   const int n_over = nOverridden();
-  QString title = m_by_layer ? "Budget by layer" : "Budget by head";
+  const LaneSnapshot* const lane = m_workspace.lane();
+  QString title = lane != nullptr && lane->slots_asked < 0 && n_over == 0 ? "Slots by " : "Budget by ";
+  title += m_by_layer ? "layer" : "head";
   if (n_over > 0) title += QString(" · %1 by hand").arg(n_over);
   painter.drawText(QRectF(0, 0, width(), px(*this, 18)), Qt::AlignLeft | Qt::AlignVCenter, title);
   if (const QRectF reset = resetRect(); !reset.isEmpty()) {

@@ -135,7 +135,8 @@ BudgetFacts budgetFacts(const Workspace& workspace) {
   const HeadRecord& one = *heads.front();
   const auto unlike = [&one](const HeadRecord& head) { return head.budget != one.budget || head.n_slots != one.n_slots; };
   const bool own = heads.size() == 1 && std::ranges::any_of(workspace.stepRecord()->heads, unlike);
-  facts.title = own ? "Budget of " + qs(viz::head_name(one.layer, one.kv_head)) : QString("Budget per head");
+  const QString what = lane->slots_asked < 0 ? "Slots" : "Budget";  // nobody set one: how many stay is an outcome
+  facts.title = what + (own ? " of " + qs(viz::head_name(one.layer, one.kv_head)) : QString(" per head"));
   const auto n = static_cast<double>(heads.size());
   for (double* part : {&facts.sinks, &facts.heavy, &facts.recent}) *part /= n;
   facts.asked = unlimited ? -1 : asked / n;
@@ -147,7 +148,7 @@ BudgetFacts budgetFacts(const Workspace& workspace) {
   facts.words = parts.size() > 1 ? parts.join(" + ") + " = " + used : used;
   // What was asked for is said wherever it is not what there is.
   if (facts.asked < 0) {
-    facts.words += " slots, no limit";
+    facts.words += lane->slots_asked < 0 ? ", no limit" : " slots, no limit";
   } else if (facts.used() < facts.asked) {
     facts.words += QString(" of %1 slots").arg(qs(viz::format_mean(facts.asked)));
   } else if (facts.used() > facts.asked) {
