@@ -144,6 +144,17 @@ TEST(LectureFactsTest, RankOnlyRunsWithOneBudget) {
   EXPECT_FALSE(holds(facts(), "tie"));
   EXPECT_EQ(facts().at("unlike").text,
             fmt::format("{} holds 40, {} 20, {} 30 slots", s.lanes[1].title, s.lanes[2].title, s.lanes[3].title));
+  for (const std::size_t lane : {2u, 3u}) {  // stored otherwise, they take as much
+    for (StepPtr& step : s.lanes[lane].steps) {
+      auto copy = std::make_shared<StepRecord>(*step);
+      for (HeadRecord& head : copy->heads) head.kv_bytes = 1000;
+      step = copy;
+    }
+  }
+  EXPECT_TRUE(holds(facts(), "several"));
+  EXPECT_TRUE(facts().at("alike").text.starts_with("about ")) << facts().at("alike").text;
+  s.lanes.resize(2);
+  EXPECT_FALSE(holds(facts(), "unlike")) << "nobody else is there";
 }
 
 /// "Less than 0.001 than less than 0.001" is said of no two runs.

@@ -31,9 +31,9 @@ Fact share(double v) { return std::isnan(v) ? Fact{std::string(kNotAvailableText
 constexpr std::string_view kNames =
     "head slots sinks sinks_votes heavy recent merged evicted new sinks_attention heavy_attention recent_attention merged_attention "
     "evicted_attention new_attention most_evicted sinks_wanted heavy_wanted recent_wanted merged_wanted evicted_wanted new_wanted "
-    "first_attention framed framed_attention framed_wanted lost lost_token lost_most votes votes_token votes_attention votes_wanted "
+    "first_attention first_wanted first_gone framed framed_attention framed_wanted lost lost_token lost_most votes votes_token votes_attention votes_wanted "
     "votes_bias votes_log weighed member_token policy asked bytes full_bytes compared tokens prompt "
-    "ratio limited kl apart mean_apart says reference_says held fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
+    "ratio budgeted limited budgets_differ removed saves kl apart mean_apart says reference_says held fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
     "choice_p reference_choice reference_p reference_p_here after parted differ runs closest worst best_kl worst_kl several tie all_say alike "
     "unlike heads heads_differ layers kv_heads model";
 
@@ -167,6 +167,8 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
                                   ? kNotAvailable
                                   : head.attention_loss);  // of those whose slot this query missed, not of one that left after it
   f["first_attention"] = share(captured && n > 0 ? paid(head, n).front() : kNotAvailable);
+  f["first_wanted"] = share(n > 0 && !head.reference_attention.empty() ? wanted(pick, n).front() : kNotAvailable);
+  f["first_gone"] = count(n > 0 && (columns.category[0] == Category::evicted || columns.category[0] == Category::merged) ? 1 : 0);
   std::vector<double> gone = columns.lost;  // for what was merged a slot stands: nothing of it is gone
   for (std::size_t t = 0; t < gone.size(); ++t)
     if (columns.category[t] == Category::merged) gone[t] = kNotAvailable;
@@ -243,7 +245,11 @@ void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const 
   f["tokens"] = count(seen);
   f["prompt"] = count(s.n_prompt);
   f["ratio"] = lane.slots_asked < 0 ? share(1) : share(std::min(1.0, static_cast<double>(lane.slots_asked) / std::max(1, s.n_prompt)));
+  f["budgeted"] = count(lane.slots_asked >= 0 ? 1 : 0);
   f["limited"] = count(lane.slots_asked >= 0 && lane.slots_asked < seen ? 1 : 0);
+  const auto any_head = [&step](auto is) { return std::ranges::any_of(step.heads, is); };
+  f["budgets_differ"] = count(any_head([&step](const HeadRecord& head) { return head.budget != step.heads.front().budget; }));
+  f["saves"] = count(!lane.stored_as.empty() || any_head([](const HeadRecord& head) { return !head.unread.empty(); }));
   const double kl = compared ? step.kl : kNotAvailable;
   f["kl"] = {nats_for_people(kl), kl};
   f["apart"] = word(apart_words(kl));
@@ -262,6 +268,7 @@ void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const 
   f["says"] = word(answer_text(s, lane));
   f["reference_says"] = word(answer_text(s, s.lanes.front()));
   const HeldSlots held = held_slots(step);
+  f["removed"] = count(held.fewest < seen ? 1 : 0);
   f["held"] = {format_mean(held.mean), held.mean};
   f["fewest_slots"] = count(held.fewest);
   f["most_slots"] = count(held.most);
@@ -269,11 +276,16 @@ void step_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, const 
 
 struct ComparedRun {
   std::string name;
-  double kl = 0, slots = 0;
+  double kl = 0, slots = 0, bytes = 0;
 };
 
-bool same_budget(const ComparedRun& a, const ComparedRun& b) {
+bool same_slots(const ComparedRun& a, const ComparedRun& b) {
   return std::abs(a.slots - b.slots) <= std::max(1.0, 0.05 * std::max(a.slots, b.slots));
+}
+
+/// Slots that are stored otherwise are worth as much as what they take.
+bool same_budget(const ComparedRun& a, const ComparedRun& b) {
+  return same_slots(a, b) || std::abs(a.bytes - b.bytes) <= 0.05 * std::max(a.bytes, b.bytes);
 }
 
 /// Runs with a mean KL after the prompt; their slots are those at `step`, or at the end of the prompt where that comes later.
@@ -284,7 +296,7 @@ std::vector<ComparedRun> compared_runs(const Snapshot& s, int step) {
     const auto end = std::ranges::find_if(lane.steps, [&s](const StepPtr& record) { return record && record->position >= s.n_prompt - 1; });
     const LaneMetrics m = lane_metrics(s, lane, std::max(step, static_cast<int>(end - lane.steps.begin())), 0);
     const double kl = m.means.kl.mean();
-    if (!std::isnan(kl)) runs.push_back({lane.title, kl, m.slots});
+    if (!std::isnan(kl)) runs.push_back({lane.title, kl, m.slots, m.bytes});
   }
   return runs;
 }
@@ -305,10 +317,11 @@ void comparison_facts_of(Facts& f, const Snapshot& s, int step) {
   if (group.size() < 2) others = runs;
   std::string unlike;
   for (const ComparedRun& run : others) unlike += (unlike.empty() ? run.name + " holds " : ", " + run.name + " ") + format_mean(run.slots);
-  f["unlike"] = word(unlike.empty() ? unlike : unlike + " slots");
+  f["unlike"] = word(unlike.empty() || runs.size() < 2 ? std::string() : unlike + " slots");  // a run alone is unlike nothing
   const auto [least, most] = std::ranges::minmax_element(group, {}, &ComparedRun::slots);
   const std::string low = format_mean(least->slots), high = format_mean(most->slots);
-  f["alike"] = word((low == high ? low : low + " to " + high) + " slots");
+  f["alike"] = word(!same_slots(*least, *most) ? "about " + format_bytes(group.front().bytes)
+                                               : (low == high ? low : low + " to " + high) + " slots");
   const auto [best, worst] = std::ranges::minmax_element(group, {}, &ComparedRun::kl);
   f["closest"] = word(best->name);
   f["worst"] = word(worst->name);
