@@ -78,8 +78,8 @@ std::vector<SweepBand> sweep_bands(std::span<const std::size_t> beside, std::siz
     if (std::isnan(ahead) || (band.texts_once && counted[run])) continue;
     counted[run] = true;
     ++band.compared;
-    band.own_slots.add(results[i]->figure("slots"));
-    band.other_slots.add(other->figure("slots"));
+    band.own_bytes.add(results[i]->figure("kv_bytes"));
+    band.other_bytes.add(other->figure("kv_bytes"));
     band.better += ahead > 0;
     band.worse += ahead < 0;
   }

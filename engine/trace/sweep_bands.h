@@ -22,7 +22,7 @@ struct SweepBand {
   // are alike is in neither; compared 0: nothing to compare with. Where the seeds of both are alike each text counts once.
   std::size_t better = 0, worse = 0, compared = 0;
   bool texts_once = false;
-  Statistics own_slots, other_slots;  // held in those items, mean per head: by this run, and by the one beside it
+  Statistics own_bytes, other_bytes;  // of keys and values in those items: by this run, and by the one beside it
 
   const Statistics& figure(std::string_view name) const { return figures[sweep_figure(name)]; }
 };

@@ -137,18 +137,19 @@ TEST_F(StoresTest, NoColumnOfTheNumbersIsCut) {
   }
 }
 
-TEST_F(StoresTest, RunsThatHoldMoreSlotsThanTheOthersAreSaidToAndEveryRunShowsHowMany) {
+TEST_F(StoresTest, RunsThatTakeMoreMemoryThanTheOthersAreSaidToAndEveryRunShowsItsSlots) {
   sweep({}, "h2o,snapkv", "0.1");
   window->openFile(store());
   QTRY_VERIFY_WITH_TIMEOUT(panel().data().nThere() == 12, 10000);
   QTableWidget& table = panel().table();
   ASSERT_EQ(table.horizontalHeaderItem(4)->text(), "slots");
   const auto title = [&table](int row) { return table.item(row, 0)->text(); };
-  double held[2] = {};
+  double held[2] = {}, bytes[2] = {};
   for (const StoreCurve& curve : panel().data().curves())
     for (const StoreMark& mark : curve.marks) {
       const auto row = static_cast<int>(mark.run);
       held[mark.run - 1] = mark.band.figure("slots").mean();
+      bytes[mark.run - 1] = mark.band.figure("kv_bytes").mean();
       EXPECT_EQ(table.item(row, 4)->text().toStdString(), viz::format_mean(held[mark.run - 1])) << title(row).toStdString();
       EXPECT_EQ(table.item(row, 3)->textAlignment(), table.horizontalHeaderItem(3)->textAlignment());
     }
@@ -159,7 +160,7 @@ TEST_F(StoresTest, RunsThatHoldMoreSlotsThanTheOthersAreSaidToAndEveryRunShowsHo
     return std::string();
   };
   EXPECT_NE(said().find("The same budget is not the same memory: at 10 %, "), std::string::npos) << said();
-  for (const double slots : held) EXPECT_NE(said().find(viz::format_mean(slots)), std::string::npos) << said();
+  for (const double taken : bytes) EXPECT_NE(said().find(viz::format_bytes(taken)), std::string::npos) << said();
   QString words;
   for (const StoreCurve& curve : panel().data().curves())
     for (const StoreMark& mark : curve.marks) words += panel().data().describe(curve, mark, storeMeasures()[0]).join('\n');

@@ -165,16 +165,16 @@ QString StoreData::besideOf(const StoreMark& mark) const {
 }
 
 double StoreData::inequality(const StoreMark& mark) {
-  const double own = mark.band.own_slots.mean(), other = mark.band.other_slots.mean();
+  const double own = mark.band.own_bytes.mean(), other = mark.band.other_bytes.mean();
   return std::max(own, other) / std::min(own, other);
 }
 
 QString StoreData::unequalWords(const StoreCurve& curve, const StoreMark& mark) const {
   constexpr double kAlike = 1.1;
   if (!(inequality(mark) > kAlike)) return {};
-  return QString("%1 holds %2 slots there, %3 %4")
-      .arg(curve.title, qs(viz::format_mean(mark.band.own_slots.mean())), besideOf(mark),
-           qs(viz::format_mean(mark.band.other_slots.mean())));
+  return QString("%1 holds %2 there, %3 %4")
+      .arg(curve.title, qs(viz::format_bytes(mark.band.own_bytes.mean())), besideOf(mark),
+           qs(viz::format_bytes(mark.band.other_bytes.mean())));
 }
 
 QStringList StoreData::describe(const StoreCurve& curve, const StoreMark& mark, const StoreMeasure& measure) const {

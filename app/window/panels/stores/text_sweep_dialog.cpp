@@ -35,6 +35,7 @@ namespace {
 constexpr int kMostSeeds = 1000, kMostDepths = 100, kMostSamples = 1000, kFewestTokens = 32, kMostTokens = 1 << 20;
 
 const QStringList kBudgets = {"10 %", "20 %", "40 %"};
+const QStringList kBudgetsOfBytes = {"30 % bytes", "50 % bytes", "75 % bytes"};  // of storage that takes a fifth at least
 
 }  // namespace
 
@@ -193,7 +194,9 @@ void TextSweepDialog::suggest() {
   Swept offer = m_swept.value_or(Swept{});
   if (offer.policies.isEmpty())
     for (const std::string& policy : policiesOf(m_model.controller.request().lanes)) offer.policies << qs(policy);
-  if (offer.budgets.isEmpty()) offer.budgets = kBudgets;
+  const bool of_bytes =
+      std::ranges::any_of(offer.policies, [](const QString& policy) { return !find_policy(policyOf(policy.toStdString())).takes_budget; });
+  if (offer.budgets.isEmpty()) offer.budgets = of_bytes ? kBudgetsOfBytes : kBudgets;
   const auto suggest_in = [](QLineEdit* line, QString& before, const QString& now) {
     const bool untouched = line->text() == std::exchange(before, now);
     if (untouched) line->setText(now);
