@@ -87,6 +87,7 @@ struct WantMeasure {
       // figures; once, it stays on; causes: HeadCauses
   What what = What::theta;
   bool on = false;
+  bool asked = false;  // by somebody, not by a view that shows it where it can
 };
 /// The selected tokens are changed by hand, at the step that is shown.
 struct EditTokens {

@@ -402,8 +402,8 @@ void SessionController::want(const viz::WantMeasure& wanted) {
     measures.runner_ups = measures.agreement = wanted.on;
   }
   if (measures == m_request.measures) return;
-  // Not asked for by hand: a view that opens on stored results shows what they have.
-  if (wanted.what != viz::WantMeasure::What::theta && viewOnly()) return;
+  // A view that opens on stored results shows what they have.
+  if (!wanted.asked && wanted.what != viz::WantMeasure::What::theta && viewOnly()) return;
   if (refuses()) return;
   m_request.measures = measures;
   Q_EMIT requestChanged();

@@ -205,6 +205,9 @@ TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
                                          [&] {
                                            c.want({viz::WantMeasure::What::theta, true});
                                          },
+                                         [&] {
+                                           c.want({viz::WantMeasure::What::of_one_head, true, /*asked=*/true});
+                                         },
                                          [&] { c.replaceRequest({}); },
                                          [&] { window->model().hand.setBudget(1, 0, 0, 5); },
                                          [&] { window->runActions().open("h2o:slots=4"); },

@@ -19,7 +19,10 @@ double recompute_ms(const Snapshot& s) {
   return sum;
 }
 
-std::string measure_words(const Snapshot& s) { return fmt::format("measure now ({} or more)", format_ms(recompute_ms(s))); }
+std::string measure_words(const Snapshot& s) {
+  const double ms = recompute_ms(s);
+  return std::isnan(ms) ? "measure now" : fmt::format("measure now ({} or more)", format_ms(ms));  // of stored results nobody knows
+}
 
 std::string CaptureOffer::missing(std::string_view what) const {
   const std::string_view is = offers_ == WantMeasure::What::history ? "not captured" : "not measured";
@@ -62,6 +65,6 @@ bool CaptureOffer::react(const Pointer& pointer, std::vector<Intent>& intents) c
   return true;
 }
 
-void CaptureOffer::ask(std::vector<Intent>& intents) const { intents.push_back(WantMeasure{offers_, true}); }
+void CaptureOffer::ask(std::vector<Intent>& intents) const { intents.push_back(WantMeasure{offers_, true, true}); }
 
 }  // namespace kvscope::viz
