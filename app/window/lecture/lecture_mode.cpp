@@ -201,7 +201,9 @@ void LectureMode::pageOn(int by) {
 
 void LectureMode::leave() {
   if (m_aside) Q_EMIT backRequested();
-  if (m_on) m_pages.show(m_entry.left());
+  if (!m_on) return;
+  set(false);  // Compare is a page of the lecture, too, while that is on
+  m_pages.show(m_entry.left());
 }
 
 void LectureMode::beginLesson(const Lesson& lesson) {

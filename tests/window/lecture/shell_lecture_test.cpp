@@ -93,6 +93,7 @@ TEST_F(LectureTest, LeavingItLeadsBackToThePageThatWasLeftForIt) {
     ASSERT_TRUE(settle());
     press(Qt::Key_Escape);
     EXPECT_EQ(window->page(), page);
+    EXPECT_TRUE(window->rows().tools().isVisible()) << "and the lecture is over";
   }
 }
 
