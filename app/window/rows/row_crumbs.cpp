@@ -342,7 +342,7 @@ void CrumbRow::refreshQuestions() {
   m_which->setToolTip(causes.whole.empty()
                           ? QString("The head grid shows by how much the answer gains if only this head keeps its full cache") +
                                 (wait.empty() ? QString() : ": " + QString::fromStdString(wait))
-                          : QString::fromStdString(causes.whole) + "\nClick: give one of them its full cache, or see all in the head grid");
+                          : qs(causes.whole) + "\nClick: " + (causes.heads.empty() ? "" : "give one all, or ") + "see all in the grid");
   m_which->setAccessibleDescription(QString::fromStdString(causes.whole));
   // What a click would set is said on the button, not in its help alone.
   QStringList saved_words{saved};

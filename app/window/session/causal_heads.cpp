@@ -166,7 +166,7 @@ void CausalHeads::take(const QueuedRun& run, const SnapshotPtr& result) {
   const auto is_whole = [&](const StepRecord& step, int s) {
     const int taken = takenByHand(edits, static_cast<int>(head->second / n_kv_heads), static_cast<int>(head->second % n_kv_heads), s);
     const HeadRecord& record = step.heads[head->second];
-    return record.n_slots + taken > step.position && record.unread.empty() && std::isnan(record.kv_bytes);
+    return record.n_slots + taken > step.position && record.unread.empty() && lane.stored_as.empty();
   };
   const int first = first_counted_step(*result, lane), n_alike = steps_of_one_text(*result, lane);
   for (const StepPtr& step : lane.steps) {
