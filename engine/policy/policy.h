@@ -52,8 +52,7 @@ class Policy {
   const std::string& name() const { return info().name; }
   /// The catalog's words for it; where the keys choose the parts, those of this choice.
   const PolicyInfo& info() const { return half_ ? half_->info : lane_.parts.row->info; }
-  /// Who decides once this one has compressed the prompt, with the statistics that it would have if it had watched the prompt; null: the
-  /// same goes on.
+  /// Who decides once this one has compressed the prompt, with statistics as if it had watched that; null: the same goes on.
   const Policy* next() const { return next_.get(); }
   /// False: the full cache.
   bool compresses() const { return limits() || storage_ || reading_ || next_; }
@@ -97,15 +96,16 @@ class Policy {
     return ranking_->by_position() ? *c - protection(*c).sinks : protection(allocation_->protects_by_mean() ? slots_ : *c).recent;
   }
   std::vector<ResolvedParam> params() const;  // as resolved: slots, sinks, recent, window as counts
-  /// Never merges, never stores anything otherwise, never leaves a slot unread, and nothing speaks for what is gone: a kept slot is its
-  /// token, unchanged.
+  /// Never merges, stores otherwise, leaves a slot unread, or speaks for what is gone: a kept slot is its token, unchanged.
   bool evict_only() const { return !storage_ && !reading_ && !maps_ && merger_->run().evicts_only(); }
   /// What becomes of the slots of a head that go.
   const Merger& merger(int layer, int kv_head) const { return merger_->of(layer, kv_head); }
+  /// True: the heads of a layer have one selection, by the mean of their scores.
+  bool ranks_whole_layers() const { return lane_.parts.selecting->whole_layer; }
   /// True: every step ranks the slots of each head that is over its budget, without a look at other heads.
   bool ranks_heads_alone() const {
-    const PolicyRow& selecting = *lane_.parts.selecting;
-    return cadence() == Cadence::every_step && !allocation_->by_layer() && !selecting.whole_layer && !selecting.observes && !next_;
+    const bool alone = !allocation_->by_layer() && !ranks_whole_layers() && !lane_.parts.selecting->observes;
+    return alone && cadence() == Cadence::every_step && !next_;
   }
   /// True if a compression can happen at all in a step other than the prompt's.
   bool every_step() const { return compresses() && (cadence() != Cadence::once || refresh_ > 0); }

@@ -38,6 +38,7 @@ std::string looks_at(const Policy& policy) {
 
 std::string score_equation(const Policy& policy) {
   std::string out = policy.ranking().equation();
+  if (policy.ranks_whole_layers() && !out.empty()) out += "; mean over the layer's heads";
   if (const std::string second = policy.selection().equation(); !second.empty()) out += (out.empty() ? "" : "; ") + second;
   if (const std::string heads = policy.allocation().equation(); !heads.empty()) out += (out.empty() ? "" : "; ") + heads;
   return out;

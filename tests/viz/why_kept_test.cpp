@@ -121,7 +121,11 @@ TEST_F(CutOnce, TheSelectionOfAnEarlierStepStillExplains) {
   ASSERT_EQ(steps[1].lines.size(), 3u);
   EXPECT_EQ(steps[1].lines[0], "its score: 0.300  ·  highest that went, slot 4 «t4»: 0.300");
   EXPECT_EQ(steps[1].lines[1], "of equal scores the lower position stayed");
-  EXPECT_EQ(steps[1].lines[2], "tokens 3 to 4 have this very score: a maximum over neighbours");
+  EXPECT_EQ(steps[1].lines[2], "tokens 3 to 4 have this very score");
+  lane_.score_equation = "largest of its own and 2 neighbours': attention";
+  EXPECT_EQ(why_kept_steps(snapshot_, pick_, 3)[1].lines[2], "tokens 3 to 4 have this very score: a maximum over neighbours");
+  lane_.score_equation += "; mean of each stretch of 2 tokens";
+  EXPECT_EQ(why_kept_steps(snapshot_, pick_, 3)[1].lines[2], "tokens 3 to 4 have this very score") << "of a page all are alike";
 }
 
 /// A merger that joins neighbours by their keys does not ask who ranks where: a score above others that stayed explains nothing.
@@ -230,7 +234,11 @@ TEST_F(CutOnce, ThatTheLowerOfEqualsStaysIsSaidOnlyWhereItDid) {
 TEST_F(CutOnce, WhatIsLeftIsNoBudgetWhereNobodySetOne) {
   EXPECT_EQ(why_of(pick_, 4).budget, 4);
   EXPECT_EQ(why_kept(pick_, 2).budget, 4);
+  EXPECT_EQ(why_steps(snapshot_, pick_, why_of(pick_, 4))[0].title, "Over budget: 6 slots, 4 allowed");
+  EXPECT_TRUE(why_of(pick_, 4).full);
   lane_.slots_asked = -1;  // as where what scores below a threshold goes
+  EXPECT_FALSE(why_of(pick_, 4).full) << "no number of places decided";
+  EXPECT_EQ(why_kept_steps(snapshot_, pick_, 2)[0].title, "Chosen in step 0: 6 slots, no budget");
   EXPECT_EQ(why_of(pick_, 4).budget, -1);
   EXPECT_EQ(why_kept(pick_, 2).budget, -1);
 }

@@ -316,7 +316,8 @@ std::string finding_sentence(const Snapshot& snapshot, const LaneSnapshot& lane,
   const std::string name = short_name(snapshot, head);
   const bool brings_back = returns(head);
   const bool largest = !brings_back && (n > 0 || head != causes.most);
-  const std::string who = largest ? (loss.slot < 0 ? "Largest loss of attention: " : "Largest attention × local error: ") + name
+  const std::string who = largest
+                              ? (loss.slot < 0 ? "Largest loss of attention: " : "Largest attention × local error (up to 100 %): ") + name
                           : all   ? n == 2 ? "Both" : "All of them"
                           : n > 1 ? name
                                   : "It";

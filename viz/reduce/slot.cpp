@@ -264,6 +264,7 @@ Why why_of(const HeadPick& pick, int token) {
   out.restored = restored_before(*pick.run, out.step, pick.head, out.event.pos);
   const HeadRecord& head = pick.run->steps[static_cast<std::size_t>(out.step)]->heads[static_cast<std::size_t>(pick.head)];
   out.budget = budget_set(*pick.run, head);
+  out.full = out.budget >= 0 && head.n_slots >= out.budget;
   std::vector<int> slots = head.pos;
   for (const Event& event : head.events)
     if (event.kind != Event::Kind::restore) slots.push_back(event.pos);
@@ -305,8 +306,8 @@ Why why_of(const HeadPick& pick, int token) {
     const auto i = static_cast<std::size_t>(it - detail.members.begin());
     if (i < detail.votes.size()) out.removed_votes = detail.votes[i];
   }
-  if (out.removed_votes == 0) {
-    // Without the merge's own numbers: what the slot had gathered before this step.
+  if (out.removed_votes <= 1) {
+    // Without the merge's own numbers, or where they count every slot as one token: what it had gathered before this step.
     HeadPick then = pick;
     then.step = out.step;
     then.record = pick.run->steps[static_cast<std::size_t>(out.step)].get();

@@ -108,6 +108,7 @@ struct Why {
   int removed_votes = 0;
   int slots_before = 0;  // slots in the head before this step's compression
   int budget = -1;
+  bool full = false;                  // after it the head has all the slots that it may: else it is not the number of places that decided
   int n_ranked = 0;                   // candidates with a score before removal
   int places = 0;                     // how many of them stayed
   int rank = -1;                      // of the removed one among them, 1 = highest

@@ -67,8 +67,9 @@ std::string slot_name(std::span<const TokenInfo> tokens, int pos) {
   return fmt::format("slot {} {}", pos, quoted(token_text(tokens, pos)));
 }
 
-std::string rank_of_places(int rank, int n_ranked, int places, bool against) {
-  return fmt::format("rank {} of {} for {}{}", format_count(rank), format_count(n_ranked), count_of(places, "place", "places"),
+std::string rank_of_places(int rank, int n_ranked, int places, bool against, bool full) {
+  const std::string stayed = full ? "for " + count_of(places, "place", "places") : format_count(places) + " stayed";
+  return fmt::format("rank {} of {}{} {}{}", format_count(rank), format_count(n_ranked), full ? "" : ",", stayed,
                      against ? ", not chosen by this score alone" : "");
 }
 

@@ -48,7 +48,7 @@ std::pair<std::string, std::string> told_apart(double a, double b);
 
 /// "rank 20 of 58 for 10 places", of candidates of a selection: who comes after the last place goes. `against`: this one did not, as
 /// against_rank() says, and then so does the text.
-std::string rank_of_places(int rank, int n_ranked, int places, bool against);
+std::string rank_of_places(int rank, int n_ranked, int places, bool against, bool full);
 
 /// "slot 58 «·be»"
 std::string slot_name(std::span<const TokenInfo> tokens, int pos);

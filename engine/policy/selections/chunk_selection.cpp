@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/selections/chunk_selection.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <limits>
 
@@ -32,6 +34,8 @@ std::vector<Chunk> chunks_of(const HeadDecision& head, int size) {
 }
 
 }  // namespace
+
+std::string ChunkSelection::equation() const { return fmt::format("mean of each stretch of {} tokens", size_); }
 
 void ChunkSelection::select(HeadDecision& head, int) const {
   std::vector<Chunk> chunks = chunks_of(head, size_);

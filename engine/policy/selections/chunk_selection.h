@@ -19,6 +19,7 @@ class ChunkSelection final : public Selection {
   ChunkSelection(int size, Keeps keeps, double ratio, bool as_removed = false)
       : size_(size), keeps_(keeps), ratio_(as_removed ? 1 - (1 - ratio) : ratio), as_removed_(as_removed) {}
   void select(HeadDecision& head, int step) const override;
+  std::string equation() const override;
 
  private:
   int size_;

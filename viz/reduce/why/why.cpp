@@ -50,17 +50,23 @@ WhyStep had_to_go(std::span<const TokenInfo> tokens, const Why& why, const KeySe
   WhyStep step;
   step.title = why.event.by_hand ? fmt::format("Removed by hand: {} slots before, budget {}", format_count(why.slots_before),
                                                why.budget >= 0 ? format_count(why.budget) : std::string("none"))
-               : why.budget >= 0
+               : why.budget >= 0 && why.slots_before > why.budget
                    ? fmt::format("Over budget: {} slots, {} allowed", format_count(why.slots_before), format_count(why.budget))
-                   : fmt::format("Removed: {} slots before this step's compression", format_count(why.slots_before));
+               : why.budget >= 0 ? fmt::format("Removed within the budget: {} slots, {} allowed", format_count(why.slots_before),
+                                               format_count(why.budget))
+                                 : fmt::format("Removed: {} slots before this step's compression", format_count(why.slots_before));
   if (set.n > 0 && why.rank > 0) {
     step.lines.push_back(fmt::format("score {}, rank {} of {}: not kept by rank, so its key decides where it goes",
                                      format_number(why.event.score), format_count(why.rank), format_count(why.n_ranked)));
+  } else if (why.event.by_hand && std::isfinite(why.event.score) && why.rank > 0) {
+    step.lines.push_back(
+        fmt::format("score {}, rank {} of {}", format_number(why.event.score), format_count(why.rank), format_count(why.n_ranked)));
   } else if (std::isfinite(why.event.score)) {
     const auto [score, next] = told_apart(why.event.score, why.next_score);
-    std::string line = why.rank == why.n_ranked
-                           ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), score)
-                           : fmt::format("score {}, {}", score, rank_of_places(why.rank, why.n_ranked, why.places, why.against_rank));
+    std::string line =
+        why.rank == why.n_ranked
+            ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), score)
+            : fmt::format("score {}, {}", score, rank_of_places(why.rank, why.n_ranked, why.places, why.against_rank, why.full));
     if (std::isfinite(why.next_score)) {
       line += why.next_pos >= 0 ? fmt::format("  ·  lowest kept then (step {}), {}: {}", why.step, slot_name(tokens, why.next_pos), next)
                                 : fmt::format("  ·  lowest kept then (step {}): {}", why.step, next);

@@ -23,6 +23,11 @@ bool selected(const HeadRecord& head) {
          std::ranges::any_of(head.events, [](const Event& e) { return e.kind != Event::Kind::restore && !e.by_hand; });
 }
 
+/// And nothing makes others of the maxima afterwards, such as the mean of a page.
+bool takes_maximum(const LaneSnapshot& run) {
+  return run.score_equation.find("neighbours'") != std::string::npos && run.score_equation.find("; ") == std::string::npos;
+}
+
 TokenRange plateau(const std::map<int, double>& scores, int pos) {
   TokenRange out{pos, pos};
   const auto own = scores.find(pos);
@@ -57,14 +62,14 @@ std::string place_text(const HeadPick& pick, const WhyKept& kept, int pos) {
     const std::string rank = fmt::format("rank {} of {}", format_count(kept.rank), format_count(kept.n_ranked));
     return of->by_rank ? rank : fmt::format("no neighbour's key is alike, cosine > {}; {}", format_number(of->threshold), rank);
   }
-  return fmt::format("{}, cut-off {}", rank_of_places(kept.rank, kept.n_ranked, kept.places, kept.against_rank),
+  return fmt::format("{}, cut-off {}", rank_of_places(kept.rank, kept.n_ranked, kept.places, kept.against_rank, kept.full()),
                      format_number(kept.cutoff));
 }
 
 WhyStep selection_step(const LaneSnapshot& run, const WhyKept& kept) {
   WhyStep step;
-  step.title = fmt::format("Chosen in step {}: {} slots, {} allowed", kept.step, format_count(kept.slots_before),
-                           kept.budget >= 0 ? format_count(kept.budget) : std::string("no limit"));
+  step.title = fmt::format("Chosen in step {}: {} slots, {}", kept.step, format_count(kept.slots_before),
+                           kept.budget >= 0 ? format_count(kept.budget) + " allowed" : std::string("no budget"));
   if (kept.slots_after < kept.slots_before)
     step.lines.push_back(
         fmt::format("{} stayed, {} went", format_count(kept.slots_after), format_count(kept.slots_before - kept.slots_after)));
@@ -92,7 +97,8 @@ WhyStep rank_step(const Snapshot& snapshot, const HeadPick& pick, const WhyKept&
   step.lines.push_back(std::move(line));
   if (kept.gone >= 0 && kept.gone_score == kept.score && kept.lower_of_equals) step.lines.emplace_back(kEqualScores);
   if (kept.alike.last > kept.alike.first)
-    step.lines.push_back(fmt::format("tokens {} to {} have this very score: a maximum over neighbours", kept.alike.first, kept.alike.last));
+    step.lines.push_back(fmt::format("tokens {} to {} have this very score{}", kept.alike.first, kept.alike.last,
+                                     takes_maximum(*pick.run) ? ": a maximum over neighbours" : ""));
   return step;
 }
 
@@ -186,8 +192,8 @@ std::string verdict_text(const HeadPick& pick, int token) {
     if (why.event.by_hand) return fmt::format("{} by hand in step {}", how, why.step);
     if (const KeySet set = key_set_of(pick, why); set.n > 0) return fmt::format("{} in step {}, {}", how, why.step, key_set_text(set));
     if (why.rank < 0) return fmt::format("{} in step {}, {}", how, why.step, why.scored ? kNoFiniteScore : "without a score");
-    return fmt::format("{} in step {}: {}, cut-off {}", how, why.step, rank_of_places(why.rank, why.n_ranked, why.places, why.against_rank),
-                       format_number(why.next_score));
+    return fmt::format("{} in step {}: {}, cut-off {}", how, why.step,
+                       rank_of_places(why.rank, why.n_ranked, why.places, why.against_rank, why.full), format_number(why.next_score));
   }
   if (pick.lane == 0 && pick.values->budget < 0) return "stays: no budget";
   const WhyKept kept = why_kept(pick, slot.pos);

@@ -11,9 +11,9 @@ namespace kvscope::viz {
 
 namespace {
 
-std::string place_of_score(int rank, int n_ranked, int places, bool against) {
-  return fmt::format("by its score it was number {} of {}, and {} had a place{}", format_count(rank), format_count(n_ranked),
-                     format_count(places), against ? "; but that score alone did not decide" : "");
+std::string place_of_score(int rank, int n_ranked, int places, bool against, bool full) {
+  return fmt::format("by its score it was number {} of {}, and {} {}{}", format_count(rank), format_count(n_ranked), format_count(places),
+                     full ? "had a place" : "stayed", against ? "; but that score alone did not decide" : "");
 }
 
 std::string stands_for(const KeySet& set) {
@@ -25,7 +25,7 @@ std::string gone_because(const Snapshot& snapshot, const HeadPick& pick, const W
   if (const KeySet set = key_set_of(pick, why); set.n > 0)
     return fmt::format("it is one of {} neighbours that were joined by their keys, and {} got most attention of them", format_count(set.n),
                        quoted(token_text(tokens_of(snapshot, pick.lane), set.into)));
-  if (why.rank >= 0) return place_of_score(why.rank, why.n_ranked, why.places, why.against_rank);
+  if (why.rank >= 0) return place_of_score(why.rank, why.n_ranked, why.places, why.against_rank, why.full);
   if (why.scored) return kNoFiniteScore;
   if (why.protected_sinks > 0 || why.protected_recent > 0)
     return fmt::format("it was none of the first {} and none of the newest {}", format_count(why.protected_sinks),
@@ -47,7 +47,7 @@ std::string kept_because(const HeadPick& pick, int token) {
     if (!of->by_rank) return "no neighbour's key was alike enough to join it";
     return fmt::format("by its score it was number {} of {}", format_count(kept.rank), format_count(kept.n_ranked));
   }
-  return fmt::format("in step {} {}", kept.step, place_of_score(kept.rank, kept.n_ranked, kept.places, kept.against_rank));
+  return fmt::format("in step {} {}", kept.step, place_of_score(kept.rank, kept.n_ranked, kept.places, kept.against_rank, kept.full()));
 }
 
 }  // namespace
