@@ -47,6 +47,11 @@ struct Told {
   bool all_whole() const {
     return std::ranges::all_of(pick.record->heads, [this](const HeadRecord& head) { return whole(head); });
   }
+  bool layer_differs() const {
+    const std::vector<HeadRecord>& heads = pick.record->heads;
+    return std::ranges::adjacent_find(
+               heads, [](const HeadRecord& a, const HeadRecord& b) { return a.layer == b.layer && a.pos != b.pos; }) != heads.end();
+  }
   std::string where() const {
     return run.spec + ", step " + std::to_string(pick.step) + ", head " + std::to_string(pick.head) + ", " + scene + ": " + words;
   }
@@ -63,7 +68,13 @@ void expect_true(const Told& t) {
   only_where(false, {"{", "n/a"});
   only_where(t.all_whole(), {"So does", "keeps every token in every head", "may keep every token", "Nothing has to go"});
   only_where(t.whole(head), {"keeps all of its tokens", "nothing goes here"});
-  only_where(budgeted, {"A budget of", "Move the budget", "With a smaller budget", "its budget is that large", "ranks the tokens"});
+  only_where(budgeted, {"A budget of", "Move the budget", "With a smaller budget", "its budget is that large"});
+  only_where(!t.run.statistic.empty(), {"ranks the tokens"});
+  only_where(viz::budget_set(t.run, head) >= 0, {"Move the budget", "With a smaller budget"});
+  only_where(viz::budget_set(t.run, head) < 0, {"sets it no limit"});
+  only_where(t.run.sinks > 0, {"the first and the newest tokens"});
+  only_where(head.pooled_tokens == 0, {"gone for good"});
+  only_where(t.layer_differs(), {"in each head by itself"});
   only_where(!budgeted, {"No budget", "has no budget"});
   only_where(t.run.sinks == 0, {"its slot is gone", "it must earn its slot"});
   only_where(!first_has_slot, {"its slot is gone"});

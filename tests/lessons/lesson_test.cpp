@@ -243,12 +243,12 @@ TEST(LessonFiles, ThatTokensLeftIsSaidWhereTheyDid) {
   expect(0, "So does P, which stores or reads them otherwise.");
   expect(1, "What it saves is in how they are stored, or in how many are read.");
   expect(2, "and stays: nothing goes here");
-  expect(3, "P has no budget for which it would rank them.");
+  expect(3, "keeps all of its tokens: P sets it no limit.");
   one("saves", 0), one("removed", 1), one("evicted", 4), one("first_gone", 1);
   facts["held"] = {"40.9", 40.9}, facts["first_wanted"] = {"24 %", 0.24};
   expect(1, "P keeps 40.9 slots on average in a head here");
   expect(2, "With every token in place layer 0, head 0 would pay it 24 % of its attention. P has no sinks: its slot is gone.");
-  one("removed", 0), one("evicted", 0), one("first_gone", 0), one("budgeted", 1);
+  one("removed", 0), one("evicted", 0), one("first_gone", 0), one("budgeted", 1), one("head_limited", 1), one("by_rank", 1);
   expect(1, "Nothing has to go yet. P may keep every token in every head.");
   one("limited", 1), one("budgets_differ", 1), one("asked", 30), one("fewest_slots", 9), one("most_slots", 141);
   expect(1, "A budget of 30 slots, but not for every head.");
@@ -259,12 +259,12 @@ TEST(LessonFiles, ThatTokensLeftIsSaidWhereTheyDid) {
   expect(3, "Layer 0, head 0 still keeps all of its tokens.");
   one("evicted", 4);
   expect(0, "Here P lets 4 tokens of layer 0, head 0 go: the grey words have left it.");
-  expect(3, "P ranks the tokens and keeps the best: 30 in layer 0, head 0.");
+  expect(3, "P ranks the tokens. 30 tokens of layer 0, head 0 beside the protected ones");
   one("most_evicted", 1);
   expect(0, "Here P lets most go");
   one("evicted", 0), one("most_evicted", 0), one("merged", 1);
   expect(0, "Here P puts 1 token of layer 0, head 0 together with others.");
-  expect(3, "P ranks the tokens and keeps the best");
+  expect(3, "P ranks the tokens. 30 tokens");
 }
 
 TEST(LessonFiles, AStageChangesWhatItNamesAndNothingElse) {

@@ -33,7 +33,7 @@ constexpr std::string_view kNames =
     "evicted_attention new_attention most_evicted sinks_wanted heavy_wanted recent_wanted merged_wanted evicted_wanted new_wanted "
     "first_attention first_wanted first_gone framed framed_attention framed_wanted lost lost_token lost_most votes votes_token votes_attention votes_wanted "
     "votes_bias votes_log weighed member_token policy asked bytes full_bytes compared tokens prompt "
-    "ratio budgeted limited budgets_differ removed saves kl apart mean_apart says reference_says held fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
+    "ratio budgeted limited budgets_differ layers_decide head_limited by_rank pooled spread removed saves kl apart mean_apart says reference_says held fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
     "choice_p reference_choice reference_p reference_p_here after parted differ runs closest worst best_kl worst_kl several tie all_say alike "
     "unlike heads heads_differ layers kv_heads model";
 
@@ -150,6 +150,14 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   f["head"] = word("layer " + std::to_string(head.layer) + ", head " + std::to_string(head.kv_head));
   habit_facts_of(f, s, head);
   f["slots"] = count(head.n_slots);
+  f["head_limited"] = count(budget_set(*pick.run, head) >= 0 ? 1 : 0);
+  f["pooled"] = count(head.pooled_tokens);
+  const auto shared_out = [&pick](const StepPtr& step) {
+    const auto& heads = step->heads;
+    return pick.head < static_cast<int>(heads.size()) &&
+           std::ranges::any_of(heads[static_cast<std::size_t>(pick.head)].events, [](const Event& e) { return !e.spread.empty(); });
+  };
+  f["spread"] = count(std::any_of(pick.run->steps.begin(), pick.run->steps.begin() + pick.step + 1, shared_out) ? 1 : 0);
   const std::pair<const char*, Category> kinds[] = {{"sinks", Category::sink},      {"heavy", Category::kept},
                                                     {"recent", Category::recent},   {"merged", Category::merged},
                                                     {"evicted", Category::evicted}, {"new", Category::fresh}};
@@ -203,6 +211,7 @@ void lane_facts_of(Facts& f, const Snapshot& s, const LaneSnapshot& lane, int la
   const auto bytes = [&](const LaneSnapshot& of) { return word(format_bytes(lane_metrics(s, of, step, 0).bytes)); };
 
   f["policy"] = word(lane.title);
+  f["by_rank"] = count(lane.statistic.empty() ? 0 : 1);
   f["asked"] = lane.slots_asked < 0 ? Fact{"all", 0} : count(lane.slots_asked);
   f["bytes"] = bytes(lane);
   f["full_bytes"] = bytes(s.lanes.front());
@@ -361,6 +370,8 @@ Facts lecture_facts(const Snapshot& s, const Selection& selection) {
   lane_facts_of(f, s, *pick.run, pick.lane, pick.step);
   step_facts_of(f, s, *pick.run, *pick.record, steps_of_one_text(s, *pick.run));
   const std::vector<HeadRecord>& heads = pick.record->heads;
+  const auto part = [](const HeadRecord& a, const HeadRecord& b) { return a.layer == b.layer && a.pos != b.pos; };
+  f["layers_decide"] = count(std::ranges::adjacent_find(heads, part) == heads.end() ? 1 : 0);
   f["heads_differ"] = count(std::ranges::any_of(
       heads, [&heads](const HeadRecord& head) { return head.n_slots != heads.front().n_slots || head.pos != heads.front().pos; }));
   if (pick.values != nullptr && pick.run->fates != nullptr) {
