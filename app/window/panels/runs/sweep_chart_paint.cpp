@@ -87,7 +87,9 @@ void SweepChart::paintOn(QPainter& painter, const QRect& area) const {
     if (pointed && shown.series[s].policy == m_hovered) paintCurve(painter, shown, s, false);
   paintLabels(painter, shown);
   if (shown.measured()) return;
-  const QString nothing = "Nothing is measured yet: the button on the left runs what is chosen, each marker one run.";
+  const QString nothing = m_data.nMeasured() > 0
+                              ? "No step follows the text, so that there is nothing to take a mean of: generate tokens, and measure then."
+                              : "Nothing is measured yet: the button on the left runs what is chosen, each marker one run.";
   constexpr int kHow = Qt::AlignCenter | Qt::TextWordWrap;
   painter.setFont(uiFont(13));
   painter.fillRect(painter.boundingRect(shown.plot, kHow, nothing).adjusted(-8, -4, 8, 4),
