@@ -138,8 +138,8 @@ TEST(FindingTest, NamesAMergedTokenWhereTheHeadsOutputMovedMore) {
   const std::string merged =
       fmt::format("merged token {} {} into slot {}, 96.9 % of its attention", token, viz::quoted(token_text(s.tokens, token)), slot);
   const std::string words = say(1.03, {});
-  EXPECT_TRUE(
-      words.ends_with(fmt::format("Largest attention × local error (up to 100 %): L{} H{} {}, local error 103.0 %.", head.layer, head.kv_head, merged)))
+  EXPECT_TRUE(words.ends_with(
+      fmt::format("Largest attention × local error (up to 100 %): L{} H{} {}, local error 103.0 %.", head.layer, head.kv_head, merged)))
       << words << ": by both it is the largest";
   EXPECT_EQ(say(0.002, {}).find("merged"), std::string::npos) << "what a merge gave back whole breaks nothing";
   const std::string blamed = say(0.5, cause_words(s, causes_of(s, {static_cast<int>(h)})));
