@@ -259,12 +259,12 @@ TEST(LessonFiles, ThatTokensLeftIsSaidWhereTheyDid) {
   expect(3, "Layer 0, head 0 still keeps all of its tokens.");
   one("evicted", 4);
   expect(0, "Here P lets 4 tokens of layer 0, head 0 go: the grey words have left it.");
-  expect(3, "P ranks the tokens. 30 tokens of layer 0, head 0 beside the protected ones");
+  expect(3, "P ranks the tokens: 30 tokens of layer 0, head 0 beside the protected ones");
   one("most_evicted", 1);
   expect(0, "Here P lets most go");
   one("evicted", 0), one("most_evicted", 0), one("merged", 1);
   expect(0, "Here P puts 1 token of layer 0, head 0 together with others.");
-  expect(3, "P ranks the tokens. 30 tokens");
+  expect(3, "P ranks the tokens: 30 tokens");
 }
 
 TEST(LessonFiles, AStageChangesWhatItNamesAndNothingElse) {

@@ -526,7 +526,7 @@ void Session::Impl::close_step(Lane& lane, const ReferenceSteps::Distribution& e
   record.top1 = record.logits_top.front().first;
   record.top1_reference = expected.top1;
   record.top1_same = record.top1 == record.top1_reference;
-  if (lane.setup().record.slots) {  // what is looked at
+  if (lane.setup().record.captures) {
     record.top_tokens = top_tokens(lane.log_p, lane.logits, expected.log_p, expected.logits, kTopTokens);
   }
   record.ms = ms;

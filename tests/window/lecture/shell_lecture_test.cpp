@@ -180,7 +180,7 @@ TEST_F(LectureTest, AQuarterOfAShortTextLeavesRoomForHeavyTokens) {
     n_heavy += std::ranges::count(now, Category::kept) > 0;
   }
   EXPECT_EQ(n_heavy, viz::n_heads_total(snapshot()));
-  EXPECT_TRUE(window->lectureMode().caption().text().contains("keeps the best: 1 in"))
+  EXPECT_TRUE(window->lectureMode().caption().text().contains("ranks the tokens: 1 token of"))
       << window->lectureMode().caption().text().toStdString();
 }
 
