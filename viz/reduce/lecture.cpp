@@ -31,9 +31,11 @@ Fact share(double v) { return std::isnan(v) ? Fact{std::string(kNotAvailableText
 constexpr std::string_view kNames =
     "head slots sinks sinks_votes heavy recent merged evicted new sinks_attention heavy_attention recent_attention merged_attention "
     "evicted_attention new_attention most_evicted sinks_wanted heavy_wanted recent_wanted merged_wanted evicted_wanted new_wanted "
-    "first_attention first_wanted first_gone framed framed_attention framed_wanted lost lost_token lost_most votes votes_token votes_attention votes_wanted "
+    "first_attention first_wanted first_gone framed framed_attention framed_wanted lost lost_token lost_most votes votes_token "
+    "votes_attention votes_wanted "
     "votes_bias votes_log weighed member_token policy asked bytes full_bytes compared tokens prompt "
-    "ratio budgeted limited budgets_differ layers_decide head_limited by_rank pooled spread removed saves kl apart mean_apart says reference_says held fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
+    "ratio budgeted limited budgets_differ layers_decide head_limited by_rank pooled spread removed saves kl apart mean_apart says "
+    "reference_says held fewest_slots most_slots habit habit_words habit_plain habit_reader habit_share habit_besides readers changed choice "
     "choice_p reference_choice reference_p reference_p_here after parted differ runs closest worst best_kl worst_kl several tie all_say alike "
     "unlike heads heads_differ layers kv_heads model";
 
@@ -152,12 +154,9 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
   f["slots"] = count(head.n_slots);
   f["head_limited"] = count(budget_set(*pick.run, head) >= 0 ? 1 : 0);
   f["pooled"] = count(head.pooled_tokens);
-  const auto shared_out = [&pick](const StepPtr& step) {
-    const auto& heads = step->heads;
-    return pick.head < static_cast<int>(heads.size()) &&
-           std::ranges::any_of(heads[static_cast<std::size_t>(pick.head)].events, [](const Event& e) { return !e.spread.empty(); });
-  };
-  f["spread"] = count(std::any_of(pick.run->steps.begin(), pick.run->steps.begin() + pick.step + 1, shared_out) ? 1 : 0);
+  int n_spread = 0;
+  for_events(*pick.run, pick.head, pick.step, [&n_spread](int, const Event& event) { n_spread += event.spread.empty() ? 0 : 1; });
+  f["spread"] = count(n_spread > 0 ? 1 : 0);
   const std::pair<const char*, Category> kinds[] = {{"sinks", Category::sink},      {"heavy", Category::kept},
                                                     {"recent", Category::recent},   {"merged", Category::merged},
                                                     {"evicted", Category::evicted}, {"new", Category::fresh}};
@@ -175,7 +174,7 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
                                   ? kNotAvailable
                                   : head.attention_loss);  // of those whose slot this query missed, not of one that left after it
   f["first_attention"] = share(captured && n > 0 ? paid(head, n).front() : kNotAvailable);
-  f["first_wanted"] = share(n > 0 && !head.reference_attention.empty() ? wanted(pick, n).front() : kNotAvailable);
+  f["first_wanted"] = share(head.reference_attention.empty() ? kNotAvailable : static_cast<double>(head.reference_attention.front()));
   f["first_gone"] = count(n > 0 && (columns.category[0] == Category::evicted || columns.category[0] == Category::merged) ? 1 : 0);
   std::vector<double> gone = columns.lost;  // for what was merged a slot stands: nothing of it is gone
   for (std::size_t t = 0; t < gone.size(); ++t)

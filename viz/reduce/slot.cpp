@@ -16,17 +16,6 @@ namespace kvscope::viz {
 
 namespace {
 
-/// Calls visit(step, event) for the events of one head, in order, up to and including `step`.
-template <class Visit>
-void for_events(const LaneSnapshot& lane, int head, int step, Visit visit) {
-  const int last = std::min(step, static_cast<int>(lane.steps.size()) - 1);
-  for (int s = 0; s <= last; ++s) {
-    const StepPtr& record = lane.steps[static_cast<std::size_t>(s)];
-    if (record == nullptr || head < 0 || head >= static_cast<int>(record->heads.size())) continue;
-    for (const Event& event : record->heads[static_cast<std::size_t>(head)].events) visit(s, event);
-  }
-}
-
 /// Slot that stands for the token, or the last one that did: the end of the chain of merges, whether evicted or not.
 int root_of(std::span<const Removal> removal, int token) {
   int pos = token;

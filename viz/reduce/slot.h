@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -19,6 +20,17 @@ void for_ranked(const HeadRecord& head, F candidate) {
     if (std::isfinite(head.score[i])) candidate(head.pos[i], head.score[i]);
   for (const Event& event : head.events)
     if (event.kind != Event::Kind::restore && std::isfinite(event.score)) candidate(event.pos, event.score);
+}
+
+/// Calls visit(step, event) for the events of one head, in order, up to and including `step`.
+template <class Visit>
+void for_events(const LaneSnapshot& lane, int head, int step, Visit visit) {
+  const int last = std::min(step, static_cast<int>(lane.steps.size()) - 1);
+  for (int s = 0; s <= last; ++s) {
+    const StepPtr& record = lane.steps[static_cast<std::size_t>(s)];
+    if (record == nullptr || head < 0 || head >= static_cast<int>(record->heads.size())) continue;
+    for (const Event& event : record->heads[static_cast<std::size_t>(head)].events) visit(s, event);
+  }
 }
 
 /// Slots that a head of the run was allowed; -1: nobody set a budget, what stays is an outcome.
@@ -108,7 +120,7 @@ struct Why {
   int removed_votes = 0;
   int slots_before = 0;  // slots in the head before this step's compression
   int budget = -1;
-  bool full = false;                  // after it the head has all the slots that it may: else it is not the number of places that decided
+  bool full = false;                  // as WhyKept::full()
   int n_ranked = 0;                   // candidates with a score before removal
   int places = 0;                     // how many of them stayed
   int rank = -1;                      // of the removed one among them, 1 = highest

@@ -47,7 +47,7 @@ Table head_table(const Snapshot& snapshot, const HeadPick& pick);
 std::pair<std::string, std::string> told_apart(double a, double b);
 
 /// "rank 20 of 58 for 10 places", of candidates of a selection: who comes after the last place goes. `against`: this one did not, as
-/// against_rank() says, and then so does the text.
+/// against_rank() says, and then so does the text. Not `full`: "rank 20 of 58, 10 stayed", for it was not the places that decided.
 std::string rank_of_places(int rank, int n_ranked, int places, bool against, bool full);
 
 /// "slot 58 «·be»"

@@ -250,8 +250,8 @@ void ExportActions::writeTraceAs() {
   const QString path = pathFor("Write trace", "trace.json", "Trace (*.json)");
   if (path.isEmpty()) return;
   m_trace = path;
-  const share::Asked asked = ShownFacts(m.model.controller, *snapshot).facts.asked;
-  m_writer.writePieces([snapshot, asked](const TakesText& take) { writeTrace(*snapshot, asked.seed, take); }, path);
+  const std::uint64_t seed = m.model.controller.request().seed;
+  m_writer.writePieces([snapshot, seed](const TakesText& take) { writeTrace(*snapshot, seed, take); }, path);
   m.rows.say("Writing " + path + " …");
 }
 

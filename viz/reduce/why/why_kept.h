@@ -20,16 +20,18 @@ struct WhyKept {
   int slots_before = 0, slots_after = 0, budget = -1;
   std::string protection;  // as protection_of() says it
   double score = kNotAvailable;
-  bool against_rank = false;                                          // against_rank()
-  bool lower_of_equals = false;                                       // lower_of_equals_stayed()
-  bool scored = false;                                                // scored()
-  int rank = -1, n_ranked = 0;                                        // 1 = the highest score of all candidates, those that went included
-  int places = 0;                                                     // how many of the candidates stayed
-  bool full() const { return budget >= 0 && slots_after >= budget; }  // else it is not the number of places that decided
-  double cutoff = kNotAvailable;                                      // lowest score that stayed by rank
-  int gone = -1;                                                      // of those that went the one with the highest score; -1: none had one
+  bool against_rank = false;      // against_rank()
+  bool lower_of_equals = false;   // lower_of_equals_stayed()
+  bool scored = false;            // scored()
+  int rank = -1, n_ranked = 0;    // 1 = the highest score of all candidates, those that went included
+  int places = 0;                 // how many of the candidates stayed
+  double cutoff = kNotAvailable;  // lowest score that stayed by rank
+  int gone = -1;                  // of those that went the one with the highest score; -1: none had one
   double gone_score = kNotAvailable;
   TokenRange alike;  // neighbours that have exactly this score: a maximum over neighbours makes such plateaus
+
+  /// It left the head all the slots that it may have: else it is not the number of places that decided.
+  bool full() const { return budget >= 0 && slots_after >= budget; }
 };
 
 /// pick.values must not be null; `pos` a slot that stands after the step.
