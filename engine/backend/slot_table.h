@@ -18,7 +18,7 @@ struct SlotState;
 /// What a step did to a full cache.
 struct Displaced {
   double score = 0;                    // of the slot that went
-  double cutoff = 0;                   // the lowest of all others in Head::first ... end, once it has gone; NaN: there is none
+  double cutoff = 0;                   // the lowest of the others that may go; NaN: there is none
   double cosine = 0;                   // of its key and the one that it was joined to, or would have been; NaN: nobody asked for it
   double w_removed = 0, w_target = 0;  // with which weights
   int pos = 0;                         // of its token

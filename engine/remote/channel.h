@@ -49,7 +49,7 @@ struct Hello {
   int protocol = 0;
   std::string version;
 };
-inline constexpr int kProtocol = 3;
+inline constexpr int kProtocol = 4;
 std::string hello_bytes(const std::string& version);
 /// Throws Error: this is no hello.
 Hello read_hello(const Message& message);

@@ -288,9 +288,9 @@ void event_numbers(Archive& a, Is<std::vector<Event>> auto& events) {
 template <class Archive>
 void head_fields(Archive& a, Is<HeadRecord> auto& h, bool numbers) {
   auto& [layer, kv_head, budget, overridden, pinned, recent, n_slots, pos, votes, score, parts, statistic, bias, kv_bytes, unread, page,
-         page_scores, read_bytes, stored_block, key_error, value_error, pooled_tokens, pooled_share, attended, attention,
-         reference_attention, agreement, events, merges, evicted_votes, merge_theta, cutoff, compress_rel_l2, local_rel_l2, local_l1_wo,
-         attention_loss, theta, predictor_error, predictor_rel_error] = h;
+         page_scores, read_bytes, stored_block, key_error, value_error, pooled_tokens, residual, to_residual, pooled_share, attended,
+         attention, reference_attention, agreement, events, merges, evicted_votes, merge_theta, cutoff, compress_rel_l2, local_rel_l2,
+         local_l1_wo, attention_loss, theta, predictor_error, predictor_rel_error] = h;
   if (numbers) {
     a(score, parts, statistic, page_scores, key_error, value_error, attended, attention, agreement, merges);
     event_numbers(a, events);
@@ -306,8 +306,8 @@ void head_fields(Archive& a, Is<HeadRecord> auto& h, bool numbers) {
     }
   } else {
     a(layer, kv_head, budget, overridden, pinned, recent, n_slots, pos, votes, bias, kv_bytes, unread, page, read_bytes, stored_block,
-      pooled_tokens, pooled_share, evicted_votes, merge_theta, cutoff, compress_rel_l2, local_rel_l2, local_l1_wo, attention_loss, theta,
-      predictor_error, predictor_rel_error);
+      pooled_tokens, residual, to_residual, pooled_share, evicted_votes, merge_theta, cutoff, compress_rel_l2, local_rel_l2, local_l1_wo,
+      attention_loss, theta, predictor_error, predictor_rel_error);
     event_outlines(a, events);
   }
 }

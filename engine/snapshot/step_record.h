@@ -82,6 +82,8 @@ struct HeadRecord {
   std::vector<double> key_error;        // relative error of the key as stored; NaN: in full precision. As stored_block
   std::vector<double> value_error;      // the same of the value
   int pooled_tokens = 0;                // evicted so far, of which the head keeps sums that a query reads like one more slot
+  std::vector<int> residual;            // pos of the slots that collect what selections send away, ascending: they are in no selection
+  std::vector<int> to_residual;         // of these, those that this step's selection sent there: they were ranked once more; ascending
   double pooled_share = kNotAvailable;  // attention of this step's query to them, mean over the group; not available: to none
   std::vector<int> attended;            // pos of the slots that this step's query saw (before compression)
   std::vector<float> attention;         // mean over the group's query heads, as attended; empty: not captured

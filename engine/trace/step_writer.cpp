@@ -121,6 +121,8 @@ void StepWriter::head(const HeadRecord& head) {
     json_.number(head.read_bytes, "read_bytes");
   }
   if (!head.unread.empty()) json_.key("unread").values(head.unread);
+  if (!head.residual.empty()) json_.key("residual").values(head.residual);
+  if (!head.to_residual.empty()) json_.key("to_residual").values(head.to_residual);
   if (head.pooled_tokens > 0) json_.member("pooled_tokens", head.pooled_tokens);
   if (!std::isnan(head.pooled_share)) {
     json_.key("pooled_share");

@@ -75,6 +75,19 @@ std::vector<int> held_in_order(const JsonCursor& list, int position, const SlotH
   return out;
 }
 
+/// Slots that collect what selections send away, and those that came to be it in this step.
+void collectors(const JsonCursor& h, int position, HeadRecord& record) {
+  const auto read = [&](const char* key, std::vector<int>& out, const std::vector<int>& of, const char* which) {
+    if (!h.has(key)) return;
+    const JsonCursor list = h.at(key);
+    out = list.wholes(0, position);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (!std::ranges::binary_search(of, out[i]) || (i > 0 && out[i] <= out[i - 1])) list.at(i).fail(which);
+  };
+  read("residual", record.residual, record.pos, "positions of slots, in ascending order");
+  read("to_residual", record.to_residual, record.residual, "positions that stand in \"residual\", in ascending order");
+}
+
 /// What the events leave, and what the other numbers of the head say of it.
 void compare_slots(const JsonCursor& h, const HeadRecord& record, const SlotHistory& after) {
   if (!after.known()) return;
@@ -373,6 +386,7 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   if (h.given("kv_bytes")) record.kv_bytes = amount_or_null(h.at("kv_bytes"));
   if (h.given("read_bytes")) record.read_bytes = amount_or_null(h.at("read_bytes"));
   if (h.given("pooled_tokens")) record.pooled_tokens = h.at("pooled_tokens").whole(0, position + 1);
+  collectors(h, position, record);
   if (h.given("pooled_share")) record.pooled_share = share_or_null(h.at("pooled_share"));
   if (h.has("attention_loss")) record.attention_loss = share_or_null(h.at("attention_loss"), 1e-3);
   if (h.has("theta")) record.theta = amount_or_null(h.at("theta"));

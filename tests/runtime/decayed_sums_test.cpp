@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "policy/catalog.h"
@@ -43,6 +46,34 @@ TEST(DecayedSums, AWeightThatNobodyAskedForBeforeIsGatheredAnew) {
   ids[149] = (ids[149] + 1) % 64;
   Session other = open_session(tiny_model());
   expect_same_run(run(edited, decayed_request(ids, {slow, fast})), run(other, decayed_request(ids, {slow, fast})));
+}
+
+TEST(DecayedSums, WhatCollectsIsRecordedAndIsNoPartOfTheCutoff) {
+  Session session = open_session(tiny_model());
+  RunRequest request = decayed_request(random_ids(20, 64, 3), {"zeromerge:slots=12,sinks=2,recent=3,residual=2"});
+  request.mode = PromptMode::stream;
+  const Snapshot s = run(session, request);
+  int n_sent = 0, n_collecting = 0;
+  for (const StepPtr& step : s.lanes[1].steps)
+    for (const HeadRecord& head : step->heads) {
+      double least = kNotAvailable;
+      for (std::size_t i = 0; i < head.score.size(); ++i) {
+        const bool collects = std::ranges::binary_search(head.residual, head.pos[i]);
+        if (!collects && !std::isnan(head.score[i])) least = std::fmin(least, head.score[i]);
+      }
+      for (const int pos : head.to_residual) {
+        ++n_sent;
+        EXPECT_TRUE(std::ranges::binary_search(head.residual, pos)) << pos;
+      }
+      if (!head.events.empty()) {
+        ++n_collecting;
+        EXPECT_EQ(head.residual.size(), 2u);
+        EXPECT_EQ(head.cutoff, least) << "step " << step->step;
+      }
+    }
+  const int n_heads = s.model.n_layers * s.model.n_kv_heads;
+  EXPECT_EQ(n_sent, 2 * n_heads);
+  EXPECT_GT(n_collecting, 5 * n_heads);
 }
 
 }  // namespace

@@ -243,6 +243,33 @@ TEST_F(CutOnce, WhatIsLeftIsNoBudgetWhereNobodySetOne) {
   EXPECT_EQ(why_kept(pick_, 2).budget, -1);
 }
 
+TEST_F(CutOnce, WhatCollectsIsInNoSelectionAndWhatIsSentThereLostIts) {
+  auto prompt = std::make_shared<StepRecord>(*lane_.steps[0]);
+  HeadRecord& head = prompt->heads[0];
+  head.score = {kNotAvailable, 0.5, 0.05, kNotAvailable};
+  head.cutoff = 0.5;
+  head.residual = {3};  // there before: what it gathered is no rank
+  lane_.steps[0] = prompt;
+  EXPECT_EQ(rank_of(head, 3).rank, -1);
+  EXPECT_EQ(rank_of(head, 2).n, 3);
+  EXPECT_EQ(verdict_text(pick_, 3), "stays: the slot that collects what goes");
+  EXPECT_EQ(verdict_text(pick_, 2), "stays: rank 1 of 3 for 1 place, cut-off 0.500");
+  EXPECT_EQ(why_kept_steps(snapshot_, pick_, 3)[1].title, "It is not ranked: it is the slot that collects what goes");
+  EXPECT_EQ(why_sentence(snapshot_, pick_, 3).answer, "In layer 0, head 0 it is not ranked: it is the slot that collects what goes.");
+  EXPECT_EQ(cutoff_of(head).unranked, 3);
+
+  head.to_residual = {3};  // this selection sent it there
+  EXPECT_EQ(rank_of(head, 3).rank, 4);
+  EXPECT_EQ(verdict_text(pick_, 3), "stays: rank 4 of 4 for 1 place, cut-off 0.500, the slot that collects what goes");
+  EXPECT_EQ(verdict_text(pick_, 2), "stays: rank 1 of 4 for 1 place, cut-off 0.500");
+  EXPECT_EQ(
+      why_sentence(snapshot_, pick_, 3).answer,
+      "In layer 0, head 0 by its score it was number 4 of 4, and 1 had a place, so it lost its place in step 0 and became the slot that "
+      "collects what goes.");
+  EXPECT_FALSE(against_rank(head, 3));
+  EXPECT_EQ(why_of(pick_, 4).places, 1);
+}
+
 TEST_F(CutOnce, WhatWasProtectedHasNoRank) {
   EXPECT_EQ(why_kept(pick_, 0).protection, "sink");
   EXPECT_EQ(why_kept(pick_, 5).protection, "recent");

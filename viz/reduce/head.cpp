@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "viz/reduce/slot.h"
+
 namespace kvscope::viz {
 
 namespace {
@@ -127,6 +129,7 @@ void fill_columns(const Snapshot& snapshot, const HeadPick& pick, const Departur
   out.category.clear();
   out.past.clear();
   out.pinned = head.pinned;
+  out.collecting = head.residual;
   if (pick.run->fates != nullptr && pick.head < static_cast<int>(pick.run->fates->heads.size())) {
     out.category = categories(*pick.run->fates, *pick.record, pick.head, pick.run->sinks, snapshot.prefill_mode && pick.step == 0);
     for (const EarlierFate& earlier : pick.run->fates->heads[static_cast<std::size_t>(pick.head)].past)
@@ -297,17 +300,9 @@ int Cutoff::slots_at(double score) const {
 
 Cutoff cutoff_of(const HeadRecord& head) {
   Cutoff out;
-  for (std::size_t i = 0; i < head.pos.size(); ++i) {
-    const double score = at(head.score, i);
-    if (std::isfinite(score)) {
-      out.ranked.push_back(score);
-    } else {
-      ++out.unranked;
-    }
-  }
-  for (const Event& event : head.events) {
-    if (std::isfinite(event.score)) out.ranked.push_back(event.score);
-  }
+  for_ranked(head, [&](int, double score) { out.ranked.push_back(score); });
+  for (std::size_t i = 0; i < head.pos.size(); ++i)
+    if (!std::isfinite(at(head.score, i)) || collects(head, head.pos[i])) ++out.unranked;
   std::sort(out.ranked.begin(), out.ranked.end(), std::greater<>());
   if (std::isfinite(head.cutoff)) out.value = head.cutoff;
   return out;

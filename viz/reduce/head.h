@@ -55,6 +55,7 @@ struct HeadColumns {
   std::vector<Removal> removal;   // of the token's own slot
   std::vector<EarlierFate> past;  // of tokens that were brought back by hand, as far as the step; by token, then by step
   std::vector<int> pinned;        // by hand, ascending
+  std::vector<int> collecting;    // slots that collect what selections send away, ascending
 
   int size() const { return static_cast<int>(category.size()); }
 };
@@ -112,7 +113,7 @@ int birth_step(const LaneSnapshot& lane, int token);
 /// What ranking by score would keep of this step's candidates.
 struct Cutoff {
   std::vector<double> ranked;  // scores of all candidates of this step before removal, descending
-  int unranked = 0;            // slots that stay without ranking (protected)
+  int unranked = 0;            // slots that stay without ranking: protected, or collecting what goes
   double value = kNotAvailable;
 
   /// Slots per head if the line stood at `score`: protected ones and all that score at least that. At least one.

@@ -35,6 +35,11 @@ int find_pos(const std::vector<int>& pos, int token) {
   return it != pos.end() && *it == token ? static_cast<int>(it - pos.begin()) : -1;
 }
 
+/// It has its place after the step's selection: neither did it go, nor was it sent to the slots that collect.
+bool kept_its_place(const HeadRecord& head, int pos) {
+  return find_pos(head.pos, pos) >= 0 && !std::ranges::binary_search(head.to_residual, pos);
+}
+
 double number_of(std::string_view text) { return number_from<double>(text).value_or(kNotAvailable); }
 
 /// The parameter as it holds in this head.
@@ -46,6 +51,10 @@ double param_of_head(const LaneSnapshot& lane, const char* key, const HeadRecord
 }
 
 }  // namespace
+
+bool collects(const HeadRecord& head, int pos) {
+  return std::ranges::binary_search(head.residual, pos) && !std::ranges::binary_search(head.to_residual, pos);
+}
 
 Rank rank_of(const HeadRecord& head, int pos) {
   Rank out;
@@ -68,21 +77,20 @@ bool against_rank(const HeadRecord& head, int pos) {
   const Rank own = rank_of(head, pos);
   if (own.rank < 0 || std::ranges::any_of(head.events, [&](const Event& e) { return e.pos == pos && e.by_hand; })) return false;
   const auto above = [&](int at, double score) { return score > own.score || (score == own.score && at < pos); };
-  const bool stayed = find_pos(head.pos, pos) >= 0;
-  if (stayed)
-    return std::ranges::any_of(head.events, [&](const Event& e) {
-      return e.kind != Event::Kind::restore && !e.by_hand && std::isfinite(e.score) && above(e.pos, e.score);
-    });
-  for (std::size_t i = 0; i < head.score.size() && i < head.pos.size(); ++i)
-    if (std::isfinite(head.score[i]) && !above(head.pos[i], head.score[i])) return true;
-  return false;
+  const bool stayed = kept_its_place(head, pos);
+  const auto by_hand = [&](int at) { return std::ranges::any_of(head.events, [&](const Event& e) { return e.pos == at && e.by_hand; }); };
+  bool out = false;
+  for_ranked(head, [&](int at, double score) {
+    if (kept_its_place(head, at) != stayed && above(at, score) == stayed) out = out || !stayed || !by_hand(at);
+  });
+  return out;
 }
 
 bool lower_of_equals_stayed(const HeadRecord& head, double score) {
   int last_kept = -1, first_gone = std::numeric_limits<int>::max();
   for_ranked(head, [&](int at, double other) {
     if (other != score) return;
-    if (find_pos(head.pos, at) >= 0)
+    if (kept_its_place(head, at))
       last_kept = std::max(last_kept, at);
     else
       first_gone = std::min(first_gone, at);
@@ -270,11 +278,11 @@ Why why_of(const HeadPick& pick, int token) {
   // A threshold found anew in each step is the one that decided, whatever the parameter says.
   out.threshold = std::isfinite(head.merge_theta) ? head.merge_theta : param_of_head(*pick.run, "threshold", head);
   out.next_score = head.cutoff;
-  for (std::size_t i = 0; i < head.score.size() && i < head.pos.size(); ++i) {
-    if (!std::isfinite(head.score[i])) continue;
+  for_ranked(head, [&](int at, double score) {
+    if (!kept_its_place(head, at)) return;
     ++out.places;
-    if (out.next_pos < 0 && head.score[i] == head.cutoff) out.next_pos = head.pos[i];
-  }
+    if (out.next_pos < 0 && score == head.cutoff) out.next_pos = at;
+  });
   bool own = false;
   for (const Event& other : head.events) {
     if (other.pos == out.event.pos && !own) {

@@ -13,11 +13,14 @@
 
 namespace kvscope::viz {
 
+/// The slot collects what selections send away, and was in none of this step's.
+bool collects(const HeadRecord& head, int pos);
+
 /// Calls candidate(pos, score) for every slot that was ranked in a step's selection, those that went included.
 template <typename F>
 void for_ranked(const HeadRecord& head, F candidate) {
   for (std::size_t i = 0; i < head.score.size() && i < head.pos.size(); ++i)
-    if (std::isfinite(head.score[i])) candidate(head.pos[i], head.score[i]);
+    if (std::isfinite(head.score[i]) && !collects(head, head.pos[i])) candidate(head.pos[i], head.score[i]);
   for (const Event& event : head.events)
     if (event.kind != Event::Kind::restore && std::isfinite(event.score)) candidate(event.pos, event.score);
 }

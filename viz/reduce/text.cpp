@@ -170,6 +170,7 @@ std::string fate_text(const HeadColumns& columns, int token) {
     case Category::kept:
       if (std::ranges::binary_search(columns.pinned, token)) return "pinned by hand" + again;
       if (!back.empty()) return back;
+      if (std::ranges::binary_search(columns.collecting, token)) return "kept, collects what goes";
       return std::isfinite(columns.score[t]) ? "kept by rank" : "kept";
     case Category::merged:
       return (removal.step < 0 ? "merged" : fmt::format("merged{} into slot {} at step {}", hand, removal.event.into, removal.step)) +

@@ -19,8 +19,8 @@ namespace kvscope {
 
 namespace {
 
-/// The lowest score but for those of the slots `gone` (ascending); slots without one do not count. Not available: there is none.
-double lowest_kept(std::span<const double> score, std::span<const int> gone) {
+/// The lowest score but for those of the slots `left_out` (ascending); slots without one do not count. Not available: there is none.
+double lowest_kept(std::span<const double> score, std::span<const int> left_out) {
   constexpr double kMost = std::numeric_limits<double>::infinity();
   double least[4] = {kMost, kMost, kMost, kMost};  // side by side, so that one comparison need not wait for the other
   bool any = false;
@@ -33,12 +33,20 @@ double lowest_kept(std::span<const double> score, std::span<const int> gone) {
   };
   if (score.empty()) return kNotAvailable;
   std::size_t from = 0;
-  for (const int i : gone) {
+  for (const int i : left_out) {
     look_at(from, static_cast<std::size_t>(i));
     from = static_cast<std::size_t>(i) + 1;
   }
   look_at(from, score.size());
   return any ? std::min({least[0], least[1], least[2], least[3]}) : kNotAvailable;
+}
+
+/// Indices of the slots with a mark, ascending. mark: one per slot, or none at all.
+std::vector<int> marked(std::span<const char> mark) {
+  std::vector<int> out;
+  for (std::size_t i = 0; i < mark.size(); ++i)
+    if (mark[i]) out.push_back(static_cast<int>(i));
+  return out;
 }
 
 }  // namespace
@@ -178,12 +186,22 @@ void LaneCompression::record_rules(int layer, int h, Plan& plan, HeadRecord& rec
 }
 
 void LaneCompression::update_statistics(int layer, HeadCache& head, const Plan& plan, HeadRecord& record) {
+  if (lane_.setup.record.slots)
+    for (const int i : plan.to_residual) record.to_residual.push_back(head.slots.pos[i]);
+  std::vector<int> unranked = marked(head.slots.residual);
+  unranked.insert(unranked.end(), plan.to_residual.begin(), plan.to_residual.end());
   std::vector<int> gone;
   {
     const Stopwatch watch(lane_.ms[layer]);
     gone = apply_in_layer(lane_.config.layer(layer), head, lane_.policy->needs(layer), plan);
   }
-  if (!gone.empty()) record.cutoff = lowest_kept(plan.score, gone);
+  if (unranked.empty()) {
+    if (!gone.empty()) record.cutoff = lowest_kept(plan.score, gone);
+  } else {
+    unranked.insert(unranked.end(), gone.begin(), gone.end());
+    std::ranges::sort(unranked);
+    record.cutoff = lowest_kept(plan.score, unranked);
+  }
   if (!record.score.empty()) remove_entries(record.score, gone);
 }
 
@@ -211,6 +229,8 @@ void LaneCompression::describe(const HeadCache& head, HeadRecord& record) const 
   if (options.slots) {
     record.pos = head.slots.pos;
     record.votes = head.slots.votes;
+    for (const int i : marked(head.slots.residual)) record.residual.push_back(head.slots.pos[i]);
+    std::erase_if(record.to_residual, [&](int pos) { return !std::ranges::binary_search(record.residual, pos); });  // removed by hand
   }
   record.evicted_votes = head.slots.evicted_votes;
   if (!options.captures) return;

@@ -85,7 +85,7 @@ WhyStep had_to_go(std::span<const TokenInfo> tokens, const Why& why, const KeySe
                                      why.protected_sinks > 0 ? fmt::format("none of the {} sinks", why.protected_sinks) : "no sinks",
                                      why.protected_recent > 1    ? fmt::format("not among the {} newest", why.protected_recent)
                                      : why.protected_recent == 1 ? "not the newest"
-                                                                 : "no newest are kept",
+                                                                 : "no newest are protected",
                                      why.event.by_hand ? "; removed by hand" : ""));
   }
   return step;

@@ -80,13 +80,17 @@ WhyStep selection_step(const LaneSnapshot& run, const WhyKept& kept) {
 WhyStep rank_step(const Snapshot& snapshot, const HeadPick& pick, const WhyKept& kept, int pos) {
   WhyStep step;
   if (!std::isfinite(kept.score)) {
-    step.title = kept.figures ? fmt::format("It stays: of step {} only figures are kept, its rank is not among them", kept.step)
+    step.title = kept.figures    ? fmt::format("It stays: of step {} only figures are kept, its rank is not among them", kept.step)
+                 : kept.collects ? "It is not ranked: it is " + one_that_collects(kept)
                  : !kept.protection.empty() ? fmt::format("It was protected ({}) and not ranked", kept.protection)
                  : kept.scored              ? fmt::format("It stays: {}, and there was room", kNoFiniteScore)
                                : std::string("It stays without a score: the policy chose without one, or its file does not say it");
     return step;
   }
-  step.title = fmt::format("It stays: {}", place_text(pick, kept, pos));
+  step.title = kept.sent
+                   ? fmt::format("It lost its place, {}, and is {} from then on", place_text(pick, kept, pos), one_that_collects(kept))
+                   : fmt::format("It stays: {}", place_text(pick, kept, pos));
+  if (kept.sent) return step;
   const auto [own, gone] = told_apart(kept.score, kept.gone_score);
   std::string line = fmt::format("its score: {}", own);
   if (kept_of_sets(pick, kept.step, pos)) {
@@ -103,6 +107,11 @@ WhyStep rank_step(const Snapshot& snapshot, const HeadPick& pick, const WhyKept&
 }
 
 }  // namespace
+
+std::string one_that_collects(const WhyKept& kept) {
+  return kept.n_collect == 1 ? "the slot that collects what goes"
+                             : fmt::format("one of the {} slots that collect what goes", format_count(kept.n_collect));
+}
 
 std::string share_text(const LaneSnapshot& run, int budget) {
   if (run.slots_asked < 0 || budget < 0 || budget == run.slots_asked) return {};
@@ -160,16 +169,23 @@ WhyKept why_kept(const HeadPick& pick, int pos) {
   if (out.figures) out.slots_before += head->n_slots;
   if (out.newer || out.figures) return out;
   out.protection = protection_of(*pick.run, *head, slots, pos);
+  out.collects = collects(*head, pos);
+  out.sent = std::ranges::binary_search(head->to_residual, pos);
+  out.n_collect = static_cast<int>(head->residual.size());
   out.scored = scored(*head, pos);
   const Rank own = rank_of(*head, pos);
   out.n_ranked = out.places = own.n;
-  for (const Event& event : head->events) {
-    if (event.kind == Event::Kind::restore || !std::isfinite(event.score)) continue;
+  const auto went = [&](int at, double score) {
     --out.places;
-    if (out.gone >= 0 && event.score <= out.gone_score) continue;
-    out.gone = event.pos;
-    out.gone_score = event.score;
-  }
+    if (out.gone >= 0 && score <= out.gone_score) return;
+    out.gone = at;
+    out.gone_score = score;
+  };
+  for (const Event& event : head->events)
+    if (event.kind != Event::Kind::restore && std::isfinite(event.score)) went(event.pos, event.score);
+  for_ranked(*head, [&](int at, double score) {
+    if (std::ranges::binary_search(head->to_residual, at)) went(at, score);
+  });
   if (own.rank < 0) return out;
   out.score = own.score;
   out.rank = own.rank;
@@ -199,7 +215,10 @@ std::string verdict_text(const HeadPick& pick, int token) {
   const WhyKept kept = why_kept(pick, slot.pos);
   if (kept.step < 0) return "stays: nothing had to go";
   if (kept.newer) return fmt::format("stays: newer than the last selection, in step {}", kept.step);
-  if (std::isfinite(kept.score)) return "stays: " + place_text(pick, kept, slot.pos);
+  if (kept.collects) return "stays: " + one_that_collects(kept);
+  if (std::isfinite(kept.score))
+    return kept.sent ? fmt::format("stays: {}, {}", place_text(pick, kept, slot.pos), one_that_collects(kept))
+                     : "stays: " + place_text(pick, kept, slot.pos);
   return kept.protection.empty() ? std::string("stays") : fmt::format("stays: protected ({})", kept.protection);
 }
 

@@ -19,6 +19,9 @@ struct WhyKept {
   bool figures = false;  // nothing but figures is kept of it: no score of what stayed
   int slots_before = 0, slots_after = 0, budget = -1;
   std::string protection;  // as protection_of() says it
+  bool collects = false;   // it was in no selection: what goes from the others is merged into it
+  bool sent = false;       // the selection sent it to those slots
+  int n_collect = 0;       // how many they are
   double score = kNotAvailable;
   bool against_rank = false;      // against_rank()
   bool lower_of_equals = false;   // lower_of_equals_stayed()
@@ -42,6 +45,9 @@ std::vector<WhyStep> why_kept_steps(const Snapshot& snapshot, const HeadPick& pi
 
 /// Of a score that is made of several numbers: how, and those of one slot in the selection of this step.
 std::vector<std::string> score_lines(const LaneSnapshot& run, int step, int head, int pos);
+
+/// "one of the 3 slots that collect what goes", of one that does.
+std::string one_that_collects(const WhyKept& kept);
 
 /// "its share as it came out: 12 slots more than the 30 of a head on average"; empty: the head has what was asked for each.
 std::string share_text(const LaneSnapshot& run, int budget);

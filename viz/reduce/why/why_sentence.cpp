@@ -40,6 +40,7 @@ std::string kept_because(const HeadPick& pick, int token) {
   const WhyKept kept = why_kept(pick, token);
   if (kept.step < 0) return "nothing had to go yet";
   if (kept.newer) return fmt::format("it came after the last selection, that of step {}", kept.step);
+  if (kept.collects) return fmt::format("it is not ranked: it is {}", one_that_collects(kept));
   if (!kept.protection.empty()) return fmt::format("the policy may not remove it ({})", kept.protection);
   if (!std::isfinite(kept.score)) return kept.scored ? kNoFiniteScore : "the policy chose without a score";
   if (const auto of = kept_of_sets(pick, kept.step, token)) {
@@ -47,6 +48,10 @@ std::string kept_because(const HeadPick& pick, int token) {
     if (!of->by_rank) return "no neighbour's key was alike enough to join it";
     return fmt::format("by its score it was number {} of {}", format_count(kept.rank), format_count(kept.n_ranked));
   }
+  if (kept.sent)
+    return fmt::format("{}, so it lost its place in step {} and became {}",
+                       place_of_score(kept.rank, kept.n_ranked, kept.places, kept.against_rank, kept.full()), kept.step,
+                       one_that_collects(kept));
   return fmt::format("in step {} {}", kept.step, place_of_score(kept.rank, kept.n_ranked, kept.places, kept.against_rank, kept.full()));
 }
 

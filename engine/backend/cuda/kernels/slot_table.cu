@@ -85,7 +85,6 @@ struct OfStatistic {
     S::fold(cell, abar, StatParams{.lambda = rule.lambda});
     return S::score(cell);
   }
-  __device__ static double score(double cell) { return S::score(cell); }
   __device__ static void unite(double& cell, double other) {
     if constexpr (requires { S::unite(cell, other); }) S::unite(cell, other);
   }
@@ -109,7 +108,6 @@ struct OfRows {
     }
     return head.cells[row] = weighted_rows(sum.high, by_place.high, rows, seen);
   }
-  __device__ static double score(double cell) { return cell; }
   __device__ static void unite(double&, double) {}
 };
 
@@ -215,44 +213,34 @@ __device__ inline void join_by_mass(const TableHead& head, const TableRule& rule
   for (int g = 0; g < group; ++g) head.lS[static_cast<long>(row) * group + g] = T[g] + ema_start(rule, head.times[row]);
 }
 
-/// One block per head. What went is the row behind all slots, which the next token takes.
+/// One thread per head, a block each. What went is the row behind all slots, which the next token takes.
 template <class Score>
-__global__ void __launch_bounds__(kThreads) join(const TableHead* heads, const TableRule* rules) {
-  __shared__ double of_threads[kThreads];
+__global__ void join(const TableHead* heads, const TableRule* rules) {
   const TableHead& head = heads[blockIdx.x];
   const TableRule rule = *rules;
-  const int t = static_cast<int>(threadIdx.x);
-  if (t == 0) {
-    const int row = head.into[*head.nearest], gone = head.order[head.n - 1];
-    const bool joins = !head.logits || *head.cosine >= head.threshold;
-    Displaced& displaced = *head.displaced;
-    displaced.votes = head.votes[gone];
-    if (head.logits) displaced.cosine = *head.cosine;
-    head.fusion[0].target = head.fusion[1].target = joins ? row : gone;  // of which nothing is left
-    head.members[0] = row;
-    head.members[1] = gone;
-    if (joins) {
-      head.logits ? join_by_mass(head, rule, row, gone) : join_by_votes<Score>(head, row, gone);
-      head.votes[row] += head.votes[gone];
-      head.bias[row] = static_cast<float>(slot_bias(rule.vote_factor, head.votes[row], head.logits ? head.extra[row] : 0));
-      displaced.into = head.positions[row];
-      displaced.w_target = head.weights[0];
-      displaced.w_removed = head.weights[1];
-    }
-    head.votes[gone] = 1;
-    head.bias[gone] = 0;
-    if (head.logits) {
-      head.extra[gone] = 0;
-      head.times[gone] = 0;
-      for (int g = 0; g < rule.group; ++g) head.lS[static_cast<long>(gone) * rule.group + g] = -INFINITY;
-    }
+  const int row = head.into[*head.nearest], gone = head.order[head.n - 1];
+  const bool joins = !head.logits || *head.cosine >= head.threshold;
+  Displaced& displaced = *head.displaced;
+  displaced.votes = head.votes[gone];
+  if (head.logits) displaced.cosine = *head.cosine;
+  head.fusion[0].target = head.fusion[1].target = joins ? row : gone;  // of which nothing is left
+  head.members[0] = row;
+  head.members[1] = gone;
+  if (joins) {
+    head.logits ? join_by_mass(head, rule, row, gone) : join_by_votes<Score>(head, row, gone);
+    head.votes[row] += head.votes[gone];
+    head.bias[row] = static_cast<float>(slot_bias(rule.vote_factor, head.votes[row], head.logits ? head.extra[row] : 0));
+    displaced.into = head.positions[row];
+    displaced.w_target = head.weights[0];
+    displaced.w_removed = head.weights[1];
   }
-  if (!head.collects) return;
-  __syncthreads();
-  double cutoff = NAN;  // of a number and none fmin takes the number
-  for (int i = t; i < head.n_into; i += kThreads) cutoff = fmin(cutoff, Score::score(head.cells[head.into[i]]));
-  cutoff = over_threads(cutoff, of_threads, [](double x, double y) { return fmin(x, y); });
-  if (t == 0) head.displaced->cutoff = fmin(head.displaced->cutoff, cutoff);
+  head.votes[gone] = 1;
+  head.bias[gone] = 0;
+  if (head.logits) {
+    head.extra[gone] = 0;
+    head.times[gone] = 0;
+    for (int g = 0; g < rule.group; ++g) head.lS[static_cast<long>(gone) * rule.group + g] = -INFINITY;
+  }
 }
 
 /// body(OfStatistic<S>{}) with the statistic of this name, where the attention of steps changes it; without one body(OfRows{}).
@@ -297,7 +285,7 @@ void displace_lowest(Work& work, DType type, const TableHead* heads, int n_heads
 
 void join_displaced(Work& work, const TableHead* heads, int n_heads, std::optional<StatId> statistic, const TableRule* rule) {
   with_score(statistic, [&]<class Score>(Score) {
-    launch("what slots are joined to", join<Score>, static_cast<unsigned>(n_heads), kThreads, 0, work, heads, rule);
+    launch("what slots are joined to", join<Score>, static_cast<unsigned>(n_heads), 1, 0, work, heads, rule);
   });
 }
 
