@@ -59,7 +59,7 @@ void add_trace(CLI::App& app, Arguments& a, Words& w) {
 }
 
 void add_share(CLI::App& app, Arguments& a) {
-  app.add_option("RUN", a.results, "a trace of kvscope (--detail why), or a session with results; without it a prompt is run")
+  app.add_option("RUN", a.results, "a trace of kvscope (--detail slots or why), or a session with results; without it a prompt is run")
       ->type_name("FILE");
   app.add_option("--out", a.out, "page to write")->type_name("FILE.html");
   app.add_option(

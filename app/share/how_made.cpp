@@ -61,7 +61,7 @@ Rows settings(const Snapshot& s, const Asked& asked) {
   out.emplace_back("model", fmt::format("{}: {} layers, {} query heads, {} KV heads, head size {}{}", m.name, m.n_layers, m.n_heads,
                                         m.n_kv_heads, m.head_dim, s.weight_bytes > 0 ? ", weights " + format_bytes(s.weight_bytes) : ""));
   out.emplace_back("prompt", fmt::format("{} tokens, {}", format_count(s.n_prompt),
-                                         s.prefill_mode ? "compressed once after the prefill" : "streamed token by token"));
+                                         s.prefill_mode ? "policies act once it is read" : "streamed token by token"));
   const int n = n_generated(s);
   const std::string of = n == asked.n_generate || asked.n_generate < 0 ? "" : fmt::format(", of {} asked for", asked.n_generate);
   out.emplace_back("steps", fmt::format("{} tokens generated after the prompt{}; runs follow {}", n, of,

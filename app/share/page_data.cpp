@@ -44,7 +44,7 @@ void check(const Snapshot& s) {
     return std::ranges::any_of(lane.steps, [](const StepPtr& step) { return !step->heads.empty() && !step->heads.front().pos.empty(); });
   };
   if (!std::ranges::any_of(s.lanes, has_heads))
-    throw Error("page: expected the slots of every head, got figures only; write the trace with --detail why");
+    throw Error("page: expected the slots of every head, got figures only; write the trace with --detail slots or why");
   if (const std::int64_t n = n_cells(s); n > kMostCells)
     throw Error(
         fmt::format("page: expected at most {} numbers (runs x steps x heads x tokens), got {}; share fewer runs or steps, or a "

@@ -273,7 +273,7 @@ std::vector<std::string> picture_stamp(const Frame& frame, std::string_view vers
   const Snapshot& s = *frame.snapshot;
   lines.push_back(fmt::format("kvscope {} · model {}: {} layers × {} KV heads{} · prompt of {} tokens, {} · runs follow {}", version,
                               s.model.name, s.model.n_layers, s.model.n_kv_heads, s.precision.empty() ? "" : ", " + s.precision,
-                              format_count(s.n_prompt), s.prefill_mode ? "compressed once after the prefill" : "streamed token by token",
+                              format_count(s.n_prompt), s.prefill_mode ? "policies act once it is read" : "streamed token by token",
                               s.follow == "self" ? "their own text" : "the reference's text"));
   const LaneSnapshot* lane = lane_of(frame);
   const StepRecord* record = record_of(frame);

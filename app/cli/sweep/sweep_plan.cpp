@@ -62,7 +62,7 @@ std::string settings_of(const Arguments& a, const RunRequest& r) {
 std::string how_of(const Arguments& a, const RunRequest& r) {
   const bool stream = r.mode == PromptMode::stream;
   std::string out = fmt::format("{} on {}; prompts {}", name_of(a.precision), a.device,
-                                stream ? "streamed token by token" : "compressed once after the prefill");
+                                stream ? "streamed token by token" : "policies act once they are read");
   if (!r.given_ids.empty())
     out += fmt::format("; the question comes {}", stream ? "after the prompt" : "after that, so that it is not known before");
   out += fmt::format("; then runs follow {}", r.follow == Follow::self ? "their own text" : "the text of the reference");

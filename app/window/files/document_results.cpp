@@ -149,8 +149,7 @@ void Document::showResults(const TracePtr& trace, const QString& name) {
   const bool has_steps = std::ranges::any_of(s.lanes, [](const LaneSnapshot& lane) { return !lane.steps.empty(); });
   if (has_steps && !trace->has_slots && !of)
     return sayNotOpened(
-        QString("%1 does not say which tokens the caches hold, so there is nothing to show: write it with kvscope-cli trace --detail why")
-            .arg(name));
+        QString("%1 does not say which tokens the caches hold: write it with kvscope-cli trace --detail slots or why").arg(name));
   const QString model = qs(s.model.name), file = QFileInfo(name).fileName();
   const bool ours = isBuiltIn(model);
   const RunRequest* const asked = of ? &of->session.request : nullptr;

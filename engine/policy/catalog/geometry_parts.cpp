@@ -152,7 +152,7 @@ std::vector<PartChoice> geometry_rankings() {
            {choice("zscore", {"1", "0"}, "1: the scores of every query head are brought to mean 0 and deviation 1 first")},
            {"0", "0"}},
           {"rkv",
-           "mix x attention of the last queries, pooled - (1 - mix) x how much other keys say the same; the tokens of these queries stay",
+           "attention of the last queries, pooled, weighed against how much other keys say the same; the tokens of these queries stay",
            observes_by<by_redundancy>,
            {window("8", "last queries observed, their tokens are kept (at most half of the budget)", 1), kernel(),
             number("mix", "0.07", 0, 1, "weight of the attention beside the redundancy of the key"),

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <QAbstractItemModelTester>
 #include <QClipboard>
+#include <QLabel>
 
 #include "app/window/panels/effect/effect_panel.h"
 #include "app/window/panels/effect/effect_panel_model.h"
@@ -46,6 +47,18 @@ TEST_F(EffectPanelTest, OrdersByWhatEitherCacheBelieves) {
   EXPECT_TRUE(panel.model().isChoice(0));
   EXPECT_TRUE(panel.model().isChoice(1));
   EXPECT_FALSE(panel.model().isChoice(2));
+}
+
+TEST_F(EffectPanelTest, SaysThatLikelyTokensWereNotRecorded) {
+  const auto said = [this] {
+    for (const QLabel* label : panel.findChildren<QLabel*>())
+      if (label->isVisible() && label->text().startsWith("Which tokens were likely is not recorded")) return true;
+    return false;
+  };
+  publishTop({{.id = 8, .p = 0.034, .p_reference = 0.9996, .rank = 5, .rank_reference = 1}});
+  EXPECT_FALSE(said());
+  publishTop({});
+  EXPECT_TRUE(said());
 }
 
 TEST_F(EffectPanelTest, PrintsProbabilitiesRanksAndDifferencesAsTheGuideSays) {

@@ -9,6 +9,8 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
 #include <QTemporaryDir>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +20,8 @@
 #include "app/window/help/welcome_page.h"
 #include "app/window/panels/prompt/prompt_editor.h"
 #include "app/window/panels/prompt/prompt_panel.h"
+#include "app/window/panels/runs/run_grid.h"
+#include "app/window/panels/runs/sweep_panel.h"
 #include "app/window/rows/rows.h"
 #include "app/window/session/session_file.h"
 #include "app/window/session/stored_results.h"
@@ -184,6 +188,18 @@ TEST_F(ResultsTest, AnInspectorThatOpensOnThemIsNoEditToRefuse) {
   EXPECT_FALSE(window->controller().request().measures.agreement);
 }
 
+TEST_F(ResultsTest, ASweepOfThemIsNeitherOfferedNorEstimated) {
+  window->openFile(handedOut());
+  ASSERT_TRUE(shown()) << window->notices().text().toStdString();
+  press(Qt::Key_4, Qt::AltModifier);
+  ASSERT_EQ(window->page(), MainWindow::Page::sweep);
+  SweepPanel& sweep = window->runActions().sweep();
+  sweep.grid().budgets().setText("25 %, 50 %");
+  EXPECT_FALSE(sweep.data().missing().empty());
+  EXPECT_FALSE(sweep.startButton().isEnabled());
+  EXPECT_EQ(sweep.progressText(), window->controller().whyViewOnly());
+}
+
 TEST_F(ResultsTest, WhatIsShownCannotBeEditedAndSaysWhy) {
   window->openFile(handedOut());
   ASSERT_TRUE(shown()) << window->notices().text().toStdString();
@@ -325,7 +341,7 @@ TEST_F(ResultsTest, ATraceWithoutCachesIsRefusedWithWhatToDo) {
     const QString path = folder.filePath("short.json");
     write(path, QByteArray::fromStdString(trace_text(snapshot(), {.detail = detail})));
     window->openFile(path);
-    ASSERT_TRUE(waitFor([&] { return window->notices().text().contains("--detail why"); }, 20000))
+    ASSERT_TRUE(waitFor([&] { return window->notices().text().contains("--detail slots or why"); }, 20000))
         << window->notices().text().toStdString();
     EXPECT_TRUE(window->notices().text().contains("short.json"));
     EXPECT_FALSE(window->controller().viewOnly());

@@ -51,8 +51,10 @@ QString EffectPanel::facts() const {
 
 void EffectPanel::refreshRange() {
   const std::optional<viz::StepRange>& range = m_workspace.selection().steps;
-  m_range->setVisible(range.has_value());
-  if (!range) return;
+  const bool unknown = m_workspace.stepRecord() && m_model->rowCount() == 0;
+  m_range->setVisible(range.has_value() || unknown);
+  if (unknown) m_range->setText("Which tokens were likely is not recorded; a trace says it with --detail why");
+  if (!range || unknown) return;
   const LaneSnapshot* lane = m_workspace.lane();
   const std::optional<viz::StepRange> steps = lane ? viz::steps_within(*lane, range) : std::nullopt;
   if (!steps) {

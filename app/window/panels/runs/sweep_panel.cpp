@@ -296,7 +296,11 @@ void SweepPanel::refresh() {
   const std::vector<std::string> missing = m_data.missing();
   const RunEstimate estimate = estimateRuns(m_workspace.snapshot(), missing, m_queue.times(), false);
   const bool running = open();
-  if (running) {
+  const QString never = running || missing.empty() ? QString() : m_controller.whyViewOnly();
+  m_start->setToolTip(never);
+  if (!never.isEmpty()) {
+    m_progress->setText(never);
+  } else if (running) {
     const QueuedRun* run = m_queue.running();
     QString now = run && run->purpose == QueuedRun::Purpose::point
                       ? " · running " + qs(wordsOf(run->spec).title) + ", " + qs(wordsOf(run->spec).budget)
@@ -312,7 +316,7 @@ void SweepPanel::refresh() {
   m_start->setText(missing.empty()       ? QString("Measure")
                    : missing.size() == 1 ? QString("Measure 1 run")
                                          : QString("Measure %1 runs").arg(missing.size()));
-  m_start->setEnabled(!missing.empty() && !running);
+  m_start->setEnabled(!missing.empty() && !running && never.isEmpty());
   m_cancel->setEnabled(running);
   m_bar->update();
   m_log_y->setEnabled(spansTwoDecades(m_data.series(), m_chart->metric()));
