@@ -213,9 +213,10 @@ __device__ inline void join_by_mass(const TableHead& head, const TableRule& rule
   for (int g = 0; g < group; ++g) head.lS[static_cast<long>(row) * group + g] = T[g] + ema_start(rule, head.times[row]);
 }
 
-/// One thread per head, a block each. What went is the row behind all slots, which the next token takes.
+/// One block per head, of which one thread works. What went is the row behind all slots, which the next token takes.
 template <class Score>
-__global__ void join(const TableHead* heads, const TableRule* rules) {
+__global__ void __launch_bounds__(kThreads) join(const TableHead* heads, const TableRule* rules) {
+  if (threadIdx.x != 0) return;
   const TableHead& head = heads[blockIdx.x];
   const TableRule rule = *rules;
   const int row = head.into[*head.nearest], gone = head.order[head.n - 1];
@@ -285,7 +286,7 @@ void displace_lowest(Work& work, DType type, const TableHead* heads, int n_heads
 
 void join_displaced(Work& work, const TableHead* heads, int n_heads, std::optional<StatId> statistic, const TableRule* rule) {
   with_score(statistic, [&]<class Score>(Score) {
-    launch("what slots are joined to", join<Score>, static_cast<unsigned>(n_heads), 1, 0, work, heads, rule);
+    launch("what slots are joined to", join<Score>, static_cast<unsigned>(n_heads), kThreads, 0, work, heads, rule);
   });
 }
 
