@@ -173,7 +173,7 @@ class Share(Pages):
         self.refuses(2, ["share", "--out", self.path("a.html")], "RUN", "none")
         self.refuses(2, ["share", "t.json", "--prompt", "x", "--out", self.path("a.html")], "a stored run is given alone")
         trace = self.write("t.json", self.succeeds("trace", "--model", TINY, "--prompt-ids", "1,2,3", "--detail", "summary", "--json"))
-        self.refuses(1, ["share", trace, "--out", self.path("a.html")], "--detail why")
+        self.refuses(1, ["share", trace, "--out", self.path("a.html")], "--detail slots or why")
         self.refuses(1, ["share", self.write("x.json", '{"schema":"else"}'), "--out", self.path("a.html")], "kvscope.trace/1")
         self.refuses(2, ["share", trace, "--out", trace], "read for the result")
 
