@@ -53,7 +53,7 @@ Document::Document(const Parts& parts)
       m_awaited(m_results, parts.rows.notices()),
       m_not_saved(parts.rows.notices(), [this] { saveAs(); }),
       m_kept(m_model, m_results, parts.rows.notices()),
-      m_view_only(m_model.controller, parts.rows.notices(), [this] { openModel(); }),
+      m_view_only(m_model, parts.place, parts.rows.notices(), [this] { openModel(); }),
       m_backups(m_model.controller, m_model.options.journalFolder(),
                 {[this] { return own(); }, [this] { return ownFile().path; }, [this] { return session(); }}) {
   connectResults();

@@ -5,7 +5,8 @@
 
 #include "app/run_options.h"
 #include "app/window/rows/rows.h"
-#include "app/window/session/session_controller.h"
+#include "app/window/session/start_place.h"
+#include "app/window/session/window_model.h"
 #include "app/window/shell/options.h"
 #include "app/window/shell/panel_paint.h"
 
@@ -19,7 +20,8 @@ void ViewOnlyWords::say(const Trace& trace, QString text, bool ours) {
     text += QString(" %1 in it: %2").arg(trace.warnings.size() == 1 ? "A warning" : "Warnings", words.join("; "));
   const auto open_here = [this] {
     m_notices.dismiss();
-    m_controller.loadModel(qs(builtInModel()));
+    m_model.controller.loadModel(qs(builtInModel()));
+    m_place.want(m_model.workspace.selection());
   };
   m_say = [=, this](const QString& before) {
     const QString all = before + text;
@@ -30,13 +32,13 @@ void ViewOnlyWords::say(const Trace& trace, QString text, bool ours) {
 }
 
 bool ViewOnlyWords::sayAgain(const QString& why) const {
-  if (!m_say || why != m_controller.whyViewOnly()) return false;
+  if (!m_say || why != m_model.controller.whyViewOnly()) return false;
   m_say("Nothing was changed. ");
   return true;
 }
 
 void ViewOnlyWords::takeSnapshot() {
-  if (!m_say || m_controller.viewOnly()) return;
+  if (!m_say || m_model.controller.viewOnly()) return;
   m_say = nullptr;
   if (m_notices.text().contains("View only: ")) m_notices.dismiss();
 }

@@ -11,13 +11,15 @@
 namespace kvscope {
 
 class MessageBar;
-class SessionController;
+class StartPlace;
+struct WindowModel;
 
 /// Why nothing is computed while stored results are shown, and the ways on.
 class ViewOnlyWords {
  public:
-  ViewOnlyWords(SessionController& controller, MessageBar& notices, std::function<void()> open_model)
-      : m_controller(controller), m_notices(notices), m_open_model(std::move(open_model)) {}
+  /// place: where what is computed instead is looked at where the stored results were.
+  ViewOnlyWords(WindowModel& model, StartPlace& place, MessageBar& notices, std::function<void()> open_model)
+      : m_model(model), m_place(place), m_notices(notices), m_open_model(std::move(open_model)) {}
 
   /// ours: the model that comes with the program made them.
   void say(const Trace& trace, QString text, bool ours);
@@ -27,7 +29,8 @@ class ViewOnlyWords {
   void takeSnapshot();
 
  private:
-  SessionController& m_controller;
+  WindowModel& m_model;
+  StartPlace& m_place;
   MessageBar& m_notices;
   std::function<void()> m_open_model;
   std::function<void(const QString& before)> m_say;

@@ -84,7 +84,7 @@ void CausalHeads::refresh() {
   const Snapshot& snapshot = m_workspace.snapshot();
   const LaneSnapshot* lane = m_workspace.lane();
   const bool ready = snapshot.phase == RunPhase::idle && !m_workspace.stale() && m_controller.answersNewest(snapshot);
-  if (!m_wanted || lane == nullptr || !ready) return publish();
+  if (!m_wanted || lane == nullptr || !ready || m_controller.viewOnly()) return publish();
   if (Question of = question(*lane); of != m_of) {
     end();
     if (recall(of)) return publish();
@@ -142,7 +142,7 @@ void CausalHeads::start(const LaneSnapshot& lane) {
   m_asked = false;
   m_heads.clear();
   const Snapshot& snapshot = m_workspace.snapshot();
-  if (m_workspace.selection().lane == 0 || m_controller.viewOnly()) return;
+  if (m_workspace.selection().lane == 0) return;
   m_answers.resize(static_cast<std::size_t>(snapshot.model.n_layers) * snapshot.model.n_kv_heads);
   std::vector<std::string> specs;
   std::size_t head = 0;

@@ -522,12 +522,22 @@ TEST_F(ResultsTest, ATraceOpens) {
   EXPECT_EQ(window->work().prompt().editor().toPlainText().toStdString(), options.prompt);
   EXPECT_EQ(window->controller().request().n_generate, 4);
   // It is of the model that comes with the program.
+  viz::Selection at = window->workspace().selection();
+  at.layer = 2, at.kv_head = 1, at.step = 2;
+  at.select({3, 3});
+  window->workspace().setSelection(at);
+  window->model().causes.want(true);  // of stored results nothing is measured
+  QTest::qWait(100);
+  EXPECT_EQ(window->workspace().causes().n_heads, 0);
   QPushButton* here = buttonOf(window->notices(), "Compute it here");
   ASSERT_NE(here, nullptr);
   QTest::mouseClick(here, Qt::LeftButton);
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window->controller().viewOnly());
   EXPECT_TRUE(asTrace() == before);
+  EXPECT_EQ(window->workspace().selection(), at) << "it is looked at where the trace was";
+  const viz::HeadCauses& causes = window->workspace().causes();
+  EXPECT_TRUE(waitFor([&] { return causes.n_heads > 0 && causes.n_measured == causes.n_heads; }, 30000)) << "what was asked is answered";
 }
 
 TEST_F(ResultsTest, ATraceOfAnotherProgramOpensOnEveryPage) {

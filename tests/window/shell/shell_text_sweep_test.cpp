@@ -472,6 +472,9 @@ TEST_F(TextSweepTest, BeginsWithWhatTheSweepOverTheTextOnScreenHad) {
   EXPECT_EQ(fresh->seeds().value(), 3);
   QString wrong;
   EXPECT_EQ(parsePolicies(fresh->policies().text(), &wrong).size(), 2u) << fresh->policies().text().toStdString();
+  ASSERT_TRUE(wrong.isEmpty()) << wrong.toStdString();
+  EXPECT_TRUE(parsePolicies("quest", &wrong).empty());
+  EXPECT_TRUE(wrong.startsWith("quest: it takes no budget")) << wrong.toStdString();
   fresh->budgets().setText("70 %");
   own.grid().budgets().selectAll();
   QTest::keyClicks(&own.grid().budgets(), "5%");

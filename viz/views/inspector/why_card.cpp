@@ -327,7 +327,8 @@ std::string why_it_stays(const HeadPick& pick, const SlotFacts& slot) {
   }
   if (pinned) return "It is pinned by hand: the policy may not remove it.";
   if (pick.lane == 0 && pick.values->budget < 0) return "No budget: every token keeps its slot.";
-  if (pick.values->budget < 0 && pick.run->slots_asked >= 0)
+  const bool others_have_one = std::ranges::any_of(pick.record->heads, [](const HeadRecord& head) { return head.budget >= 0; });
+  if (pick.values->budget < 0 && (pick.run->slots_asked >= 0 || others_have_one))
     return "The policy gives this head no budget: all its tokens keep their slots.";
   return "Nothing has had to go from this head yet.";
 }

@@ -85,6 +85,8 @@ std::vector<std::string> parsePolicies(const QString& text, QString* wrong) {
       if (spec.contains(kBudget)) throw Error(spec.toStdString() + ": expected no budget, got one; the budgets are those below");
       const std::string name = spec.section(':', 0, 0).toStdString();
       if (name == reference_policy()) throw Error(name + ": it runs in any case, and takes no budget");
+      if (const PolicyInfo& info = find_policy(name); !info.takes_bytes)
+        throw Error(name + ": it takes no budget, and a sweep compares budgets; a run of it can stand beside others in Compare");
       const std::string policy = methodOf(parse_lane_spec(with_param(spec.toStdString(), "bytes", "0.5")));  // checked with a budget
       if (std::ranges::find(out, policy) == out.end()) out.push_back(policy);
     } catch (const Error& error) {
