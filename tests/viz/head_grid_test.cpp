@@ -366,6 +366,13 @@ TEST_F(HeadGridTest, TheTooltipRanksTheHead) {
   EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(0), "L2 · H1");
   EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(1), "local error after Wₒ 2.00 (sum of |x|, this step)");
   EXPECT_EQ(canvas.last<HoverAt>()->tooltip.at(2), "rank 1 of 24 heads, 1 = highest");
+  canvas.intents.clear();
+  canvas.draw(view);
+  EXPECT_EQ(canvas.last<HoverAt>(), nullptr) << "nothing has changed";
+  canvas.frame.selection.lane = 2;  // the mouse stays, the run does not
+  canvas.draw(view);
+  ASSERT_NE(canvas.last<HoverAt>(), nullptr);
+  EXPECT_NE(canvas.last<HoverAt>()->tooltip.at(1), "local error after Wₒ 2.00 (sum of |x|, this step)");
 }
 
 TEST_F(HeadGridTest, TheTableHasARowPerHeadAndAllMetrics) {

@@ -409,6 +409,14 @@ TEST_F(TimelineTest, TheTooltipHasKlTopChoiceAndWhatWasRemoved) {
   EXPECT_EQ(hover->tooltip.at(0).rfind("step 3 · reads token 169", 0), 0u);
   EXPECT_EQ(hover->tooltip.at(1), "KL(full ‖ this run) " + format_number(snapshot.lanes[3].steps[3]->kl) + " nats");
   EXPECT_EQ(hover->tooltip.at(4), "slots 42 of 42 asked, mean of heads");
+  canvas.intents.clear();
+  canvas.draw(view);
+  EXPECT_EQ(canvas.last<HoverAt>(), nullptr) << "nothing has changed";
+  canvas.frame.selection.lane = 2;  // the mouse stays, the run does not
+  canvas.draw(view);
+  hover = canvas.last<HoverAt>();
+  ASSERT_NE(hover, nullptr);
+  EXPECT_EQ(hover->tooltip.at(1), "KL(full ‖ this run) " + format_number(snapshot.lanes[2].steps[3]->kl) + " nats");
 }
 
 TEST_F(TimelineTest, AKlThatWasNotMeasuredIsNotAvailable) {

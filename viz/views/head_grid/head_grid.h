@@ -96,6 +96,7 @@ class HeadGrid : public View {
   const std::vector<double>& disagreement_of(const Frame& frame) const;
 
   mutable std::optional<Key> of_;
+  std::optional<Key> hovered_of_;
   mutable std::vector<double> values_;
   mutable std::tuple<const StepRecord*, std::uint64_t, std::uint64_t> disagreement_of_{};
   mutable std::vector<double> disagreement_;

@@ -137,8 +137,10 @@ void HeadGrid::react(Painter& p, const Grid& g, std::vector<Intent>& intents) {
     intents.push_back(Select{next});
   }
   if (m.double_clicked && now.layer) intents.push_back(OpenInspector{});
-  if (now == hovered_ && corner == on_corner_ && !(m.clicked && corner)) return;
+  const bool same = now == hovered_ && (of_ == hovered_of_ || now == Hover{});  // another step or run has other numbers under the mouse
+  if (same && corner == on_corner_ && !(m.clicked && corner)) return;
   hovered_ = now;
+  hovered_of_ = of_;
   on_corner_ = corner;
   HoverAt hover{now, {}};
   if (corner)

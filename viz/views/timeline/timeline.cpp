@@ -144,8 +144,10 @@ void Timeline::react(Painter& p, const TimelineLayout& l, const LaneSnapshot& la
   if (scrubbing_ && (m.pressed || (m.dragging && m.moved.x != 0))) intents.push_back(go_to(at, n));
   if (!m.down) scrubbing_ = false;
   const int now = over ? at : -1;
-  if (now == hovered_) return;
+  const std::pair of{p.frame().snapshot->sequence, p.frame().selection.lane};
+  if (now == hovered_ && (of == hovered_of_ || now < 0)) return;  // another run has other numbers under the mouse
   hovered_ = now;
+  hovered_of_ = of;
   HoverAt hover;
   if (now >= 0) {
     hover.hover.step = now;

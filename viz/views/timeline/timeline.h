@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "viz/reduce/range.h"
@@ -51,6 +52,7 @@ class Timeline : public View {
   StepBrush brush_;
   bool scrubbing_ = false;
   int hovered_ = -1;
+  std::pair<std::uint64_t, int> hovered_of_;  // the snapshot and its run
 };
 
 }  // namespace kvscope::viz
