@@ -43,6 +43,10 @@ TEST(BinScores, AreOverTheRankedSlotsOfTheBinAndNothingElse) {
   EXPECT_FLOAT_EQ(out[0], 0.5f);
   bin_scores(step, 0, 0, 2, 2, ScoreOf::min, {out.data(), 1});
   EXPECT_FLOAT_EQ(out[0], 7) << "from the third bin on";
+  StepRecord collecting = step;
+  collecting.heads[0].residual = {1};
+  bin_scores(collecting, 0, 0, 2, 0, ScoreOf::mean, out);
+  EXPECT_TRUE(std::isnan(out[0])) << "what collects is not ranked";
 }
 
 TEST(ScoreRange, GoesFromTheLowestToTheHighestAndSaysItsScale) {
@@ -57,6 +61,8 @@ TEST(ScoreRange, GoesFromTheLowestToTheHighestAndSaysItsScale) {
   range = score_range(step);
   EXPECT_TRUE(range.square_root);
   EXPECT_NEAR(range.place(1.751), 0.5, 1e-3) << "a quarter of the way";
+  step.heads[1].residual = {3};
+  EXPECT_EQ(score_range(step).low, 1) << "what collects is not ranked";
   EXPECT_TRUE(std::isnan(score_range(StepRecord{}).low)) << "nothing was ranked: no range, not zero";
 }
 

@@ -257,6 +257,9 @@ TEST_F(CutOnce, WhatCollectsIsInNoSelectionAndWhatIsSentThereLostIts) {
   EXPECT_EQ(why_kept_steps(snapshot_, pick_, 3)[1].title, "It is not ranked: it is the slot that collects what goes");
   EXPECT_EQ(why_sentence(snapshot_, pick_, 3).answer, "In layer 0, head 0 it is not ranked: it is the slot that collects what goes.");
   EXPECT_EQ(cutoff_of(head).unranked, 3);
+  EXPECT_TRUE(std::isnan(slot_facts(pick_, 3).score));
+  EXPECT_TRUE(std::isnan(head_columns(snapshot_, pick_).score[3])) << "no score of an earlier step either";
+  EXPECT_EQ(head_columns(snapshot_, pick_).score[2], 0.5);
 
   head.to_residual = {3};  // this selection sent it there
   EXPECT_EQ(rank_of(head, 3).rank, 4);

@@ -102,7 +102,7 @@ void take_earlier_scores(const HeadPick& pick, HeadColumns& out) {
     if (std::ranges::none_of(head.score, [](double v) { return std::isfinite(v); })) continue;
     for (std::size_t i = 0; s < pick.step && i < std::min(head.score.size(), head.pos.size()); ++i) {
       const int pos = head.pos[i];
-      if (!within(pos, out.size()) || out.votes[static_cast<std::size_t>(pos)] == 0) continue;
+      if (!within(pos, out.size()) || out.votes[static_cast<std::size_t>(pos)] == 0 || collects(head, pos)) continue;
       out.score[static_cast<std::size_t>(pos)] = head.score[i];
       out.score_gone[static_cast<std::size_t>(pos)] = std::isfinite(head.score[i]) ? 1 : 0;
     }
@@ -148,7 +148,7 @@ void fill_columns(const Snapshot& snapshot, const HeadPick& pick, const Departur
     if (!within(head.pos[i], n)) continue;
     const auto t = static_cast<std::size_t>(head.pos[i]);
     out.votes[t] = i < head.votes.size() ? head.votes[i] : 1;
-    out.score[t] = at(head.score, i);
+    out.score[t] = collects(head, head.pos[i]) ? kNotAvailable : at(head.score, i);
     out.score_gone[t] = 0;
     if (!out.statistic.empty()) out.statistic[t] = at(head.statistic, i);
   }

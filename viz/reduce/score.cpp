@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "viz/draw/draw.h"
+#include "viz/reduce/slot.h"
 
 namespace kvscope::viz {
 
@@ -21,8 +22,9 @@ ScoreRange score_range(const StepRecord& step) {
   ScoreRange range;
   double low = std::numeric_limits<double>::infinity(), high = -low, least_positive = low;
   for (const HeadRecord& head : step.heads) {
-    for (double score : head.score) {
-      if (!std::isfinite(score)) continue;
+    for (std::size_t i = 0; i < head.score.size(); ++i) {
+      const double score = head.score[i];
+      if (!std::isfinite(score) || (i < head.pos.size() && collects(head, head.pos[i]))) continue;
       low = std::min(low, score);
       high = std::max(high, score);
       if (score > 0) least_positive = std::min(least_positive, score);
@@ -45,7 +47,7 @@ void bin_scores(const StepRecord& step, int first_head, int last_head, int bin, 
     if (head.score.size() != head.pos.size()) continue;  // nothing was ranked
     for (auto it = std::lower_bound(head.pos.begin(), head.pos.end(), from); it != head.pos.end() && *it < to; ++it) {
       const double score = head.score[static_cast<std::size_t>(it - head.pos.begin())];
-      if (!std::isfinite(score)) continue;
+      if (!std::isfinite(score) || collects(head, *it)) continue;
       const auto i = static_cast<std::size_t>((*it - from) / bin);
       if (what == ScoreOf::mean)
         value[i] += score;

@@ -133,7 +133,7 @@ SlotFacts slot_facts(const HeadPick& pick, int token, std::span<const Removal> r
   out.votes = slot < head.votes.size() ? head.votes[slot] : 1;
   out.bias = head.bias.empty() ? 0 : (slot < head.bias.size() ? head.bias[slot] : kNotAvailable);
   if (slot < head.statistic.size()) out.statistic = head.statistic[slot];
-  if (slot < head.score.size() && std::isfinite(head.score[slot])) out.score = head.score[slot];
+  if (slot < head.score.size() && std::isfinite(head.score[slot]) && !collects(head, root)) out.score = head.score[slot];
   const Rank ranked = rank_of(head, root);
   out.n_ranked = ranked.n;
   out.rank = ranked.rank;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "viz/draw/format.h"
+#include "viz/reduce/slot.h"
 #include "viz/reduce/text.h"
 
 namespace kvscope::viz {
@@ -118,7 +119,7 @@ std::vector<std::string> bin_tooltip(const AtlasScene& s, const AtlasRow& row, c
     const auto begin = std::lower_bound(r.pos.begin(), r.pos.end(), first), end = std::upper_bound(r.pos.begin(), r.pos.end(), last);
     for (auto it = begin; it != end; ++it) {
       const auto i = static_cast<std::size_t>(it - r.pos.begin());
-      if (i >= r.score.size() || std::isnan(r.score[i])) continue;
+      if (i >= r.score.size() || std::isnan(r.score[i]) || collects(r, *it)) continue;
       const double score = r.score[i];
       if (n_scores == 0 || score > most) top_token = *it;
       least = n_scores == 0 ? score : std::min(least, score);
