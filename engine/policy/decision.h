@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -25,6 +26,13 @@ struct HeadDecision {
 
   const SlotState& slots() const { return *view.slots; }
   int n_kept() const { return slots().size() - static_cast<int>(gone.size()); }
+  /// Scores that are no number, but of protected slots and of those of observed queries, which have none.
+  int n_not_numbers() const {
+    int n = 0;
+    for (std::size_t i = 0; i < score.size() - static_cast<std::size_t>(plan.n_observed); ++i)
+      n += !is_protected[i] && std::isnan(score[i]);
+    return n;
+  }
   /// Nothing decided yet about this head. What was there before leaves its memory.
   void begin(const HeadView& head) {
     view = head;

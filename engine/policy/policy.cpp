@@ -106,7 +106,7 @@ Policy::Policy(const Setup& setup)
       (allocation_->needs_prompt() || ranking_->needs_prompt() || merger_->run().needs_prompt() || (storage_ && storage_->needs_prompt())))
     throw UsageError(
         fmt::format("run {}: expected prompt mode prefill (it looks at the whole prompt at once), got stream", quoted(setup.spec.text)));
-  shape_ = {setup.model->n_layers, n_kv_heads_, slots_, window_slots_, setup.n_prompt};
+  shape_ = {setup.model->n_layers, n_kv_heads_, slots_, std::min(observed_, protection(slots_).recent), setup.n_prompt};
   allocated_ = nothing_to_distribute() ? UniformAllocation().budgets(shape_) : raised(allocation_->budgets(shape_));
   budgets_ = allocated_;
   for (int l = 0; l < shape_.n_layers; ++l) {
@@ -140,7 +140,7 @@ void Policy::resolve_budget(const Setup& setup) {
     c = std::max(c, whole ? params.count("sinks", c) + 1 : 2);
     const int most = whole ? n_prompt - 1 : lane_.parts.selecting->observes_more ? c - 1 : c / 2;
     observed_ = std::clamp(params.count("window", c), 0, std::max(most, 0));
-    window_slots_ = std::min(observed_, c - (whole ? params.count("sinks", c) : 0));
+    whole_window_ = whole;
   }
   slots_ = with_minimum(c);
 }

@@ -178,10 +178,10 @@ class Policy {
     const Params& params = lane_.params;
     const int sinks = params.count("sinks", c);
     if (!lane_.parts.selecting->observes) return {sinks, params.count("recent", c)};
-    return {sinks, least_free() > 0 ? observed_ : std::clamp(c - sinks, 0, observed_)};  // where a window lacks room, all there is
+    return {sinks, whole_window_ ? std::clamp(c - sinks, 0, observed_) : observed_};  // where a window lacks room, all there is
   }
-  /// Slots that must have room beside the protected ones: none where not even those of the window all have.
-  int least_free() const { return window_slots_ < observed_ ? 0 : 1; }
+  /// Slots that must have room beside the protected ones: none beside a window that takes all the room it finds.
+  int least_free() const { return whole_window_ ? 0 : 1; }
   bool nothing_to_distribute() const { return allocation_->limits() && !allocation_->distributes_always() && slots_ >= shape_.n_prompt; }
   std::vector<std::optional<int>> raised(std::vector<std::optional<int>> budgets) const;
   void resolve_budget(const Setup& setup);
@@ -220,7 +220,7 @@ class Policy {
   int slots_ = 0;                  // C
   int requested_ = -1;             // before it was raised
   int observed_ = 0;               // w
-  int window_slots_ = 0;           // protected ones of the observed queries: all of them, where those have room
+  bool whole_window_ = false;      // as many are observed as the window says, however few of their slots have room
   int refresh_ = 0;                // R; 0: never again
   int every_ = 1;                  // tokens from one compression to the next, with that cadence
   int first_step_ = 0;             // tokens that have come with step 0: none after a prefill, else one

@@ -218,9 +218,8 @@ void Policy::show_scores(HeadDecision& d) {
     d.plan.score[i] = d.is_protected[i] ? kNotAvailable : score;
   }
   if (all_finite) return;
-  int n_nan = 0;
-  for (std::size_t i = 0; i < d.score.size(); ++i) n_nan += !d.is_protected[i] && std::isnan(d.score[i]);
-  count(nan_scores_, n_nan);
+  if (whole_window_) d.plan.n_observed = std::min(observed_, static_cast<int>(d.score.size()));
+  count(nan_scores_, d.n_not_numbers());
   count(infinite_scores_, static_cast<int>(std::ranges::count_if(d.plan.score, [](double s) { return std::isinf(s); })));
 }
 

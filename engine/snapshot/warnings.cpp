@@ -54,7 +54,8 @@ std::string text_of(const LaneWarning& w) {
     case Kind::fallback:
       return counted(w.count, "merge", "merges") + " fell back to another form";
     case Kind::budget_raised:
-      return fmt::format("budget raised from {:.0f} to {:.0f} slots, to hold what is protected", w.asked, w.got);
+      return fmt::format("budget raised from {:.0f} to {:.0f} slots, to hold what is protected and what needs room beside it", w.asked,
+                         w.got);
     case Kind::budget_missed:
       // One that compresses once, or every so many tokens, keeps what came since.
       if (w.count > 0 && std::abs(w.got - w.asked - w.count) < 0.05)

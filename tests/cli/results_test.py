@@ -52,7 +52,7 @@ class Said(CliTest):
                "--lane", "h2o:ratio=0.5"]
         lanes = json.loads(self.succeeds(*run, "--json"))["lanes"]
         self.assertEqual([lane["warnings"] for lane in lanes], [[], ["nothing was removed: 12 tokens, 300 slots"],
-                                                                ["budget raised from 0 to 2 slots, to hold what is protected"], []])
+                                                                ["budget raised from 0 to 2 slots, to hold what is protected and what needs room beside it"], []])
         text = self.succeeds(*run)
         self.assertIn("h2o:ratio=30: nothing was removed: 12 tokens, 300 slots\n", text)
         self.assertIn("h2o:ratio=0.0003: budget raised from 0 to 2 slots", text)
@@ -420,7 +420,7 @@ class Run(CliTest):
             for command in (["run", "--prompt-file", path], ["run", "--prompt", "Tom", "--follow", path], ["tokens", "--text-file", path], ["needle", "--text", path],
                             ["ppl", "--text", path], ["heads", "--text", path]):
                 self.refuses(1, command, f"{path}: expected text in UTF-8, got", where)
-        self.refuses(1, ["tokens", "--prompt", b"caf\xe9"], "--prompt: expected text in UTF-8, got the byte 0xe9 at byte 3")
+        self.refuses(2, ["tokens", "--prompt", b"caf\xe9"], "--prompt: expected text in UTF-8, got the byte 0xe9 at byte 3")
 
     def test_an_empty_text_to_follow_is_refused(self):
         self.refuses(2, ["run", "--prompt", "Tom", "--follow", self.write("empty.txt", "")], "--follow: ", "empty.txt: expected at least one token, got none")

@@ -41,7 +41,10 @@ TEST(Policy, AWholeWindowIsObservedHoweverSmallTheBudget) {
   EXPECT_EQ(observed("snapkv:slots=10,window=30,whole_window=1", 100), std::pair(std::string("window=30"), 10)) << "the newest stay";
   EXPECT_EQ(observed("snapkv:slots=10,window=30,whole_window=1,sinks=3", 100).second, 7);
   EXPECT_EQ(observed("snapkv:slots=5,window=64,whole_window=1", 21), std::pair(std::string("window=20"), 5)) << "one token is ranked";
-  EXPECT_EQ(make("snapkv:slots=1,window=64,whole_window=1", 100)->budget(0, 0), 1);
+  for (const int c : {1, 29, 30, 31}) {
+    const auto policy = make(fmt::format("snapkv:slots={},window=30,whole_window=1", c).c_str(), 100);
+    EXPECT_EQ(std::pair(policy->budget(0, 0), policy->recent(0, 0)), std::pair(std::optional(c), std::min(c, 30))) << "no room is missing";
+  }
 }
 
 TEST(Policy, ParametersAreShownAsResolved) {

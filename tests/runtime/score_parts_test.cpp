@@ -55,6 +55,25 @@ Parts parts_of(const HeadRecord& head, int pos) {
   return out;
 }
 
+TEST(ScoreParts, TokensWhoseQueriesAreObservedHaveNoneWhereNotAllHaveRoom) {
+  for (const char* spec :
+       {"dropkv:slots=10,window=16", "snapkv:slots=10,window=16,whole_window=1", "adakv:slots=10,window=16,whole_window=1"}) {
+    SCOPED_TRACE(spec);
+    Session session = open_session(tiny_model());
+    RunRequest request;
+    request.prompt_ids = random_ids(60, 64, 3);
+    request.lanes = {parse_lane_spec(spec)};
+    const LaneSnapshot lane = run(session, request).lanes.back();
+    for (const LaneWarning& warning : lane.warnings) EXPECT_NE(warning.kind, LaneWarning::Kind::nan_scores) << warning.count;
+    for (const HeadRecord& head : lane.steps.front()->heads) {
+      ASSERT_EQ(head.parts.pos.size(), 44u) << "the 16 newest rank these";
+      EXPECT_EQ(head.parts.pos.back(), 43);
+      EXPECT_EQ(head.pos.front(), 50) << "and of them the newest have room";
+      for (const Event& event : head.events) EXPECT_EQ(std::isnan(event.score), event.pos >= 44) << event.pos;
+    }
+  }
+}
+
 TEST(ScoreParts, GiveTheScoreOfWhatStayedAndOfWhatWentByTheEquation) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.spec);

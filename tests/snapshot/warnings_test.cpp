@@ -82,7 +82,7 @@ TEST(Warnings, SlotsThatTakeOthersInAreNotFrozen) {
 TEST(Warnings, RequestedAndRealisedBudget) {
   const auto raised = after({step_of(9, {0, 1, 2, 9}, {3})}, {.slots_requested = 2, .slots_asked = 4});
   ASSERT_EQ(raised.size(), 1u);
-  EXPECT_EQ(text_of(raised[0]), "budget raised from 2 to 4 slots, to hold what is protected");
+  EXPECT_EQ(text_of(raised[0]), "budget raised from 2 to 4 slots, to hold what is protected and what needs room beside it");
   const auto missed = after({step_of(9, {0, 1, 2, 8, 9}, {3})}, {.slots_requested = 4, .slots_asked = 4});
   ASSERT_EQ(missed.size(), 1u);
   EXPECT_EQ(text_of(missed[0]), "5.0 slots per head on average, for a budget of 4");

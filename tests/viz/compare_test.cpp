@@ -424,7 +424,7 @@ TEST_F(CompareTest, ABudgetThatWasRaisedIsToldAsItWasAsked) {
   const auto lines = [&] { return metric_lines(s, 1, lane_metrics(s, s.lanes[1], 2, 3), slots); };
   EXPECT_THAT(lines(), ::testing::Contains("asked for: 42"));
   s.lanes[1].warnings = {{.kind = LaneWarning::Kind::budget_raised, .asked = 3, .got = 42}};
-  EXPECT_THAT(lines(), ::testing::Contains("budget raised from 3 to 42 slots, to hold what is protected"));
+  EXPECT_THAT(lines(), ::testing::Contains("budget raised from 3 to 42 slots, to hold what is protected and what needs room beside it"));
 }
 
 TEST_F(CompareTest, WhatReadsAllSaysSoInTheTable) {

@@ -241,7 +241,7 @@ TEST_F(SmallRun, WhyPutsTheRecordsNumbersIntoTheEquation) {
   const std::vector<WhyStep> steps = why_steps(snapshot, at(7), why);
   ASSERT_EQ(steps.size(), 4u);
   EXPECT_EQ(steps[0].title, "Over budget: 5 slots, 4 allowed");
-  EXPECT_EQ(steps[0].lines[0], "lowest score of 4 unprotected: 0.300  ·  lowest kept then (step 7), slot 3 «t3»: 0.800");
+  EXPECT_EQ(steps[0].lines[0], "lowest score of 4 ranked: 0.300  ·  lowest kept then (step 7), slot 3 «t3»: 0.800");
   EXPECT_EQ(steps[0].lines[1], "not protected: no sinks, not the newest, not pinned");
   EXPECT_EQ(steps[1].title, "Nearest key: slot 3 «t3», cosine 0.950 ≥ 0.80, so it merges");
   EXPECT_EQ(steps[2].lines[0], "w₅ = µ₅/(µ₅ + µ₃) = 0.00300/(0.00300 + 0.00700) = 0.300");

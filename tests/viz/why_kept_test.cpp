@@ -99,6 +99,27 @@ TEST_F(CutOnce, AScoreThatIsNoFiniteNumberIsNotCalledNone) {
   for (const int token : {3, 4}) EXPECT_THAT(why_sentence(snapshot_, pick_, token).answer, HasSubstr("its score is not a finite number"));
 }
 
+TEST_F(CutOnce, ATokenWhoseQueryIsObservedIsNotRankedAndThatIsWhyItWent) {
+  auto prompt = std::make_shared<StepRecord>(*lane_.steps[0]);
+  HeadRecord& head = prompt->heads[0];
+  head.parts = {.pos = {0, 1, 2}, .parts = {{"its own", {5, 0.4f, 0.3f}}}};
+  head.pos = {5};
+  head.score = {kNotAvailable};
+  head.events = {gone(0, 5), gone(1, 0.4), gone(2, 0.3), gone(3, kNotAvailable), gone(4, kNotAvailable)};
+  head.cutoff = kNotAvailable;
+  lane_.steps[0] = prompt;
+  EXPECT_EQ(why_steps(snapshot_, pick_, why_of(pick_, 4)).at(0).lines.at(0),
+            "not ranked: its query is one of the newest, which are observed and rank the others");
+  EXPECT_THAT(verdict_text(pick_, 4), HasSubstr("evicted in step 0, not ranked: its query is one of the newest"));
+  EXPECT_THAT(why_sentence(snapshot_, pick_, 4).answer,
+              HasSubstr("it is one of the newest, whose queries rank the others, and only 1 of them had room"));
+  EXPECT_THAT(why_sentence(snapshot_, pick_, 1).answer, HasSubstr("by its score it was number 2 of 3"));
+  head.events[2].score = kNotAvailable;  // a mean with those of the observed
+  lane_.steps[0] = std::make_shared<StepRecord>(*prompt);
+  EXPECT_EQ(why_steps(snapshot_, pick_, why_of(pick_, 2)).at(0).lines.at(0),
+            "ranked last: its score is shared with tokens whose queries are observed, and these have none");
+}
+
 TEST_F(CutOnce, TheSelectionOfAnEarlierStepStillExplains) {
   const WhyKept kept = why_kept(pick_, 3);
   EXPECT_EQ(kept.step, 0);
@@ -203,7 +224,7 @@ TEST_F(CutOnce, WhereTheScoreAloneDidNotDecideTheRankIsNotCalledTheReason) {
   const auto had_to_go = [&](int token) { return why_steps(snapshot_, pick_, why_of(pick_, token)).at(0).lines.at(0); };
   EXPECT_EQ(had_to_go(4),
             "score 0.800, rank 1 of 4 for 2 places, not chosen by this score alone  ·  lowest kept then (step 0), slot 3 «t3»: 0.300");
-  EXPECT_EQ(had_to_go(1), "lowest score of 4 unprotected: 0.100  ·  lowest kept then (step 0), slot 3 «t3»: 0.300");
+  EXPECT_EQ(had_to_go(1), "lowest score of 4 ranked: 0.100  ·  lowest kept then (step 0), slot 3 «t3»: 0.300");
   EXPECT_EQ(why_kept_steps(snapshot_, pick_, 3)[1].title,
             "It stays: rank 3 of 4 for 2 places, not chosen by this score alone, cut-off 0.300");
   EXPECT_EQ(verdict_text(pick_, 4), "evicted in step 0: rank 1 of 4 for 2 places, not chosen by this score alone, cut-off 0.300");

@@ -239,8 +239,28 @@ int n_removed(const HeadRecord& head) {
   return static_cast<int>(std::ranges::count_if(head.events, [](const Event& event) { return event.kind != Event::Kind::restore; }));
 }
 
-bool scored(const HeadRecord& head, int pos) {
-  return !head.parts.parts.empty() && std::binary_search(head.parts.pos.begin(), head.parts.pos.end(), pos);
+NoScore no_score_of(const HeadRecord& head, int pos) {
+  if (head.parts.parts.empty()) return NoScore::unknown;
+  const std::vector<int>& ranked = head.parts.pos;
+  // Those that are observed are the newest, and the newest of all has stayed.
+  const int last = ranked.empty() ? -1 : ranked.back();
+  const bool some_observed = !head.pos.empty() && head.pos.back() > last;
+  if (std::ranges::binary_search(ranked, pos)) return some_observed ? NoScore::beside_observed : NoScore::not_finite;
+  return some_observed && pos > last ? NoScore::observed : NoScore::unknown;
+}
+
+const char* text_of(NoScore why) {
+  switch (why) {
+    case NoScore::not_finite:
+      return "its score is not a finite number";
+    case NoScore::observed:
+      return "not ranked: its query is one of the newest, which are observed and rank the others";
+    case NoScore::beside_observed:
+      return "ranked last: its score is shared with tokens whose queries are observed, and these have none";
+    case NoScore::unknown:
+      break;
+  }
+  return "";
 }
 
 Why why_of(const HeadPick& pick, int token) {
@@ -267,7 +287,7 @@ Why why_of(const HeadPick& pick, int token) {
     if (event.kind != Event::Kind::restore) slots.push_back(event.pos);
   std::sort(slots.begin(), slots.end());
   out.protection = protection_of(*pick.run, head, slots, out.event.pos);
-  out.scored = scored(head, out.event.pos);
+  out.no_score = no_score_of(head, out.event.pos);
   out.protected_sinks = pick.run->sinks;
   out.protected_recent = head.recent;
   out.n_removed = n_removed(head);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -115,6 +116,14 @@ Lineage lineage_of(const HeadPick& pick, int token, std::span<const Removal> rem
 /// The root and the lines that brought the most votes, at most `max_lines` in all; a line is never shown without the one it ends in.
 Lineage trimmed(Lineage lineage, int max_lines);
 
+/// Why a slot that was not protected has no ranking score that can be shown. (Where the numbers that scores are made of were recorded.)
+enum class NoScore : std::uint8_t {
+  unknown,         // nothing was recorded: the policy chose without one, or its file does not say it
+  not_finite,      // it is not a finite number: a logarithm of 0, say
+  observed,        // its query is one of the newest, which are observed to rank the others
+  beside_observed  // its score is shared with such slots
+};
+
 /// Why a slot went, or was merged into the one looked at.
 struct Why {
   int step = -1;  // of the removal; -1: nothing of the kind has happened
@@ -123,13 +132,13 @@ struct Why {
   int removed_votes = 0;
   int slots_before = 0;  // slots in the head before this step's compression
   int budget = -1;
-  bool full = false;                  // as WhyKept::full()
-  int n_ranked = 0;                   // candidates with a score before removal
-  int places = 0;                     // how many of them stayed
-  int rank = -1;                      // of the removed one among them, 1 = highest
-  bool against_rank = false;          // against_rank()
-  bool lower_of_equals = false;       // lower_of_equals_stayed()
-  bool scored = false;                // scored()
+  bool full = false;             // as WhyKept::full()
+  int n_ranked = 0;              // candidates with a score before removal
+  int places = 0;                // how many of them stayed
+  int rank = -1;                 // of the removed one among them, 1 = highest
+  bool against_rank = false;     // against_rank()
+  bool lower_of_equals = false;  // lower_of_equals_stayed()
+  NoScore no_score = NoScore::unknown;
   double next_score = kNotAvailable;  // lowest score that stayed
   int next_pos = -1;
   double threshold = kNotAvailable;  // of the cosine, where the policy has one
@@ -142,9 +151,10 @@ struct Why {
   int n_removed = 0;                              // by that compression, this one included
 };
 
-inline constexpr const char* kNoFiniteScore = "its score is not a finite number";
-/// Terms of a score were recorded for the slot of `pos`: one that cannot be shown is not a finite number (a logarithm of 0, say).
-bool scored(const HeadRecord& head, int pos);
+/// `pos`: in the selection of this record.
+NoScore no_score_of(const HeadRecord& head, int pos);
+/// As a half sentence; empty: unknown.
+const char* text_of(NoScore why);
 
 /// The removal of the token's own slot if it is gone, else the last merge into it.
 Why why_of(const HeadPick& pick, int token);

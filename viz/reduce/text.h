@@ -26,9 +26,9 @@ std::string lost_text(const HeadPick& pick);
 /// "attention lost 99.9 % · local error 113.5 % · after Wₒ 729 · compression <0.1 %", before it the head's name.
 std::string head_facts(const HeadPick& pick);
 
-/// category_name() in this run: without a budget nothing is kept because of its rank, what has a slot is "kept", no heavy hitter.
 /// True where queries of the run read some pages only.
 bool reads_pages(const LaneSnapshot& lane);
+/// category_name() in this run: without a budget nothing is kept because of its rank, what has a slot is "kept", no heavy hitter.
 const char* category_word(const LaneSnapshot& lane, Category category);
 
 /// What became of a token in a head: "evicted at step 0", "merged into slot 58 at step 101", "sink, protected", ...

@@ -90,7 +90,8 @@ void WeightedRowsRanking::require(StatNeeds& needs) const {
 static const char* const kWeights = "1 the oldest to 1.2 the newest, over how many of them saw the slot";
 
 std::string WeightedRowsRanking::equation() const {
-  return rows_ == 1 ? "attention of the last query" : fmt::format("Σ attention of the last {} queries, weighted {}", rows_, kWeights);
+  return rows_ == 1 ? "attention of the last query"
+                    : fmt::format("Σ attention of the last {} queries, or all there are, weighted {}", rows_, kWeights);
 }
 
 std::string RecentRowsRanking::equation() const {
@@ -126,7 +127,7 @@ std::vector<double> PooledWindowRanking::score(const HeadView& head) const {
 }
 
 std::string PooledWindowRanking::equation() const {
-  const std::string own = fmt::format("mean attention of the last {} queries", w_);
+  const std::string own = fmt::format("mean attention of the last {} queries, or all there are", w_);
   if (kernel_ <= 1) return "its own: " + own;
   const char* const how = pool_ == Pool::max ? "largest" : "mean";
   return fmt::format("{} of its own and {} neighbours': {}{}", how, kernel_ - 1, own,

@@ -98,7 +98,7 @@ std::vector<double> RedundancyRanking::score(const HeadView& head) const {
 
 std::string RedundancyRanking::equation() const {
   return fmt::format(
-      "{:g} importance − {:g} redundancy: importance = attention of the last {} queries, largest of {} neighbours; "
+      "{:g} importance − {:g} redundancy: importance = attention of the last {} queries (or all there are), largest of {} neighbours; "
       "redundancy = share of the mean cosines to other keys",
       o_.lambda, 1 - o_.lambda, o_.window, o_.kernel);
 }

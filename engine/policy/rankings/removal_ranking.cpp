@@ -55,7 +55,7 @@ std::vector<double> RemovalRanking::score(const HeadView& head) const {
 
 std::string RemovalRanking::equation() const {
   return fmt::format(
-      "mean of its own and {} neighbours' effect: (p/(1 − p))² ‖v − o‖², how far outputs of the last {} queries move if it goes",
+      "mean of its own and {} neighbours' effect: (p/(1 − p))² ‖v − o‖², how far outputs of the last {} queries (or all there are) move if it goes",
       o_.kernel - 1, o_.window);
 }
 

@@ -181,7 +181,10 @@ void LaneCompression::record_rules(int layer, int h, Plan& plan, HeadRecord& rec
       lane_.setup.record.measures.agreement && record.budget > 0 && !p.empty())
     record.agreement = agreement(p, lane_.config.group(), record.budget);
   if (lane_.setup.record.slots || lane_.edits.any()) record.score = plan.score;
-  if (!plan.terms.empty()) record.parts = score_parts(caches_.head(layer, h).slots.pos, plan.terms);
+  if (!plan.terms.empty()) {
+    const std::span<const int> pos = caches_.head(layer, h).slots.pos;
+    record.parts = score_parts(pos.first(pos.size() - static_cast<std::size_t>(plan.n_observed)), plan.terms);
+  }
   record.merge_theta = plan.theta;
 }
 

@@ -104,9 +104,9 @@ void record_limits(const LaneContext& lane, int layer, int h, int n_slots, HeadR
   record.recent = window > 0 ? window : policy.recent(layer, h);
 }
 
-ScoreParts score_parts(const std::vector<int>& pos, std::span<const ScoreTerm> terms) {
-  ScoreParts out{.pos = pos, .parts = {}};
-  for (const ScoreTerm& term : terms) out.parts.push_back({term.name, {term.values.begin(), term.values.end()}});
+ScoreParts score_parts(std::span<const int> pos, std::span<const ScoreTerm> terms) {
+  ScoreParts out{.pos = {pos.begin(), pos.end()}, .parts = {}};
+  for (const ScoreTerm& term : terms) out.parts.push_back({term.name, {term.values.begin(), term.values.begin() + std::ssize(pos)}});
   return out;
 }
 

@@ -13,8 +13,8 @@ namespace kvscope {
 /// Whose record it is, and what the policy may keep there; n_slots: after the step's compression.
 void record_limits(const LaneContext& lane, int layer, int kv_head, int n_slots, HeadRecord& record);
 
-/// What the scores of these slots are made of.
-ScoreParts score_parts(const std::vector<int>& pos, std::span<const ScoreTerm> terms);
+/// What the scores of these slots are made of: the first ones of the terms' slots.
+ScoreParts score_parts(std::span<const int> pos, std::span<const ScoreTerm> terms);
 
 /// As events have it.
 const char* name_of(MergeForm form);

@@ -65,7 +65,7 @@ WhyStep had_to_go(std::span<const TokenInfo> tokens, const Why& why, const KeySe
     const auto [score, next] = told_apart(why.event.score, why.next_score);
     std::string line =
         why.rank == why.n_ranked
-            ? fmt::format("lowest score of {} unprotected: {}", format_count(why.n_ranked), score)
+            ? fmt::format("lowest score of {} ranked: {}", format_count(why.n_ranked), score)
             : fmt::format("score {}, {}", score, rank_of_places(why.rank, why.n_ranked, why.places, why.against_rank, why.full));
     if (std::isfinite(why.next_score)) {
       line += why.next_pos >= 0 ? fmt::format("  ·  lowest kept then (step {}), {}: {}", why.step, slot_name(tokens, why.next_pos), next)
@@ -75,8 +75,9 @@ WhyStep had_to_go(std::span<const TokenInfo> tokens, const Why& why, const KeySe
     if (why.event.score == why.next_score && why.next_pos < why.event.pos && why.lower_of_equals) step.lines.emplace_back(kEqualScores);
   } else {
     step.lines.emplace_back(why.event.by_hand ? "no ranking score in this step"
-                            : why.scored      ? kNoFiniteScore
-                                              : "no ranking score is known: the policy chose without one, or its file does not say it");
+                            : why.no_score != NoScore::unknown
+                                ? text_of(why.no_score)
+                                : "no ranking score is known: the policy chose without one, or its file does not say it");
   }
   if (!why.protection.empty()) {
     step.lines.push_back(fmt::format("it was protected ({}){}", why.protection, why.event.by_hand ? " and was removed by hand" : ""));

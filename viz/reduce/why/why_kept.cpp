@@ -83,8 +83,9 @@ WhyStep rank_step(const Snapshot& snapshot, const HeadPick& pick, const WhyKept&
     step.title = kept.figures    ? fmt::format("It stays: of step {} only figures are kept, its rank is not among them", kept.step)
                  : kept.collects ? "It is not ranked: it is " + one_that_collects(kept)
                  : !kept.protection.empty() ? fmt::format("It was protected ({}) and not ranked", kept.protection)
-                 : kept.scored              ? fmt::format("It stays: {}, and there was room", kNoFiniteScore)
-                               : std::string("It stays without a score: the policy chose without one, or its file does not say it");
+                 : kept.no_score != NoScore::unknown
+                     ? fmt::format("It stays: {}, and there was room", text_of(kept.no_score))
+                     : std::string("It stays without a score: the policy chose without one, or its file does not say it");
     return step;
   }
   step.title = kept.sent
@@ -172,7 +173,7 @@ WhyKept why_kept(const HeadPick& pick, int pos) {
   out.collects = collects(*head, pos);
   out.sent = std::ranges::binary_search(head->to_residual, pos);
   out.n_collect = static_cast<int>(head->residual.size());
-  out.scored = scored(*head, pos);
+  out.no_score = no_score_of(*head, pos);
   const Rank own = rank_of(*head, pos);
   out.n_ranked = out.places = own.n;
   const auto went = [&](int at, double score) {
@@ -207,7 +208,8 @@ std::string verdict_text(const HeadPick& pick, int token) {
         why.event.kind == Event::Kind::merge ? fmt::format("merged into slot {}", why.event.into) : std::string("evicted");
     if (why.event.by_hand) return fmt::format("{} by hand in step {}", how, why.step);
     if (const KeySet set = key_set_of(pick, why); set.n > 0) return fmt::format("{} in step {}, {}", how, why.step, key_set_text(set));
-    if (why.rank < 0) return fmt::format("{} in step {}, {}", how, why.step, why.scored ? kNoFiniteScore : "without a score");
+    if (why.rank < 0)
+      return fmt::format("{} in step {}, {}", how, why.step, why.no_score == NoScore::unknown ? "without a score" : text_of(why.no_score));
     return fmt::format("{} in step {}: {}, cut-off {}", how, why.step,
                        rank_of_places(why.rank, why.n_ranked, why.places, why.against_rank, why.full), format_number(why.next_score));
   }

@@ -23,9 +23,9 @@ struct WhyKept {
   bool sent = false;       // the selection sent it to those slots
   int n_collect = 0;       // how many they are
   double score = kNotAvailable;
-  bool against_rank = false;      // against_rank()
-  bool lower_of_equals = false;   // lower_of_equals_stayed()
-  bool scored = false;            // scored()
+  bool against_rank = false;     // against_rank()
+  bool lower_of_equals = false;  // lower_of_equals_stayed()
+  NoScore no_score = NoScore::unknown;
   int rank = -1, n_ranked = 0;    // 1 = the highest score of all candidates, those that went included
   int places = 0;                 // how many of the candidates stayed
   double cutoff = kNotAvailable;  // lowest score that stayed by rank

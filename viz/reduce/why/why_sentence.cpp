@@ -26,10 +26,14 @@ std::string gone_because(const Snapshot& snapshot, const HeadPick& pick, const W
     return fmt::format("it is one of {} neighbours that were joined by their keys, and {} got most attention of them", format_count(set.n),
                        quoted(token_text(tokens_of(snapshot, pick.lane), set.into)));
   if (why.rank >= 0) return place_of_score(why.rank, why.n_ranked, why.places, why.against_rank, why.full);
-  if (why.scored) return kNoFiniteScore;
-  if (why.protected_sinks > 0 || why.protected_recent > 0)
+  if (why.no_score == NoScore::observed)
+    return fmt::format("it is one of the newest, whose queries rank the others, and only {} of them had room",
+                       format_count(why.protected_recent));
+  if (why.no_score != NoScore::unknown) return text_of(why.no_score);
+  if (why.protected_sinks > 0)
     return fmt::format("it was none of the first {} and none of the newest {}", format_count(why.protected_sinks),
                        format_count(why.protected_recent));
+  if (why.protected_recent > 0) return fmt::format("it was none of the newest {}", format_count(why.protected_recent));
   return "the policy chose without a score";
 }
 
@@ -42,7 +46,7 @@ std::string kept_because(const HeadPick& pick, int token) {
   if (kept.newer) return fmt::format("it came after the last selection, that of step {}", kept.step);
   if (kept.collects) return fmt::format("it is not ranked: it is {}", one_that_collects(kept));
   if (!kept.protection.empty()) return fmt::format("the policy may not remove it ({})", kept.protection);
-  if (!std::isfinite(kept.score)) return kept.scored ? kNoFiniteScore : "the policy chose without a score";
+  if (!std::isfinite(kept.score)) return kept.no_score == NoScore::unknown ? "the policy chose without a score" : text_of(kept.no_score);
   if (const auto of = kept_of_sets(pick, kept.step, token)) {
     if (of->set.n > 0) return stands_for(of->set);
     if (!of->by_rank) return "no neighbour's key was alike enough to join it";

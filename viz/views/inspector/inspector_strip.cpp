@@ -71,10 +71,14 @@ class Strip {
     const TokenBars bars = score_bars(t_, columns_);
     if (largest(bars.values) < 0) {
       rows_.row_label(at_.score.middle_y(), "ranking score", "");
+      const std::vector<int>& ranked = scene_.pick.values->parts.pos;
+      const bool shared = !ranked.empty() && no_score_of(*scene_.pick.values, ranked.front()) == NoScore::beside_observed;
       p_.text({axis_.x0, at_.score.middle_y()},
-              only_figures(*scene_.pick.values)        ? "only figures are kept of this step, for want of memory"
-              : !scene_.pick.values->parts.pos.empty() ? "no ranking score of this step is a finite number"
-                                                       : "no ranking score in this step: slots are kept by position or were ranked once",
+              only_figures(*scene_.pick.values) ? "only figures are kept of this step, for want of memory"
+              : shared                          ? "no ranking score in this step: it is shared with observed tokens, which have none"
+              : !ranked.empty()                 ? "no ranking score of this step is a finite number"
+              : reads_pages(*scene_.pick.run)   ? "all slots stay: pages are ranked, by every query anew"
+                                                : "no ranking score in this step: slots are kept by position or were ranked once",
               Face::caption, t_.disabled);
       p_.mark("empty", "score", at_.score, "no ranking score");
       return;
