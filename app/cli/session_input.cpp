@@ -46,9 +46,12 @@ SessionInput read_session_input(const std::string& path) {
   if (f.given("results") && f.at("results").is_object()) {
     const JsonCursor results = f.at("results");
     out.model_sha256 = results.text_or("model_sha256", "");
-    for (std::size_t i = 0; results.given("files") && i < results.at("files").size(); ++i) {
-      const JsonCursor file = results.at("files").at(i);
-      out.files.push_back({name_beside(file.at("file").text(), folder), file.at("sha256").text()});
+    if (results.given("files")) {
+      const JsonCursor files = results.at("files");  // of which each file knows its place
+      for (std::size_t i = 0; i < files.size(); ++i) {
+        const JsonCursor file = files.at(i);
+        out.files.push_back({name_beside(file.at("file").text(), folder), file.at("sha256").text()});
+      }
     }
   }
   out.request = read_request(f);

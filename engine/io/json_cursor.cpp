@@ -71,7 +71,8 @@ bool JsonCursor::flag() const {
 
 int JsonCursor::whole(int min, int max) const {
   const bool huge = value_->kind == Kind::unsigned_integer && value_->unsigned_integer > std::uint64_t(std::numeric_limits<int>::max());
-  if (!is_whole() || huge || value_->integer < min || value_->integer > max) fail(fmt::format("a whole number in {}..{}", min, max));
+  if (!is_whole() || huge || value_->integer < min || value_->integer > max)
+    fail(min == max ? fmt::format("{}", min) : fmt::format("a whole number in {}..{}", min, max));
   return static_cast<int>(value_->integer);
 }
 

@@ -71,6 +71,9 @@ class JsonTable : public nlohmann::json_sax<nlohmann::json> {
     constexpr int kOutOfRange = 406;
     if (error.id == kOutOfRange) throw Error(fmt::format("{}: expected JSON with numbers in the range of a double", document_.name()));
     const std::size_t at = std::min(position, text_.size());
+    if (std::string_view(error.what()).find("ill-formed UTF-8") != std::string_view::npos)
+      throw Error(fmt::format("{}: expected JSON in UTF-8, got other bytes in line {}; save it as UTF-8 text", document_.name(),
+                              std::ranges::count(text_.substr(0, at > 0 ? at - 1 : 0), '\n') + 1));
     if (limits_.once) {  // written by hand
       const std::string_view before = text_.substr(0, at > 0 ? at - 1 : 0), line = before.substr(before.rfind('\n') + 1);
       throw Error(fmt::format(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/trace_checks.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +20,13 @@ namespace {
 
 constexpr double kRounding = 1e-6;
 constexpr double kRoundingOfSums = 0.01;  // of many, on devices that compute in 16 bits
+
+/// A count that was given as one is used as it is, or less of it where there is no room.
+bool is_at_most(const std::vector<ParamInfo>& keys, const std::string& key, const std::string& given) {
+  const auto info = std::ranges::find(keys, key, &ParamInfo::key);
+  const bool counts = info != keys.end() && (info->kind == ParamInfo::Kind::count || info->kind == ParamInfo::Kind::count_or_fraction);
+  return counts && !is_budget_key(key) && given.find_first_not_of("0123456789") == std::string::npos;
+}
 
 /// True where the value is used as it is given: counts are shares of a budget, no more than there is, or raised to what is protected.
 bool stays_as_given(const std::vector<ParamInfo>& keys, const std::string& key) {
@@ -83,24 +90,50 @@ void check_run_is_one(const JsonCursor& run, const LaneSnapshot& lane) {
   const std::vector<ParamInfo> keys = params_of(spec);
   for (const auto& [key, given] : spec.given) {
     const std::string* value = lane.param(key);
-    if (value == nullptr || (key != "slots" && !stays_as_given(keys, key))) continue;
+    const bool is_slots = key == "slots", at_most = !is_slots && is_at_most(keys, key, given);
+    if (value == nullptr || (!is_slots && !at_most && !stays_as_given(keys, key))) continue;
     const std::optional<double> a = number_from<double>(given), b = number_from<double>(*value);
-    const bool raised = key == "slots" && a && b && *a <= *b;
-    if (!raised && (a && b ? *a != *b : given != *value))
-      params.at(key).fail(fmt::format("{}{}, as the run {} says", key == "slots" ? "at least " : "", given, run.at("spec").shown()));
+    const bool moved = a && b && ((is_slots && *a <= *b) || (at_most && *b <= *a));
+    if (!moved && (a && b ? *a != *b : given != *value))
+      params.at(key).fail(fmt::format("{}{}, as the run {} says",
+                                      is_slots  ? "at least "
+                                      : at_most ? "at most "
+                                                : "",
+                                      given, run.at("spec").shown()));
   }
 }
 
-void check_bytes_of_full_cache(const JsonCursor& run, const LaneSnapshot& lane, const ModelConfig& model, std::string_view precision) {
+void check_param(const JsonCursor& run, const char* param, const char* own_key, int own) {
+  if (!run.has(own_key) || !run.has("params")) return;
+  const JsonCursor params = run.at("params");  // of which the value knows its place
+  if (!params.given(param)) return;
+  const JsonCursor value = params.at(param);
+  if (value.is_whole() && value.written() != fmt::to_string(own)) value.fail(fmt::format("{}, the run's {}", own, own_key));
+}
+
+void check_sizes(const JsonCursor& run, const LaneSnapshot& lane, const ModelConfig& model, std::string_view precision, bool is_full) {
+  const bool has_heads = !lane.steps.empty() && !lane.steps.back()->heads.empty();
+  if (has_heads && run.given("slots")) {
+    double slots = 0;
+    for (const HeadRecord& head : lane.steps.back()->heads) slots += head.n_slots;
+    slots /= static_cast<double>(lane.steps.back()->heads.size());
+    if (std::abs(lane.slots - slots) > kRounding * std::max(1.0, slots))
+      run.at("slots").fail(fmt::format("{:.12g}, the mean of what the heads of the last step hold", slots));
+  }
   constexpr std::array kTypes = {DType::f32, DType::f64, DType::f16, DType::bf16};
   const auto* const dtype = std::ranges::find_if(kTypes, [&](DType t) { return name_of(t) == precision; });
   const bool windows = std::ranges::any_of(model.layers, [](const LayerConfig& layer) { return layer.window > 0; });
   if (!run.given("kv_bytes") || dtype == kTypes.end() || windows || !(lane.slots > 0) || !(lane.kv_bytes > 0)) return;
-  const double bytes = lane.slots * model.n_layers * model.n_kv_heads * model.head_dim * 2.0 * static_cast<double>(size_of(*dtype));
-  if (std::abs(lane.kv_bytes - bytes) > kRounding * bytes)
-    run.at("kv_bytes")
-        .fail(fmt::format("{:.12g}, as {:.12g} slots a head of {} x {} heads have by head_dim {} in {}", bytes, lane.slots, model.n_layers,
-                          model.n_kv_heads, model.head_dim, precision));
+  const double row = model.head_dim * 2.0 * static_cast<double>(size_of(*dtype));
+  if (!is_full && !has_heads) return;
+  double bytes = is_full ? lane.slots * model.n_layers * model.n_kv_heads * row : 0;
+  if (!is_full)
+    for (const HeadRecord& head : lane.steps.back()->heads) bytes += std::isnan(head.kv_bytes) ? head.n_slots * row : head.kv_bytes;
+  if (std::abs(lane.kv_bytes - bytes) <= kRounding * bytes) return;
+  if (!is_full) run.at("kv_bytes").fail(fmt::format("{:.12g}, the sum of what the heads of the last step hold", bytes));
+  run.at("kv_bytes")
+      .fail(fmt::format("{:.12g}, as {:.12g} slots a head of {} x {} heads have by head_dim {} in {}", bytes, lane.slots, model.n_layers,
+                        model.n_kv_heads, model.head_dim, precision));
 }
 
 void check_choice(const JsonCursor& step, const StepRecord& record, const StepRecord* reference) {

@@ -31,8 +31,12 @@ void check_sum(const JsonCursor& list, std::span<const TopToken> tokens);
 /// What a run says that it is, its specification and the values that were made of it are of the same policy.
 void check_run_is_one(const JsonCursor& run, const LaneSnapshot& lane);
 
-/// The full cache holds whole rows of keys and values, as wide as the model's heads: its bytes are those of its slots.
-void check_bytes_of_full_cache(const JsonCursor& run, const LaneSnapshot& lane, const ModelConfig& model, std::string_view precision);
+/// `own`, which the run says itself, is the value of this parameter, where that is a whole number.
+void check_param(const JsonCursor& run, const char* param, const char* own_key, int own);
+
+/// The full cache holds whole rows of keys and values, as wide as the model's heads: its bytes are those of its slots. Another run's are
+/// those of its heads in the last step, where they were recorded; and so are the slots of any.
+void check_sizes(const JsonCursor& run, const LaneSnapshot& lane, const ModelConfig& model, std::string_view precision, bool is_full);
 
 /// The most likely token is the full cache's, or not, in every place that says so. reference: the same step of the full cache, or nullptr.
 void check_choice(const JsonCursor& step, const StepRecord& record, const StepRecord* reference);

@@ -9,10 +9,12 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "core/error.h"
 #include "io/files.h"
 #include "io/json_cursor.h"
+#include "runtime/session/run_request.h"
 #include "runtime/session/snapshot_builder.h"
 #include "snapshot/figures.h"
 #include "trace/slot_history.h"
@@ -120,6 +122,7 @@ void Reader::read() {
   if (mode.text() != "prefill" && mode.text() != "stream") mode.fail("prefill or stream");
   out_.prefill_mode = mode.text() == "prefill";
   out_.follow = root_.at("follow").text();
+  if (!follow_of(out_.follow)) root_.at("follow").fail(fmt::format("{}", fmt::join(kFollowNames, " or ")));
   trace_.seed = root_.at("seed").unsigned_whole();
   if (root_.given("temperature")) out_.temperature = amount_or_null(root_.at("temperature"));
   tokens();
@@ -248,6 +251,9 @@ LaneSnapshot Reader::lane(const JsonCursor& l, bool fed_as_text) {
   };
   own_or_param("sinks", "sinks", 0, lane.sinks);
   own_or_param("slots_asked", "slots", -1, lane.slots_asked);
+  check_param(l, "sinks", "sinks", lane.sinks);
+  check_param(l, "slots", "slots_asked", lane.slots_asked);
+  if (l.has("slots_asked") && lane.policy == reference_policy() && lane.slots_asked >= 0) l.at("slots_asked").fail("-1: it has no budget");
   lane.compress_ms = kNotAvailable;  // a trace has no times
   if (l.has("looks_at")) lane.looks_at = l.at("looks_at").text();
   if (l.has("sees_question")) lane.sees_question = l.at("sees_question").flag();
@@ -264,7 +270,7 @@ LaneSnapshot Reader::lane(const JsonCursor& l, bool fed_as_text) {
   if (l.has("score_equation")) lane.score_equation = l.at("score_equation").text();
   if (l.has("stored_as")) lane.stored_as = l.at("stored_as").text();
   lane.bytes = lane.kv_bytes = kNotAvailable;
-  if (l.given("bytes")) lane.bytes = lane.kv_bytes = amount_or_null(l.at("bytes"));
+  if (l.given("bytes")) lane.bytes = amount_or_null(l.at("bytes"));
   if (l.given("kv_bytes")) lane.kv_bytes = amount_or_null(l.at("kv_bytes"));
   lane.slots = l.given("slots") ? amount_or_null(l.at("slots")) : kNotAvailable;
   if (l.has("warnings")) lane.warnings = warnings_of(l, n_all_heads());
@@ -278,7 +284,7 @@ LaneSnapshot Reader::lane(const JsonCursor& l, bool fed_as_text) {
     if (record.next_token >= 0) lane.fed.push_back(record.next_token);
     lane.steps.push_back(std::make_shared<const StepRecord>(std::move(record)));
   }
-  if (out_.lanes.empty()) check_bytes_of_full_cache(l, lane, out_.model, out_.precision);
+  check_sizes(l, lane, out_.model, out_.precision, out_.lanes.empty());
   if (has_heads) lane.fates = fates(lane.steps, l);
   return lane;
 }
@@ -376,6 +382,9 @@ HeadRecord Reader::head(const JsonCursor& h, int index, int position) {
   if (h.has("events")) events(h.at("events"), position, record, history);
   if (h.has("events") && !h.has("slots") && history.known()) record.n_slots = history.size();  // --detail events
   compare_slots(h, record, history);
+  if (std::ranges::any_of(record.events, [](const Event& e) { return e.kind != Event::Kind::restore && !e.by_hand; }) &&
+      record.recent > record.n_slots)
+    h.at("recent").fail(fmt::format("at most {}: so many slots stay, and these are protected", record.n_slots));
   if (h.has("overridden")) record.overridden = h.at("overridden").flag();
   if (h.has("pinned")) record.pinned = h.at("pinned").wholes(0, kMaxInt);
   record.compress_rel_l2 = h.has("compress_rel_l2") ? amount_or_null(h.at("compress_rel_l2")) : kNotAvailable;
@@ -522,7 +531,8 @@ ScoreParts Reader::score_parts(const JsonCursor& p, int position, const SlotHist
   ScoreParts out{.pos = held_in_order(p.at("pos"), position, before), .parts = {}};
   const JsonCursor terms = p.at("terms");
   for (std::size_t i = 0; i < terms.size(kMostTerms); ++i) {
-    const std::vector<double> values = counted(terms.at(i).at("values"), out.pos.size(), "position").reals_or_null();
+    const std::vector<double> values = terms.at(i).at("values").reals_or_null();
+    if (values.size() != out.pos.size()) terms.at(i).at("values").fail(fmt::format("one number per position ({})", out.pos.size()));
     out.parts.push_back({terms.at(i).at("name").text(kLongestName), {values.begin(), values.end()}});
   }
   return out;

@@ -109,7 +109,7 @@ inline Snapshot sample_run() {
   lane.statistic = "share";
   lane.half_life = 6.5;
   lane.head_params = {{.layer = 0, .kv_head = 1, .key = "threshold", .value = "0.6"}};
-  lane.kv_bytes = 960;
+  lane.kv_bytes = 640;  // 2 and 3 slots
   lane.bytes = 1024;
   lane.slots = 2.5;
   lane.fed = {9};
