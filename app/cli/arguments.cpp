@@ -5,6 +5,8 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <span>
+#include <string_view>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -321,6 +323,23 @@ void resolve(const CLI::App& command, Arguments& a, const Words& w) {
     throw UsageError("trace: expected --out FILE (or --json: the trace on stdout), got neither");
 }
 
+/// Lists are split at their commas, and what is empty between two is dropped: it may be a variable of the shell that is not set.
+void check_lists(const CLI::App& command, std::span<const char* const> words) {
+  const CLI::Option* list = nullptr;
+  for (std::string_view word : words) {
+    if (word.starts_with("--")) {
+      const std::size_t end = std::min(word.find('='), word.size());
+      list = command.get_option_no_throw(std::string(word.substr(0, end)));
+      if (list != nullptr && list->get_delimiter() != ',') list = nullptr;
+      word.remove_prefix(std::min(end + 1, word.size()));
+      if (word.empty()) continue;
+    }
+    if (list != nullptr && (word.front() == ',' || word.back() == ',' || word.find(",,") != std::string_view::npos))
+      throw UsageError(
+          fmt::format("{}: expected a value beside every comma, got {}", list->get_name(), kvscope::quoted(std::string(word))));
+  }
+}
+
 /// False: there is nothing to do but to print the message (help, version). Throws UsageError.
 bool parse_words(CLI::App& app, int argc, const char* const* argv, std::string& message) {
   const auto known_commands = [&] { return fmt::format("{}", fmt::join(command_names(app), ", ")); };
@@ -351,6 +370,7 @@ bool parse_words(CLI::App& app, int argc, const char* const* argv, std::string& 
     throw UsageError(e.what());
   }
   if (app.get_subcommands().empty()) throw UsageError(fmt::format("expected a command ({}), got options only", known_commands()));
+  check_lists(*app.get_subcommands().front(), std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
   // A variable of the shell that is not set is no option that was not given. An empty text has words of its own.
   for (const CLI::Option* o : app.get_subcommands().front()->get_options())
     if (o->count() > 0 && o->get_items_expected_max() > 0 && o->get_name() != "--prompt" && std::ranges::count(o->results(), "") > 0)

@@ -39,7 +39,7 @@ std::string need_text(const ModelFiles& model, const std::string& path_or_text, 
                                  model.folder, instead));
   }
   if (is_path) return read_text_in_utf8(path_or_text, kMaxTextBytes);
-  expect_utf8(path_or_text, option);
+  expect_utf8_given(path_or_text, option);
   return path_or_text;
 }
 
@@ -49,15 +49,25 @@ std::string embedded_model() { return asset("models/kvmini"); }
 std::string embedded_prose() { return asset("prompts/prose.txt"); }
 std::string embedded_novel() { return asset("text/dracula-excerpt.txt"); }
 
-void expect_utf8(std::string_view text, const std::string& name) {
-  if (is_utf8(text) && text.find('\0') == std::string_view::npos) return;
+/// Empty: there is none.
+static std::string utf8_problem(std::string_view text) {
+  if (is_utf8(text) && text.find('\0') == std::string_view::npos) return "";
   std::size_t place = 0;
   for (std::size_t n = 1; place < text.size() && text[place] != '\0'; place += n) {
     for (n = 1; n <= 4 && !is_utf8(text.substr(place, n)); ++n) continue;
     if (n > 4) break;
   }
-  throw Error(fmt::format("{}: expected text in UTF-8, got the byte 0x{:02x} at byte {} (line {}); save it as UTF-8 text", name,
-                          static_cast<unsigned char>(text[place]), place, 1 + std::ranges::count(text.substr(0, place), '\n')));
+  return fmt::format("expected text in UTF-8, got the byte 0x{:02x} at byte {} (line {})", static_cast<unsigned char>(text[place]), place,
+                     1 + std::ranges::count(text.substr(0, place), '\n'));
+}
+
+void expect_utf8(std::string_view text, const std::string& path) {
+  if (const std::string problem = utf8_problem(text); !problem.empty())
+    throw Error(fmt::format("{}: {}; save it as UTF-8 text", path, problem));
+}
+
+void expect_utf8_given(std::string_view text, const std::string& option) {
+  if (const std::string problem = utf8_problem(text); !problem.empty()) throw UsageError(fmt::format("{}: {}", option, problem));
 }
 
 std::string read_text_in_utf8(const std::string& path, std::size_t max_bytes) {
@@ -167,7 +177,7 @@ namespace {
 
 void put_behind(std::string& prompt, const std::string& question) {
   if (prompt.empty()) throw UsageError("--question: expected a prompt as text (--prompt or --prompt-file) before it, got none");
-  expect_utf8(question, "--question");
+  expect_utf8_given(question, "--question");
   prompt += question;
 }
 

@@ -23,8 +23,10 @@ inline constexpr std::size_t kMaxWholeBytes = std::size_t(4) << 20;    // the sa
 std::string embedded_prose();
 std::string embedded_novel();
 
-/// Throws Error where a text is none in UTF-8, or has a zero: which byte, where. What a tokenizer would make of it is another text.
-void expect_utf8(std::string_view text, const std::string& name);
+/// Throws Error where a file's text is none in UTF-8, or has a zero: which byte, where. What a tokenizer would make of it is another text.
+void expect_utf8(std::string_view text, const std::string& path);
+/// The same of a text that was given on the command line. Throws UsageError.
+void expect_utf8_given(std::string_view text, const std::string& option);
 /// A text in UTF-8 of a file or a pipe. Throws Error.
 std::string read_text_in_utf8(const std::string& path, std::size_t max_bytes);
 

@@ -28,7 +28,7 @@ std::vector<std::string> LaneWarnings::of(const std::string& spec) const {
   for (const auto& [warning, n] : run->second.warnings)
     out.push_back(run->second.n_texts == 1
                       ? text_of(warning)
-                      : fmt::format("{} (so in the first of {} of {} texts)", text_of(warning), n, run->second.n_texts));
+                      : fmt::format("{} (so in the first of {} of {} {})", text_of(warning), n, run->second.n_texts, of_));
   return out;
 }
 

@@ -100,7 +100,7 @@ int tokens(const Arguments& a) {
         fmt::format("{}: expected at most {} bytes, got {}: {} is of sentencepiece, which takes a text as a whole, and a hundred times its "
                     "memory; list the tokens of a part",
                     where, kMaxWholeBytes, text.size(), file.path));
-  expect_utf8(text, where);  // places would be those in what the tokenizer makes of it
+  (a.prompt ? expect_utf8_given : expect_utf8)(text, where);  // places would be those in what the tokenizer makes of it
   std::vector<TextRange> typed;
   if (a.chat) {
     ChatInput chat = as_chat(a, folder, text);

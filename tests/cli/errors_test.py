@@ -280,6 +280,17 @@ class Hostile(CliTest):
                      ["trace", "--prompt", "x", "--out", "t.json", "--out-kept", ""], ["sweep", "--prompt", "x", "--policies", ""]):
             self.refuses(2, args, args[-2] + ": expected a value, got an empty one")
 
+    def test_an_empty_value_of_a_list_is_not_passed_over(self):
+        for args in (["--policies", "h2o,,snapkv"], ["--policies", "h2o:recent=1,,sinks=1"], ["--policies", "h2o", "--ratios", "0.2,,0.3"],
+                     ["--policies", "h2o", "--ratios", "0.2", ",0.3"], ["--policies", "h2o", "--ratios=0.5,"]):
+            got = args[-1].removeprefix("--ratios=")
+            self.refuses(2, ["sweep", "--prompt", "x"] + args, ": expected a value beside every comma, got '%s'" % got)
+        self.refuses(2, ["bench", "--context", "128,,5"], "--context: expected a value beside every comma, got '128,,5'")
+
+    def test_a_sweep_has_every_run_once(self):
+        self.refuses(2, ["sweep", "--prompt", "x", "--policies", "h2o", "--ratios", "0.2,0.2"], "--policies, --ratios: expected every run once, got h2o:ratio=0.2 twice")
+        self.refuses(2, ["sweep", "--prompt", "x", "--policies", "h2o,h2o", "--bytes", "0.5"], "expected every run once, got h2o:bytes=0.5 twice")
+
     def test_more_runs_than_a_file_keeps_are_refused(self):
         self.refuses(2, RUN + [word for i in range(257) for word in ("--lane", "local:slots=%d" % (i + 5))], "expected at most 256 runs, got 257")
 

@@ -56,7 +56,7 @@ class SweepResults {
   }
   /// Of all that are there, whoever computed them.
   LaneWarnings warnings() {
-    LaneWarnings out;
+    LaneWarnings out(plan_.n_seeds() == 1 ? "texts" : plan_.texts().size() == 1 ? "seeds" : "texts and seeds");
     for (std::size_t i = 0; i < plan_.size(); ++i)
       if (i != plan_.reference_of(i) && has(i)) out.add(plan_.run(i).lane.text, results_[i]->warnings);
     return out;

@@ -37,6 +37,9 @@ std::vector<SweepPlan::Run> runs_of(const Arguments& a) {
                      .files = "",
                      .beside = i + 1});
   }
+  for (auto run = out.begin(); run != out.end(); ++run)
+    if (std::any_of(out.begin(), run, [&](const SweepPlan::Run& before) { return before.lane.text == run->lane.text; }))
+      throw UsageError(fmt::format("--policies, {}: expected every run once, got {} twice", option, run->lane.text));
   return out;
 }
 
