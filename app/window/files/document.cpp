@@ -313,10 +313,7 @@ void Document::openStoreIn(const QString& folder) {
   }
 }
 
-void Document::sayNotOpened(const QString& why) {
-  m_not_opened = why;
-  m.rows.notices().show(why, why);
-}
+void Document::sayNotOpened(const QString& why) { m.rows.notices().show(m_not_opened = why, why); }
 
 bool Document::save(const QString& path) {
   KeptResults::Said results;
@@ -326,6 +323,8 @@ bool Document::save(const QString& path) {
     results = m_kept.keep(path, s);
   } catch (const std::exception& error) {  // memory, too
     m_not_saved.say(words_of(error));
+    m.rows.say("Not saved");                                         // in place of what was said of the last time
+    if (path == m_file.path && !QFileInfo::exists(path)) changed();  // it holds nothing of this any more
     return false;
   }
   m_not_saved.end();

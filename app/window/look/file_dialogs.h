@@ -4,6 +4,9 @@
 #include <QObject>
 #include <QString>
 
+#include <memory>
+
+class QFileIconProvider;
 class QWidget;
 
 namespace kvscope {
@@ -12,15 +15,19 @@ namespace kvscope {
 QString folderToWriteTo(QWidget* over, const QString& title, const QString& before);
 
 /// Every file dialog shows size, kind and date of its files whole, in whatever type: the names have what is left. Those of the toolkit that
-/// open something make, rename and delete nothing.
+/// open something make, rename and delete nothing. The kind of a file is that of its name: nobody looks into it.
 class FileDialogs : public QObject {
   Q_OBJECT
 
  public:
   explicit FileDialogs(QObject* parent);
+  ~FileDialogs() override;
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  std::unique_ptr<QFileIconProvider> m_kinds;
 };
 
 }  // namespace kvscope

@@ -1002,6 +1002,23 @@ TEST_F(WindowTest, WhatAnotherWindowSavedIsNotWrittenOverUnasked) {
   EXPECT_EQ(readSession(path).session.request.prompt, "Of this window") << "a file that is gone is written anew";
 }
 
+TEST_F(WindowTest, WhatCannotBeSavedAgainWhereItsFileIsGoneIsNotSaved) {
+  QTemporaryDir folder;
+  ASSERT_TRUE(QDir(folder.path()).mkdir("in"));
+  const QString path = folder.filePath("in/s.kvscope");
+  ASSERT_TRUE(window->document().save(path));
+  ASSERT_TRUE(waitFor([&] { return !window->document().results().busy(); }, 30000));
+  EXPECT_EQ(window->windowTitle(), "s – kvscope");
+  ASSERT_TRUE(QDir(folder.filePath("in")).removeRecursively());
+  window->document().saveNow();
+  EXPECT_FALSE(window->notices().isHidden());
+  EXPECT_EQ(window->windowTitle(), "s* – kvscope") << "no file holds it: it is asked for when the window is closed";
+  ASSERT_TRUE(QDir(folder.path()).mkdir("in"));
+  window->document().saveNow();
+  EXPECT_TRUE(QFileInfo::exists(path));
+  EXPECT_EQ(window->windowTitle(), "s – kvscope");
+}
+
 TEST_F(WindowTest, WhatIsWrittenOverIsWhatTheQuestionSpeaksOf) {
   QTemporaryDir folder;
   const QString first = folder.filePath("first.kvscope"), second = folder.filePath("second.kvscope");

@@ -9,6 +9,7 @@
 #include <QDropEvent>
 #include <QFile>
 #include <QFileDialog>
+#include <QFileIconProvider>
 #include <QFileSystemModel>
 #include <QLineEdit>
 #include <QMenu>
@@ -177,6 +178,21 @@ TEST_F(WindowTest, AFileDialogShowsSizeKindAndDateWhole) {
   const QAbstractItemView& view = *files;
   for (int column = 1; column < files->model()->columnCount(); ++column)
     EXPECT_GE(files->columnWidth(column), view.sizeHintForColumn(column)) << column;
+}
+
+TEST_F(WindowTest, AFileDialogLooksIntoNoFileToNameItsKind) {
+  QTemporaryDir folder;
+  QFile file(folder.filePath("picture"));
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write("\x89PNG\r\n\x1a\n");
+  file.close();
+  QFileDialog dialog(window.get(), "Open", folder.path());
+  dialog.setOption(QFileDialog::DontUseNativeDialog);
+  dialog.show();
+  EXPECT_EQ(dialog.iconProvider()->type(QFileInfo(file)), "File");
+  EXPECT_EQ(dialog.iconProvider()->type(QFileInfo("a/run.kvscope")), "KVSCOPE file");
+  EXPECT_EQ(dialog.iconProvider()->type(QFileInfo(folder.path())), "Folder");
+  EXPECT_FALSE(dialog.iconProvider()->icon(QFileInfo(file)).isNull());
 }
 
 TEST_F(WindowTest, ADialogThatOpensDeletesAndRenamesNothing) {
