@@ -132,6 +132,13 @@ std::vector<std::string> facts_named(const std::string& text) {
   return out;
 }
 
+/// A brace that is not closed would stand there on the screen.
+void check_braces(const std::string& text, const std::string& where) {
+  const std::size_t open = text.rfind('{');
+  if (open != std::string::npos && text.find('}', open) == std::string::npos)
+    throw Error(fmt::format("{}: expected a fact in braces, got \"{}\" without a closing one", where, text.substr(open, 40)));
+}
+
 /// Every {fact} of a text, and every condition, is one that there is.
 void check_facts(const Scene& scene, const JsonCursor& where) {
   static const viz::Facts known = [] {
@@ -152,6 +159,8 @@ void check_facts(const Scene& scene, const JsonCursor& where) {
     const Scene::Variant& v = scene.variants[i];
     const std::string variant = fmt::format("variants[{}].", i);
     for (const std::string& name : v.conditions) check(name, variant + "if");
+    for (const auto& [key, text] : {std::pair("message", &v.message), std::pair("text", &v.text)})
+      check_braces(*text, fmt::format("{}.{}{}", where.where(), variant, key));
     for (const std::string& name : facts_named(v.message)) check(name, variant + "message");
     for (const std::string& name : facts_named(v.text)) check(name, variant + "text");
   }

@@ -158,7 +158,9 @@ void write_steps(JsonText& json, const Snapshot& snapshot, int lane) {
     const bool compared = s < n_compared;
     json.begin_object().member("position", record.position).key("same");
     compared ? json.value(record.top1_same) : json.null();
-    json.member("reference", said[s].reference).member("says", said[s].says).member("p", format_probability_short(said[s].p));
+    json.member("reference", said[s].reference).member("choice", said[s].choice).key("says_same");
+    compared ? json.value(said[s].same) : json.null();
+    json.member("says", said[s].says).member("p", format_probability_short(said[s].p));
     const double kl = compared ? record.kl : kNotAvailable;
     json.member("kl", format_number(kl)).member("kl_value", drawn(kl));
     json.member("nll", format_number(record.nll)).member("next", record.next_token < 0 ? "" : viz::text_of_id(snapshot, record.next_token));

@@ -106,6 +106,8 @@ TEST(LessonFiles, WhereACommaIsMissingIsSaidByLine) {
   expect_said("{\"kvscope\": \"scenes\",\n \"version\": 1\n \"scenes\": []}",
               "s.json: expected JSON, got something else in line 3, column ");
   expect_said("{\"kvscope\": \"scenes\",\n \"version\": 1\n \"scenes\": []}", "a comma, a quotation mark or a bracket is missing");
+  expect_said("{\"kvscope\": \"scenes\",\n \"name\": \"Gr\xe9y\", \"scenes\": []}",
+              "s.json: expected JSON in UTF-8, got other bytes in line 2; save it as UTF-8 text");
   expect_said(R"({"kvscope":"scenes","version":1,"name":"a","name":"b","scenes":[]})", "every key of an object once, got \"name\" twice");
 }
 

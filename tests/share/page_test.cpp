@@ -13,6 +13,7 @@
 #include "snapshot/number_text.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/finding.h"
+#include "viz/reduce/generated.h"
 #include "viz/reduce/text.h"
 #include "viz/synthetic.h"
 
@@ -137,6 +138,8 @@ TEST(PageData, NothingIsComparedAfterTheTextsPart) {
   ++other->next_token;
   s.lanes[1].steps[2] = other;
   const Json steps = Data(s).header["runs"][1]["steps"];
+  for (const viz::GeneratedToken& token : viz::generated_tokens(s, s.lanes[1]))
+    EXPECT_EQ(steps.at(static_cast<std::size_t>(token.step))["says_same"], token.step > 2 ? Json() : Json(token.same)) << token.step;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const bool parted = i > 2;
     EXPECT_EQ(steps[i]["same"], parted ? Json() : Json(s.lanes[1].steps[i]->top1_same)) << i;

@@ -267,6 +267,34 @@ TEST(AttentionPairsTest, TheFirstRowIsWhatTheCaptionSaysOfTheCategory) {
   EXPECT_GT(n_checked, 8);
 }
 
+/// A slot that was merged in this step had its tokens' own slots in the query: what they drew is no more than a part.
+TEST(LectureFactsTest, MergedTokensDrawWhatTheSlotsDrawThatStandForThem) {
+  const Snapshot s = synthetic::make_snapshot();
+  int n_checked = 0;
+  for (int step = 0; step < 8; ++step) {
+    const HeadPick pick = pick_head(s, at(3, step));
+    if (pick.values == nullptr) continue;
+    const Facts f = lecture_facts(s, at(3, step));
+    double here = 0, wanted = 0;
+    bool merged = false;
+    for (const int pos : pick.values->pos) {
+      const std::vector<int> members = slot_facts(pick, pos).members;
+      if (members.size() < 2) continue;
+      merged = true;
+      const std::vector<float>& paid = pick.values->attention;
+      for (const int t : members) {
+        wanted += static_cast<double>(pick.values->reference_attention[static_cast<std::size_t>(t)]);
+        here += static_cast<double>(t < static_cast<int>(paid.size()) ? paid[static_cast<std::size_t>(t)] : 0);
+      }
+    }
+    if (!merged) continue;
+    ++n_checked;
+    EXPECT_NEAR(f.at("merged_wanted").number, wanted, 1e-6) << step;
+    EXPECT_GT(here, 0);
+  }
+  EXPECT_GT(n_checked, 0);
+}
+
 TEST(AttentionPairsTest, OfMergedTokensTheFirstRowIsTheSlotWithItsVotes) {
   const Snapshot s = synthetic::make_snapshot();
   const HeadPick pick = pick_head(s, at(3, 3));

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <numeric>
+#include <set>
 #include <sstream>
 
 #include "core/cache_bytes.h"
@@ -81,11 +82,11 @@ std::vector<double> wanted(const HeadPick& pick, int n_tokens) {
 /// What the query pays to each token. A slot that speaks for others counts for them, too; `spoken_for`: those others.
 struct Shares {
   std::vector<double> here, all;  // in the lane's cache; with every token in place, empty: not captured
-  std::vector<char> spoken_for;
+  std::vector<int> spoken_by;     // the slot that stands for it, as it has none of its own any more; -1: none does
 };
 Shares shares_by_slot(const HeadPick& pick, const HeadColumns& columns) {
   const int n = columns.size();
-  Shares out{paid(*pick.values, n), wanted(pick, n), std::vector<char>(static_cast<std::size_t>(n), 0)};
+  Shares out{paid(*pick.values, n), wanted(pick, n), std::vector<int>(static_cast<std::size_t>(n), -1)};
   const std::vector<double> here = out.here, all = out.all;
   for (int token = 0; token < n; ++token) {
     const auto t = static_cast<std::size_t>(token);
@@ -94,13 +95,13 @@ Shares shares_by_slot(const HeadPick& pick, const HeadColumns& columns) {
     if (slot < 0 || slot >= n || slot == token) continue;
     out.here[static_cast<std::size_t>(slot)] += here[t];
     if (!all.empty()) out.all[static_cast<std::size_t>(slot)] += all[t];
-    out.spoken_for[t] = 1;
+    out.spoken_by[t] = slot;
   }
   return out;
 }
 
 /// All tokens of a category: what draws attention here, and with every token in place. A slot counts for all that it speaks for, as in its
-/// own row.
+/// own row, and where merged tokens are meant, it counts once.
 struct CategorySum {
   double here = 0, all = kNotAvailable;
   int n = 0, votes = 0;
@@ -108,12 +109,16 @@ struct CategorySum {
 CategorySum sum_of(const Shares& shares, const HeadColumns& columns, Category about) {
   CategorySum out;
   if (!shares.all.empty()) out.all = 0;
+  std::set<std::size_t> slots;
   for (std::size_t t = 0; t < columns.category.size(); ++t) {
     if (columns.category[t] != about) continue;
     ++out.n;
     out.votes += std::max(1, static_cast<int>(columns.votes[t]));
-    out.here += shares.here[t];
-    if (!shares.all.empty()) out.all += shares.all[t];
+    slots.insert(shares.spoken_by[t] >= 0 ? static_cast<std::size_t>(shares.spoken_by[t]) : t);
+  }
+  for (const std::size_t slot : slots) {
+    out.here += shares.here[slot];
+    if (!shares.all.empty()) out.all += shares.all[slot];
   }
   return out;
 }
@@ -436,7 +441,7 @@ std::optional<PairRow> whole_row(const HeadPick& pick, const HeadColumns& column
 std::vector<std::size_t> most_read(const Shares& shares, std::size_t n, int first, int asked) {
   std::vector<std::size_t> order(shares.here.size());
   std::iota(order.begin(), order.end(), 0);
-  std::erase_if(order, [&](std::size_t t) { return shares.spoken_for[t] != 0; });
+  std::erase_if(order, [&](std::size_t t) { return shares.spoken_by[t] >= 0; });
   const auto most = [&](std::size_t t) { return std::max(shares.here[t], t < shares.all.size() ? shares.all[t] : 0); };
   const auto leads = [first](std::size_t t) { return first >= 0 && t == static_cast<std::size_t>(first); };
   std::stable_sort(order.begin(), order.end(),

@@ -404,6 +404,8 @@ function showLegend(colours, byHeads) {
 
 /** Whether a run chooses another token here than the full cache: null where it reads another text, and nothing is compared. */
 const differs = step => step.same === false;
+/** The same of what it says, which may be drawn. */
+const saysAnother = step => step.says_same === false;
 
 function showAnswers(run) {
   const from = page.prefill ? 0 : page.runs[0].steps.findIndex(s => s.says !== "");
@@ -412,14 +414,17 @@ function showAnswers(run) {
   const table = $("answers"), now = i => i === stepIndex(run) ? "now" : "";
   const head = el("tr", {}, el("th", {scope: "col"}, "step"), ...steps.map(i => el("th", {scope: "col", class: now(i)},
     el("button", {type: "button", onclick: () => choose({step: i}), "aria-label": `step ${i}`}, stepName(run, i)))));
-  const reference = el("tr", {}, el("th", {scope: "row"}, page.runs[0].title), ...steps.map(i => el("td", {class: `token ${now(i)}`}, page.runs[0].steps[i].reference)));
+  const full = page.runs[0], row = (name, token) => el("tr", {}, el("th", {scope: "row"}, name), ...steps.map(i => el("td", {class: `token ${now(i)}`}, token(full.steps[i]))));
+  // a text that was given or drawn is not what the full cache would say, and with that the runs' choices are compared
+  const given = page.follow !== "self" && steps.some(i => full.steps[i].choice !== full.steps[i].reference);
+  const reference = given ? [row("the text that is read", s => s.reference), row(full.title, s => s.choice)] : [row(full.title, s => s.reference)];
   const said = rows.map(r => el("tr", {}, el("th", {scope: "row"}, runName(r)), ...steps.map(i => {
     const s = r.steps[i];
     if (!s) return el("td", {class: "na"}, "n/a");
-    return el("td", {class: `token ${now(i)} ${differs(s) ? "changed" : ""}`, title: `p of the full cache's token: ${s.p}`}, s.says, ...(!differs(s) ? [] : [el("span", {class: "hidden"}, " (differs)")]));
+    return el("td", {class: `token ${now(i)} ${saysAnother(s) ? "changed" : ""}`, title: `p of the ${given ? "text's" : "full cache's"} token: ${s.p}`}, s.says, ...(!saysAnother(s) ? [] : [el("span", {class: "hidden"}, " (differs)")]));
   })));
   $("answers-title").textContent = `What follows the text: ${page.goes_on_from}`;
-  fillSteps(table, head, [reference, ...said]);
+  fillSteps(table, head, [...reference, ...said]);
 }
 
 // ---- lines about a token
@@ -855,7 +860,7 @@ function showTime(run) {
     row("evicted", s => el("td", {}, s.evicted)),
     row("merged", s => el("td", {}, s.merged)),
     row("KL, nats", s => el("td", {class: differs(s) ? "changed" : ""}, s.kl, el("i", {class: "bar", "aria-hidden": "true", style: {width: `${100 * Math.sqrt(s.kl_value / most)}%`, background: cssColour(differs(s) ? "changed" : "secondary")}}))),
-    row(page.follow === "self" ? "says" : "would say", s => el("td", {class: `token ${differs(s) ? "changed" : ""}`}, s.says === "" ? "–" : s.says))];
+    row(page.follow === "self" ? "says" : "would say", s => el("td", {class: `token ${saysAnother(s) ? "changed" : ""}`}, s.says === "" ? "–" : s.says))];
   for (const tr of rows) {
     [...tr.children].slice(1).forEach((td, i) => td.className += ` ${now(i)}`);
     fill(tr, ...only([...tr.children]));

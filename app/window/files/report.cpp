@@ -24,6 +24,7 @@
 #include "snapshot/figures.h"
 #include "viz/draw/format.h"
 #include "viz/reduce/compare.h"
+#include "viz/reduce/generated.h"
 
 namespace kvscope {
 
@@ -225,23 +226,36 @@ std::vector<std::pair<QString, QString>> settings(const Report& r) {
   return out;
 }
 
+QString textRow(const QString& name, const std::vector<QString>& tokens) {
+  QString text;
+  for (std::size_t i = 0; i < std::min(tokens.size(), std::size_t(kTextTokens)); ++i) text += tokens[i];
+  if (tokens.size() > kTextTokens) text += QString(" … %1 more").arg(tokens.size() - kTextTokens);
+  return "<tr>" + cell(name, true, false, " width=\"20%\"") + "<td align=\"left\" class=\"left mono\">" + text + "</td></tr>";
+}
+
 QString texts(const Snapshot& s) {
   QString out = "<table cellspacing=\"0\" cellpadding=\"4\" width=\"100%\">";
+  const bool own = s.follow == "self";
+  std::vector<QString> read;  // where it is not what the full cache would say
+  bool given = false;
+  if (!own && !s.lanes.empty())
+    for (const viz::GeneratedToken& token : viz::generated_tokens(s, s.lanes.front())) {
+      read.push_back(esc(token.reference));
+      given |= token.reference != token.choice;
+    }
+  if (given) out += textRow("the text that was read", read);
   for (std::size_t i = 0; i < s.lanes.size(); ++i) {
     const LaneSnapshot& lane = s.lanes[i];
-    QString text;
     const int n_compared = steps_of_one_text(s, lane);
-    int n = 0;
-    for (const StepPtr& step : lane.steps) {
-      if (step->position + 1 < s.n_prompt || n++ >= kTextTokens) continue;
-      const QString token = esc(viz::text_of_id(s, step->top1));
-      text += step->top1_same || step->step >= n_compared ? token : "<b><font color=\"#c2410c\">" + token + "</font></b>";
-    }
-    if (n > kTextTokens) text += QString(" … %1 more").arg(n - kTextTokens);
-    out += "<tr>" + cell(esc(viz::lane_letter(static_cast<int>(i)) + " " + lane.title), true, false, " width=\"20%\"") +
-           "<td align=\"left\" class=\"left mono\">" + text + "</td></tr>";
+    std::vector<QString> says;
+    for (const viz::GeneratedToken& token : viz::generated_tokens(s, lane))
+      says.push_back(token.same || token.step >= n_compared ? esc(token.says)
+                                                            : "<b><font color=\"#c2410c\">" + esc(token.says) + "</font></b>");
+    out += textRow(esc(viz::lane_letter(static_cast<int>(i)) + " " + lane.title), says);
   }
-  return out + "</table><p class=\"note\">Each run's most likely token after every step; coloured: the full cache chooses another one.</p>";
+  return out + QString("</table><p class=\"note\">%1</p>")
+                   .arg(own ? "What each run went on with after every step; coloured: the full cache goes on with another token."
+                            : "Each run's most likely token after every step; coloured: the full cache chooses another one.");
 }
 
 QString warnings(const Snapshot& s) {
