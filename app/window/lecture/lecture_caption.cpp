@@ -27,7 +27,8 @@ namespace {
 
 constexpr double kDot = 6, kLong = 17, kDotGap = 6;  // px at 100 %
 constexpr double kWords = 17.5, kHeight = 92;        // type of the caption; three lines of it
-constexpr double kName = 215;                        // the most of a lesson's name, and of what leads to the next one
+constexpr int kLines = 3;
+constexpr double kName = 215;  // the most of a lesson's name, and of what leads to the next one
 
 QString keyCap(const viz::Theme& theme, const QString& key, int pixels) {
   return QString("<span style='background:%1;font-family:\"Noto Sans Mono\",\"DejaVu Sans Mono\";font-size:%2px'>&nbsp;%3&nbsp;</span>")
@@ -167,6 +168,7 @@ LectureCaption::LectureCaption(LectureGuide& guide, Workspace& workspace, QWidge
   auto* row = new QHBoxLayout(this);
   row->addWidget(m_words, 1);
   row->addLayout(right);
+  m_words->installEventFilter(this);
   connect(&guide, &LectureGuide::captionChanged, this, [this] { refresh(); });
   connect(&workspace, &Workspace::themeChanged, this, [this] { refresh(); });
   applyType();
@@ -201,6 +203,11 @@ void LectureCaption::resizeEvent(QResizeEvent* event) {
   refresh();
 }
 
+bool LectureCaption::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == m_words && event->type() == QEvent::Resize) refresh();
+  return QFrame::eventFilter(watched, event);
+}
+
 void LectureCaption::applyType() {
   m_applying = true;
   setFixedHeight(px(*this, kHeight));
@@ -212,20 +219,35 @@ void LectureCaption::applyType() {
   refresh();
 }
 
+/// Of a longer one than there is room for the beginning; all of it under the mouse.
+void LectureCaption::setWords(const Caption& caption) {
+  const auto words = [&](const std::string& text) {
+    return QString("<p style='font-size:%1px;line-height:118%;margin:0'><b>%2</b> %3</p>")
+        .arg(px(*this, kWords))
+        .arg(onOneLine(caption.message), onOneLine(text));
+  };
+  const std::pair now(words(caption.text), m_words->width());
+  if (m_set == now) return;
+  const bool others = m_set.first != now.first;
+  m_set = now;
+  m_words->setText(now.first);
+  std::string rest = caption.text;
+  for (std::size_t end = rest.rfind(' '); lines() > kLines && end != std::string::npos; end = rest.rfind(' ')) {
+    rest.resize(end);
+    m_words->setText(words(rest + " …"));
+  }
+  m_words->setToolTip(rest == caption.text ? QString() : text());
+  if (!others) return;
+  m_words->setAccessibleName(text());
+  QAccessibleEvent said(m_words, QAccessible::NameChanged);
+  QAccessible::updateAccessibility(&said);
+}
+
 void LectureCaption::refresh() {
   if (!isVisible()) return;
   const Caption caption = m_guide.caption();
   const viz::Theme& theme = m_workspace.theme();
-  const int pixels = px(*this, kWords);
-  const QString words = QString("<p style='font-size:%1px;line-height:118%;margin:0'><b>%2</b> %3</p>")
-                            .arg(pixels)
-                            .arg(onOneLine(caption.message), onOneLine(caption.text));
-  if (m_words->text() != words) {
-    m_words->setText(words);
-    m_words->setAccessibleName(text());
-    QAccessibleEvent said(m_words, QAccessible::NameChanged);
-    QAccessible::updateAccessibility(&said);
-  }
+  setWords(caption);
   const int small = px(*this, 16);
   const bool begins = m_guide.scene() == 0 && m_guide.lesson().staged();  // paging leads here from the lesson before
   const QString where = QString("Scene %1 of %2").arg(m_guide.scene() + 1).arg(m_guide.nScenes());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <utility>
+
 #include <QFrame>
 
 class QLabel;
@@ -13,6 +15,7 @@ namespace kvscope {
 class ElidedLabel;
 class LectureGuide;
 class Workspace;
+struct Caption;
 
 /// One dot a scene, the present one long; a click or the arrow keys go to another.
 class SceneDots : public QWidget {
@@ -59,9 +62,11 @@ class LectureCaption : public QFrame {
  protected:
   void changeEvent(QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void refresh();
+  void setWords(const Caption& caption);
   void applyType();
 
   LectureGuide& m_guide;
@@ -70,6 +75,7 @@ class LectureCaption : public QFrame {
   QToolButton* m_lessons;
   QPushButton *m_back, *m_next;
   QString m_next_name;
+  std::pair<QString, int> m_set;  // the words, and the width that they were set for
   SceneDots* m_dots;
   bool m_applying = false;
 };

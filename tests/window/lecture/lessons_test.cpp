@@ -244,6 +244,32 @@ TEST_F(LessonTest, ARunThatReadsMergedSlotsAsOneTokenIsNotToldWithVotes) {
   }
 }
 
+TEST_F(LessonTest, ACaptionThatHasNoRoomEndsInDotsAndIsWholeUnderTheMouse) {
+  window->showPage(MainWindow::Page::lecture);
+  open(builtInLesson(1));
+  ASSERT_TRUE(arrived());
+  Lesson lesson = guide().lesson();
+  std::string text;
+  for (int i = 0; i < 120; ++i) text += fmt::format("word{} ", i);
+  lesson.scenes.front().variants = {{.conditions = {}, .message = "Too long.", .text = text + "end."}};
+  guide().setLesson(lesson);
+  ASSERT_TRUE(arrived());
+  const auto labels = mode().caption().findChildren<QLabel*>();
+  const auto words = std::ranges::find_if(labels, [](const QLabel* l) { return l->text().contains("Too long."); });
+  ASSERT_NE(words, labels.end());
+  EXPECT_LE(mode().caption().lines(), 3);
+  EXPECT_TRUE((*words)->text().contains(QString::fromUtf8(" …</p>"))) << (*words)->text().toStdString();
+  EXPECT_TRUE((*words)->toolTip().endsWith("end."));
+  EXPECT_TRUE((*words)->accessibleName().endsWith("end."));
+  const QString at_first = (*words)->text();
+  window->resize(2200, 1000);
+  ASSERT_TRUE(settle());
+  EXPECT_GT((*words)->text().size(), at_first.size()) << "as much as there is room for";
+  guide().next();
+  ASSERT_TRUE(arrived());
+  EXPECT_TRUE((*words)->toolTip().isEmpty());
+}
+
 /// What framed the old text would stand in the new one as if it were meant.
 TEST_F(LessonTest, TheNextSceneShowsTheWholeMapAgain) {
   window->showPage(MainWindow::Page::lecture);

@@ -2,6 +2,7 @@
 #include "viz/views/inspector/why_card.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -385,11 +386,8 @@ void WhyCard::draw(Painter& p, const Rect& area, const HeadPick& pick, const Why
                                                  : why_headline(tokens_of(snapshot, pick.lane), why));
   const int of_token = stays ? slot.token : why.event.pos;
   const bool alone = p.frame().alone;  // paper has no wheel: from the first reason on, and on screen nothing moves by that
-  if (!alone && (of_step_ != why.step || of_token_ != of_token)) {
-    offset_ = 0;
-    of_step_ = why.step;
-    of_token_ = of_token;
-  }
+  const std::array of{pick.lane, pick.head, why.step, of_token};
+  if (!alone && std::exchange(of_, of) != of) offset_ = 0;
   hidden_ = 0;
   const Rect foot = body_.cut_bottom(p.px(kFoot));
   if (steps.empty()) {

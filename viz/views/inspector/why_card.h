@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +33,9 @@ class WhyCard {
   Rect body_;  // where the reasons are
   Rect cost_;  // and the cost
   std::vector<std::string> cost_words_;
-  float hidden_ = 0;                  // height of the reasons that has no room
-  float offset_ = 0;                  // of it above the body
-  int of_step_ = -1, of_token_ = -1;  // the removal that it was scrolled for
+  float hidden_ = 0;                          // height of the reasons that has no room
+  float offset_ = 0;                          // of it above the body
+  std::array<int, 4> of_ = {-1, -1, -1, -1};  // run, head, step and token of the removal that it was scrolled for
 };
 
 /// The same for who cannot see it: headline, reasons and cost.
