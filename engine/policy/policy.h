@@ -178,7 +178,7 @@ class Policy {
     const Params& params = lane_.params;
     const int sinks = params.count("sinks", c);
     if (!lane_.parts.selecting->observes) return {sinks, params.count("recent", c)};
-    return {sinks, whole_window_ ? std::clamp(c - sinks, 0, observed_) : observed_};  // where a window lacks room, all there is
+    return {sinks, whole_window_ ? std::clamp(c - sinks, std::min(observed_, 1), observed_) : observed_};  // for want of room, all there is
   }
   /// Slots that must have room beside the protected ones: none beside a window that takes all the room it finds.
   int least_free() const { return whole_window_ ? 0 : 1; }

@@ -224,7 +224,7 @@ int n_alike_tokens(const Snapshot& s, const LaneSnapshot& a, const LaneSnapshot&
 
 std::vector<int> said_tokens(const Snapshot& snapshot, const LaneSnapshot& lane) {
   const bool reference = !snapshot.lanes.empty() && lane.spec == snapshot.lanes.front().spec;
-  const bool own = snapshot.follow == "self" || (reference && snapshot.follow == "reference");
+  const bool own = snapshot.follow == "self" || (reference && snapshot.follow == "reference" && !(snapshot.temperature > 0));  // else drawn
   return text_with(snapshot, lane, own ? &StepRecord::next_token : &StepRecord::top1);
 }
 

@@ -45,6 +45,8 @@ TEST(Policy, AWholeWindowIsObservedHoweverSmallTheBudget) {
     const auto policy = make(fmt::format("snapkv:slots={},window=30,whole_window=1", c).c_str(), 100);
     EXPECT_EQ(std::pair(policy->budget(0, 0), policy->recent(0, 0)), std::pair(std::optional(c), std::min(c, 30))) << "no room is missing";
   }
+  const auto small = make("snapkv:slots=40,window=30,sinks=4,whole_window=1@slots=3,layers=0,heads=1");
+  EXPECT_EQ(std::pair(small->budget(0, 1), small->recent(0, 1)), std::pair(std::optional(5), 1)) << "beside the sinks the newest stays";
 }
 
 TEST(Policy, ParametersAreShownAsResolved) {
