@@ -175,9 +175,6 @@ void head_facts_of(Facts& f, const Snapshot& s, const HeadPick& pick) {
     if (category == Category::evicted) f["most_evicted"] = count(2 * sum.n > n ? 1 : 0);
     if (category == Category::sink) f["sinks_votes"] = count(sum.votes > sum.n ? sum.votes : 0);
   }
-  f["evicted_wanted"] = share(head.reference_attention.empty()
-                                  ? kNotAvailable
-                                  : head.attention_loss);  // of those whose slot this query missed, not of one that left after it
   f["first_attention"] = share(captured && n > 0 ? paid(head, n).front() : kNotAvailable);
   f["first_wanted"] = share(head.reference_attention.empty() ? kNotAvailable : static_cast<double>(head.reference_attention.front()));
   f["first_gone"] = count(n > 0 && (columns.category[0] == Category::evicted || columns.category[0] == Category::merged) ? 1 : 0);
@@ -431,9 +428,7 @@ std::optional<PairRow> whole_row(const HeadPick& pick, const HeadColumns& column
   row.reference = sum.all;
   row.lane = sum.here;
   if (sum.votes > sum.n) row.votes = sum.votes;
-  if (about != Category::evicted) return row;
-  row.state = PairRow::State::gone;
-  if (!pick.values->reference_attention.empty()) row.reference = pick.values->attention_loss;  // as captions have it
+  if (about == Category::evicted && !(sum.here > 0)) row.state = PairRow::State::gone;  // else some left only after this query
   return row;
 }
 
