@@ -12,6 +12,7 @@
 
 #include <QApplication>
 #include <QFileInfo>
+#include <QStringDecoder>
 
 #include "app/lessons/lesson.h"
 #include "app/run_options.h"
@@ -191,6 +192,8 @@ StartState startState(const Options& options) {
   state.model_folder = options.model.empty() ? builtInModel() : options.model;
   RunRequest& request = state.request;
   if (options.prompt) {
+    if (QStringDecoder decode(QStringDecoder::Utf8); QString(decode(QByteArray::fromStdString(*options.prompt))), decode.hasError())
+      throw UsageError("--prompt: expected text in UTF-8, got other bytes");
     request.prompt = *options.prompt;
   } else if (!options.prompt_file.empty()) {
     request.prompt = readPromptFile(QString::fromStdString(options.prompt_file)).toStdString();

@@ -1042,6 +1042,7 @@ TEST_F(WindowTest, WhatIsWrittenOverIsWhatTheQuestionSpeaksOf) {
   };
   refused(first, "Mine");
   ASSERT_NE(buttonOf(window->notices(), "Write over it"), nullptr);
+  EXPECT_FALSE(window->document().save("/no/such/folder/s.kvscope"));
   ASSERT_TRUE(window->document().save(second));
   EXPECT_TRUE(window->notices().isHidden()) << "elsewhere: " << window->notices().text().toStdString();
 

@@ -12,6 +12,7 @@
 #include <QMenu>
 #include <QPlainTextEdit>
 #include <QTableView>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
 
@@ -556,13 +557,30 @@ TEST_F(WhatIfTest, AnotherPolicyIsSaidToBeginWithoutTheEdits) {
   ASSERT_TRUE(settle());
   ASSERT_NE(lane(5).find('@'), std::string::npos) << lane(5);
   window->controller().setLaneSpec(5, "snapkv:slots=12");
+  ASSERT_TRUE(settle());
   EXPECT_THAT(said(), ::testing::HasSubstr("SnapKV begins without the edit made by hand to KeepKV"));
   press(Qt::Key_Z, Qt::ControlModifier);
   ASSERT_TRUE(settle());
   ASSERT_NE(lane(5).find('@'), std::string::npos) << lane(5);
   window->controller().setLaneSpec(5, qs(lane(2)));
+  ASSERT_TRUE(settle());
   EXPECT_THAT(said(), ::testing::HasSubstr(" begins without the edit made by hand to KeepKV: Ctrl+Z brings it back."));
   EXPECT_THAT(said(), ::testing::HasSubstr(" Run F is the same as run C: ")) << "both are said";
+}
+
+TEST_F(WhatIfTest, AnotherSessionLeavesNoEditsBehind) {
+  evictInAFork();
+  QTemporaryDir folder;
+  const QString path = folder.filePath("other.kvscope");
+  SavedSession other = window->document().session();
+  other.request.lanes[5] = parse_lane_spec("snapkv:slots=12");
+  writeSession(path, other);
+  ASSERT_TRUE(window->document().save(folder.filePath("mine.kvscope")));
+  window->openFile(path);
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(lane(5), "snapkv:slots=12");
+  const std::string said = window->findChild<QLabel*>("passingWords")->accessibleName().toStdString();
+  EXPECT_EQ(said.find("made by hand"), std::string::npos) << said;
 }
 
 TEST_F(WhatIfTest, ATokenThatWasEvictedSinceIsNotThePolicysToTake) {

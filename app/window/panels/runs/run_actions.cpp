@@ -9,6 +9,7 @@
 #include <QActionGroup>
 #include <QInputDialog>
 #include <QMenu>
+#include <QTimer>
 
 #include "app/window/commands/command_table.h"
 #include "app/window/commands/commands.h"
@@ -63,9 +64,14 @@ RunActions::~RunActions() = default;
 
 void RunActions::sayChanges() {
   const std::vector<LaneSpec> before = std::exchange(m_lanes, m_model.controller.request().lanes);
-  QStringList words{editsLeft(before), twins(before)};
-  words.removeAll(QString());
-  if (!words.isEmpty()) m_rows.say(words.join(". "));
+  const QString left = editsLeft(before), twin = twins(before);
+  if (left.isEmpty() && twin.isEmpty()) return;
+  // Once the change is a step of undo; where it is none another session was opened, which left nothing.
+  QTimer::singleShot(0, this, [this, left, twin] {
+    QStringList words{m_model.undo.now().canUndo() ? left : QString(), twin};
+    words.removeAll(QString());
+    if (!words.isEmpty()) m_rows.say(words.join(". "));
+  });
 }
 
 /// A run that became, or came as, what another one is: both say the same from now on.
