@@ -332,9 +332,8 @@ void check_lists(const CLI::App& command, std::span<const char* const> words) {
       list = command.get_option_no_throw(std::string(word.substr(0, end)));
       if (list != nullptr && list->get_delimiter() != ',') list = nullptr;
       word.remove_prefix(std::min(end + 1, word.size()));
-      if (word.empty()) continue;
     }
-    if (list != nullptr && (word.front() == ',' || word.back() == ',' || word.find(",,") != std::string_view::npos))
+    if (list != nullptr && !word.empty() && (word.front() == ',' || word.back() == ',' || word.find(",,") != std::string_view::npos))
       throw UsageError(
           fmt::format("{}: expected a value beside every comma, got {}", list->get_name(), kvscope::quoted(std::string(word))));
   }

@@ -159,10 +159,10 @@ void check_facts(const Scene& scene, const JsonCursor& where) {
     const Scene::Variant& v = scene.variants[i];
     const std::string variant = fmt::format("variants[{}].", i);
     for (const std::string& name : v.conditions) check(name, variant + "if");
-    for (const auto& [key, text] : {std::pair("message", &v.message), std::pair("text", &v.text)})
+    for (const auto& [key, text] : {std::pair("message", &v.message), std::pair("text", &v.text)}) {
       check_braces(*text, fmt::format("{}.{}{}", where.where(), variant, key));
-    for (const std::string& name : facts_named(v.message)) check(name, variant + "message");
-    for (const std::string& name : facts_named(v.text)) check(name, variant + "text");
+      for (const std::string& name : facts_named(*text)) check(name, variant + key);
+    }
   }
 }
 

@@ -61,7 +61,7 @@ struct Plan {
   std::vector<double> score;     // ranking score of every slot before removal; NaN: not ranked. Empty: no ranking in this step
   std::vector<ScoreTerm> terms;  // of the same slots, where HeadView::explains asks for them and the score is made of several
   std::vector<int> to_residual;  // slots that from now on collect others instead of being ranked away (ascending); they stay
-  int n_observed = 0;            // the newest slots that have no score: their queries are observed, and not all of them have room
+  int n_observed = 0;            // the newest slots that have no score: their queries are observed, and not all of them need have room
   double theta = kNotAvailable;  // cosine above which keys went together, where a policy finds it anew in every compression
 
   bool changes_slots() const { return !removals.empty() || !to_residual.empty(); }

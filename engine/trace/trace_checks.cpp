@@ -21,17 +21,18 @@ namespace {
 constexpr double kRounding = 1e-6;
 constexpr double kRoundingOfSums = 0.01;  // of many, on devices that compute in 16 bits
 
-/// A count that was given as one is used as it is, or less of it where there is no room.
-bool is_at_most(const std::vector<ParamInfo>& keys, const std::string& key, const std::string& given) {
-  const auto info = std::ranges::find(keys, key, &ParamInfo::key);
-  const bool counts = info != keys.end() && (info->kind == ParamInfo::Kind::count || info->kind == ParamInfo::Kind::count_or_fraction);
-  return counts && !is_budget_key(key) && given.find_first_not_of("0123456789") == std::string::npos;
-}
+/// What the value of a parameter may be beside what the specification gives.
+enum class AsGiven { any, same, at_least, at_most };
 
-/// True where the value is used as it is given: counts are shares of a budget, no more than there is, or raised to what is protected.
-bool stays_as_given(const std::vector<ParamInfo>& keys, const std::string& key) {
+/// Counts are shares of a budget, or no more than there is room for; slots are raised to what is protected.
+AsGiven as_given(const std::vector<ParamInfo>& keys, const std::string& key, const std::string& given) {
+  using Kind = ParamInfo::Kind;
+  if (key == "slots") return AsGiven::at_least;
   const auto info = std::ranges::find(keys, key, &ParamInfo::key);
-  return info != keys.end() && (info->kind == ParamInfo::Kind::number || info->kind == ParamInfo::Kind::choice);
+  if (info == keys.end() || info->kind == Kind::text) return AsGiven::any;
+  if (info->kind == Kind::number || info->kind == Kind::choice) return AsGiven::same;
+  const bool is_count = !is_budget_key(key) && given.find_first_not_of("0123456789") == std::string::npos;
+  return is_count ? AsGiven::at_most : AsGiven::any;
 }
 
 }  // namespace
@@ -90,21 +91,18 @@ void check_run_is_one(const JsonCursor& run, const LaneSnapshot& lane) {
   const std::vector<ParamInfo> keys = params_of(spec);
   for (const auto& [key, given] : spec.given) {
     const std::string* value = lane.param(key);
-    const bool is_slots = key == "slots", at_most = !is_slots && is_at_most(keys, key, given);
-    if (value == nullptr || (!is_slots && !at_most && !stays_as_given(keys, key))) continue;
+    const AsGiven wanted = as_given(keys, key, given);
+    if (value == nullptr || wanted == AsGiven::any) continue;
     const std::optional<double> a = number_from<double>(given), b = number_from<double>(*value);
-    const bool moved = a && b && ((is_slots && *a <= *b) || (at_most && *b <= *a));
-    if (!moved && (a && b ? *a != *b : given != *value))
-      params.at(key).fail(fmt::format("{}{}, as the run {} says",
-                                      is_slots  ? "at least "
-                                      : at_most ? "at most "
-                                                : "",
-                                      given, run.at("spec").shown()));
+    const bool in_numbers = a && b, same = in_numbers ? *a == *b : given == *value;
+    if (same || (in_numbers && (wanted == AsGiven::at_least ? *b > *a : wanted == AsGiven::at_most && *b < *a))) continue;
+    const char* const bound = wanted == AsGiven::at_least ? "at least " : wanted == AsGiven::at_most ? "at most " : "";
+    params.at(key).fail(fmt::format("{}{}, as the run {} says", bound, given, run.at("spec").shown()));
   }
 }
 
 void check_param(const JsonCursor& run, const char* param, const char* own_key, int own) {
-  if (!run.has(own_key) || !run.has("params")) return;
+  if (!run.has("params")) return;
   const JsonCursor params = run.at("params");  // of which the value knows its place
   if (!params.given(param)) return;
   const JsonCursor value = params.at(param);

@@ -244,15 +244,15 @@ LaneSnapshot Reader::lane(const JsonCursor& l, bool fed_as_text) {
   }
   check_run_is_one(l, lane);
   const auto own_or_param = [&l](const char* key, const char* param, int least, int& out) {
-    if (l.has(key))
+    if (l.has(key)) {
       out = l.at(key).whole(least, kMaxInt);
-    else if (l.has("params") && l.at("params").given(param) && l.at("params").at(param).is_whole())
+      check_param(l, param, key, out);
+    } else if (l.has("params") && l.at("params").given(param) && l.at("params").at(param).is_whole()) {
       out = l.at("params").at(param).whole(least, kMaxInt);
+    }
   };
   own_or_param("sinks", "sinks", 0, lane.sinks);
   own_or_param("slots_asked", "slots", -1, lane.slots_asked);
-  check_param(l, "sinks", "sinks", lane.sinks);
-  check_param(l, "slots", "slots_asked", lane.slots_asked);
   if (l.has("slots_asked") && lane.policy == reference_policy() && lane.slots_asked >= 0) l.at("slots_asked").fail("-1: it has no budget");
   lane.compress_ms = kNotAvailable;  // a trace has no times
   if (l.has("looks_at")) lane.looks_at = l.at("looks_at").text();

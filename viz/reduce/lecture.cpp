@@ -6,8 +6,8 @@
 #include <functional>
 #include <iterator>
 #include <numeric>
-#include <set>
 #include <sstream>
+#include <utility>
 
 #include "core/cache_bytes.h"
 #include "snapshot/figures.h"
@@ -79,7 +79,7 @@ std::vector<double> wanted(const HeadPick& pick, int n_tokens) {
   return out;
 }
 
-/// What the query pays to each token. A slot that speaks for others counts for them, too; `spoken_for`: those others.
+/// What the query pays to each token. A slot that speaks for others counts for them, too.
 struct Shares {
   std::vector<double> here, all;  // in the lane's cache; with every token in place, empty: not captured
   std::vector<int> spoken_by;     // the slot that stands for it, as it has none of its own any more; -1: none does
@@ -109,14 +109,13 @@ struct CategorySum {
 CategorySum sum_of(const Shares& shares, const HeadColumns& columns, Category about) {
   CategorySum out;
   if (!shares.all.empty()) out.all = 0;
-  std::set<std::size_t> slots;
+  std::vector<char> counted(columns.category.size(), 0);
   for (std::size_t t = 0; t < columns.category.size(); ++t) {
     if (columns.category[t] != about) continue;
     ++out.n;
     out.votes += std::max(1, static_cast<int>(columns.votes[t]));
-    slots.insert(shares.spoken_by[t] >= 0 ? static_cast<std::size_t>(shares.spoken_by[t]) : t);
-  }
-  for (const std::size_t slot : slots) {
+    const std::size_t slot = shares.spoken_by[t] >= 0 ? static_cast<std::size_t>(shares.spoken_by[t]) : t;
+    if (std::exchange(counted[slot], char(1)) != 0) continue;
     out.here += shares.here[slot];
     if (!shares.all.empty()) out.all += shares.all[slot];
   }

@@ -249,7 +249,7 @@ NoScore no_score_of(const HeadRecord& head, int pos) {
   return some_observed && pos > last ? NoScore::observed : NoScore::unknown;
 }
 
-const char* text_of(NoScore why) {
+const char* text_of(NoScore why, const char* unknown) {
   switch (why) {
     case NoScore::not_finite:
       return "its score is not a finite number";
@@ -260,7 +260,7 @@ const char* text_of(NoScore why) {
     case NoScore::unknown:
       break;
   }
-  return "";
+  return unknown;
 }
 
 Why why_of(const HeadPick& pick, int token) {

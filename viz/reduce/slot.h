@@ -153,8 +153,8 @@ struct Why {
 
 /// `pos`: in the selection of this record.
 NoScore no_score_of(const HeadRecord& head, int pos);
-/// As a half sentence; empty: unknown.
-const char* text_of(NoScore why);
+/// As a half sentence; `unknown`: what is said where nothing was recorded.
+const char* text_of(NoScore why, const char* unknown = "");
 
 /// The removal of the token's own slot if it is gone, else the last merge into it.
 Why why_of(const HeadPick& pick, int token);

@@ -198,11 +198,6 @@ void LectureCaption::changeEvent(QEvent* event) {
   if (event->type() == QEvent::FontChange && !m_applying) applyType();
 }
 
-void LectureCaption::resizeEvent(QResizeEvent* event) {
-  QFrame::resizeEvent(event);
-  refresh();
-}
-
 bool LectureCaption::eventFilter(QObject* watched, QEvent* event) {
   if (watched == m_words && event->type() == QEvent::Resize) refresh();
   return QFrame::eventFilter(watched, event);

@@ -19,7 +19,7 @@ constexpr const char* kWrites = "writes";  // of a dialog
 class KindsByName : public QFileIconProvider {
  public:
   QIcon icon(const QFileInfo& info) const override { return QFileIconProvider::icon(info.isDir() ? Folder : File); }
-  QIcon icon(IconType type) const override { return QFileIconProvider::icon(type); }
+  using QFileIconProvider::icon;
   QString type(const QFileInfo& info) const override {
     if (info.isDir()) return "Folder";
     return info.suffix().isEmpty() ? QString("File") : info.suffix().toUpper() + " file";

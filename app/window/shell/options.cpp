@@ -12,7 +12,6 @@
 
 #include <QApplication>
 #include <QFileInfo>
-#include <QStringDecoder>
 
 #include "app/lessons/lesson.h"
 #include "app/run_options.h"
@@ -192,8 +191,6 @@ StartState startState(const Options& options) {
   state.model_folder = options.model.empty() ? builtInModel() : options.model;
   RunRequest& request = state.request;
   if (options.prompt) {
-    if (QStringDecoder decode(QStringDecoder::Utf8); QString(decode(QByteArray::fromStdString(*options.prompt))), decode.hasError())
-      throw UsageError("--prompt: expected text in UTF-8, got other bytes");
     request.prompt = *options.prompt;
   } else if (!options.prompt_file.empty()) {
     request.prompt = readPromptFile(QString::fromStdString(options.prompt_file)).toStdString();
@@ -336,12 +333,14 @@ void readWritten(const CLI::App& cli, const Written& written, Options& options) 
       throw UsageError(fmt::format("{}: expected a value, got an empty one", o->get_name()));
   // Qt has no such names: it would open and write others.
   for (const CLI::Option* o : cli.get_options())
-    for (const std::string& got : o->results())
-      if (o->get_name() != "--prompt" && !is_utf8(got))
-        throw UsageError(
-            fmt::format("{}: expected a name in UTF-8, got \"{}\": the window opens and writes no other; rename it, or take "
-                        "kvscope-cli, which does",
-                        o->get_name(), got));
+    for (const std::string& got : o->results()) {
+      if (is_utf8(got)) continue;
+      if (o->get_name() == "--prompt") throw UsageError("--prompt: expected text in UTF-8, got other bytes");
+      throw UsageError(
+          fmt::format("{}: expected a name in UTF-8, got \"{}\": the window opens and writes no other; rename it, or take "
+                      "kvscope-cli, which does",
+                      o->get_name(), got));
+    }
   if (options.engine == "here") options.engine.clear();
   if (!options.engine.empty()) remote::parse_address(options.engine);  // says what is wrong before there is a window
   options.view_given = cli.count("--view") > 0;

@@ -74,10 +74,9 @@ WhyStep had_to_go(std::span<const TokenInfo> tokens, const Why& why, const KeySe
     step.lines.push_back(std::move(line));
     if (why.event.score == why.next_score && why.next_pos < why.event.pos && why.lower_of_equals) step.lines.emplace_back(kEqualScores);
   } else {
-    step.lines.emplace_back(why.event.by_hand ? "no ranking score in this step"
-                            : why.no_score != NoScore::unknown
-                                ? text_of(why.no_score)
-                                : "no ranking score is known: the policy chose without one, or its file does not say it");
+    step.lines.emplace_back(
+        why.event.by_hand ? "no ranking score in this step"
+                          : text_of(why.no_score, "no ranking score is known: the policy chose without one, or its file does not say it"));
   }
   if (!why.protection.empty()) {
     step.lines.push_back(fmt::format("it was protected ({}){}", why.protection, why.event.by_hand ? " and was removed by hand" : ""));

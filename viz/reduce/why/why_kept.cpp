@@ -208,8 +208,7 @@ std::string verdict_text(const HeadPick& pick, int token) {
         why.event.kind == Event::Kind::merge ? fmt::format("merged into slot {}", why.event.into) : std::string("evicted");
     if (why.event.by_hand) return fmt::format("{} by hand in step {}", how, why.step);
     if (const KeySet set = key_set_of(pick, why); set.n > 0) return fmt::format("{} in step {}, {}", how, why.step, key_set_text(set));
-    if (why.rank < 0)
-      return fmt::format("{} in step {}, {}", how, why.step, why.no_score == NoScore::unknown ? "without a score" : text_of(why.no_score));
+    if (why.rank < 0) return fmt::format("{} in step {}, {}", how, why.step, text_of(why.no_score, "without a score"));
     return fmt::format("{} in step {}: {}, cut-off {}", how, why.step,
                        rank_of_places(why.rank, why.n_ranked, why.places, why.against_rank, why.full), format_number(why.next_score));
   }

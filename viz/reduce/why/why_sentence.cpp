@@ -46,7 +46,7 @@ std::string kept_because(const HeadPick& pick, int token) {
   if (kept.newer) return fmt::format("it came after the last selection, that of step {}", kept.step);
   if (kept.collects) return fmt::format("it is not ranked: it is {}", one_that_collects(kept));
   if (!kept.protection.empty()) return fmt::format("the policy may not remove it ({})", kept.protection);
-  if (!std::isfinite(kept.score)) return kept.no_score == NoScore::unknown ? "the policy chose without a score" : text_of(kept.no_score);
+  if (!std::isfinite(kept.score)) return text_of(kept.no_score, "the policy chose without a score");
   if (const auto of = kept_of_sets(pick, kept.step, token)) {
     if (of->set.n > 0) return stands_for(of->set);
     if (!of->by_rank) return "no neighbour's key was alike enough to join it";
